@@ -1,4 +1,6 @@
 import { basename } from 'node:path';
+import { isSystemError } from '@brine/files';
+import { deniedAdvice } from './denied.ts';
 import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
 import { LINK_NAMES } from './link-names.ts';
 import type { CommandForm } from './options/command-form.ts';
@@ -257,18 +259,27 @@ export async function runCommandLine(
     return await command(own, terminal);
   } catch (error) {
     if (linked === undefined && isDenied(error)) {
-      terminal.err(
-        `brine ${name ?? ''}: ${error.message}: run this as root, or as the master's user\n`,
-      );
+      terminal.err(`brine ${name ?? ''}: ${error.message}: ${deniedAdvice()}\n`);
       return EXIT.generic;
     }
-    return codeOf(error, args, terminal);
+    return codeOf(inOneLine(error, name), args, terminal);
   }
+}
+
+/** Where root does not go, with what to do about it. */
+function inOneLine(error: unknown, name: string | undefined): unknown {
+  if (!(error instanceof Error) || !isOfOthers(error)) return error;
+  return new Exit(EXIT.generic, `brine ${name ?? ''}: ${error.message}\n`);
+}
+
+function isOfOthers(error: unknown): boolean {
+  return isSystemError(error, 'BRINE_PATH_OF_OTHERS');
 }
 
 /** A file of the master that this user may not read or write. */
 function isDenied(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && error.code === 'EACCES';
+  if (!(error instanceof Error) || isOfOthers(error)) return false;
+  return [error, error.cause].some((one) => isSystemError(one, 'EACCES'));
 }
 
 /** What ended the command, as an exit code. A stack is shown only with --hard-crash. */

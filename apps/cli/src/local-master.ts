@@ -10,6 +10,7 @@ import {
   type Nodegroups,
 } from '@brine/client';
 import { clientInterface, type MasterOptions } from '@brine/config';
+import { asOwnerOf } from '@brine/files';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
 import { reach } from './doctor/backends.ts';
@@ -97,9 +98,9 @@ export function openLocalMaster(
   return { client, listen: listenIfPresent, close };
 }
 
-async function readKey(options: MasterOptions, user: string): Promise<string | undefined> {
+async function readKey({ cachedir }: MasterOptions, user: string): Promise<string | undefined> {
   try {
-    return await readUserKey(options.cachedir, user);
+    return await asOwnerOf(cachedir, () => readUserKey(cachedir, user));
   } catch {
     // No such file, or not readable. The master refuses an empty key.
     return undefined;

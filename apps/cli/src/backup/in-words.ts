@@ -1,7 +1,9 @@
 import { BackupError } from '@brine/backup';
 import { BusError } from '@brine/bus';
+import { OthersPathError } from '@brine/files';
 import { JobCacheError } from '@brine/job-cache';
 import { HostTakenError } from '@brine/service/processes';
+import { deniedAdvice } from '../denied.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
 
 /** The commands of this folder. */
@@ -12,12 +14,10 @@ export function refused(command: BackupCommand, text: string, code: number = EXI
   return new Exit(code, `brine ${command}: ${text}\n`);
 }
 
-const AS_ROOT = "run this as root, or as the master's user";
-
 /** What to do about errors of the file system. */
 const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: AS_ROOT,
-  EPERM: AS_ROOT,
+  EACCES: deniedAdvice(),
+  EPERM: deniedAdvice(),
   ENOENT: 'check the path',
   ENOSPC: 'make room, then do it again',
   EDQUOT: 'make room, then do it again',
@@ -27,6 +27,7 @@ const ADVICE: Readonly<Record<string, string>> = {
 /** An error of the world outside as one line; a fault of this program stays what it is. */
 export function inWords(command: BackupCommand, file: string, error: unknown): unknown {
   if (error instanceof BackupError) return refused(command, `${file}: ${error.message}`);
+  if (error instanceof OthersPathError) return refused(command, error.message);
   if (error instanceof HostTakenError) {
     return refused(command, error.lines.join('; '), EXIT.portsTaken);
   }

@@ -8,7 +8,7 @@ import type { MasterOptions } from '@brine/config';
 import { EXIT } from '../exit-codes.ts';
 import { giveTo } from '../migrate/give-to.ts';
 import { BRINE_VERSION } from '../options/common-groups.ts';
-import { runningMaster } from '../servers/open-servers.ts';
+import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { type ArchiveFile, createArchive } from './archive-file.ts';
 import { refused } from './in-words.ts';

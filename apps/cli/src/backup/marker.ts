@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, removeIfThere, writeAtomic } from '@brine/files';
+import { asOwnerOf, asOwnerOfNow, removeIfThere, textNowIfThere, writeAtomic } from '@brine/files';
 
 /** A restore that was begun on this host and is not done. */
 export interface RestoreMarker {
@@ -21,23 +20,19 @@ function pathOf(stateDir: string): string {
 
 /** The restore that was begun here; undefined where none is to be ended. */
 export function readMarker(stateDir: string): RestoreMarker | undefined {
-  let text: string;
-  try {
-    text = readFileSync(pathOf(stateDir), 'utf8');
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
-  return JSON.parse(text) as RestoreMarker;
+  const text = asOwnerOfNow(stateDir, () => textNowIfThere(pathOf(stateDir)));
+  return text === undefined ? undefined : (JSON.parse(text) as RestoreMarker);
 }
 
 /** Remembers how far a restore is, on disk. */
 export async function writeMarker(stateDir: string, marker: RestoreMarker): Promise<void> {
-  await mkdir(stateDir, { recursive: true, mode: 0o711 });
-  await writeAtomic(pathOf(stateDir), JSON.stringify(marker), { mode: 0o600 });
+  await asOwnerOf(stateDir, async () => {
+    await mkdir(stateDir, { recursive: true, mode: 0o711 });
+    await writeAtomic(pathOf(stateDir), JSON.stringify(marker), { mode: 0o600 });
+  });
 }
 
 /** The restore is done. */
 export async function removeMarker(stateDir: string): Promise<void> {
-  await removeIfThere(pathOf(stateDir));
+  await asOwnerOf(stateDir, () => removeIfThere(pathOf(stateDir)));
 }

@@ -4,7 +4,7 @@ import { checkBackup, type Manifest, putBack } from '@brine/backup';
 import type { MasterOptions } from '@brine/config';
 import { EXIT } from '../exit-codes.ts';
 import { giveTo } from '../migrate/give-to.ts';
-import { runningMaster } from '../servers/open-servers.ts';
+import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { readArchive } from './archive-file.ts';
 import { refused } from './in-words.ts';

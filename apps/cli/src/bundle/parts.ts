@@ -1,11 +1,12 @@
+import { constants } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { cpus, freemem, hostname, loadavg, release, totalmem, type, uptime } from 'node:os';
 import { join } from 'node:path';
 import { JobRecords } from '@brine/client';
 import type { LoadedConfig, MasterOptions } from '@brine/config';
 import { effectiveOptions } from '@brine/config/reference';
+import { asOwnerOf } from '@brine/files';
 import { isSyslog, ownRelease, releaseOnDisk } from '@brine/service';
-import { readState } from '@brine/service/processes';
 import { optionLines } from '../commands/config.ts';
 import { examine, findingLines } from '../commands/doctor.ts';
 import { drawStatus, readStatus } from '../commands/status.ts';
@@ -13,6 +14,7 @@ import { sizeText } from '../doctor/check-disks.ts';
 import { isSeen, type Seen } from '../doctor/look.ts';
 import type { LocalMaster } from '../local-master.ts';
 import { drawCluster } from '../night/draw-cluster.ts';
+import { supervisorState } from '../servers/of-state-dir.ts';
 import { pictures } from '../top/pictures.ts';
 import { TopSource } from '../top/source.ts';
 
@@ -106,7 +108,7 @@ function systemLines({ disks, ports, backends }: Seen): string {
 
 /** What the system says of each service. */
 async function processLines(options: MasterOptions): Promise<string> {
-  const state = readState(options.brine.stateDir);
+  const state = supervisorState(options);
   const parts = (state?.services ?? []).map(async ({ name, pid, ...rest }) => {
     const head = `== ${name}, pid ${pid ?? '-'}, ${JSON.stringify(rest)}\n`;
     if (pid === undefined) return head;
@@ -144,10 +146,18 @@ async function logParts(
 }
 
 /** The last lines of a file; a line that begins before them is left out. */
-export async function endOf(path: string, bytes: number): Promise<string> {
-  const file = await open(path, 'r');
+export function endOf(path: string, bytes: number): Promise<string> {
+  // Its directory may be another user's: what a link leads to must not leave the host.
+  return asOwnerOf(path, () => readEnd(path, bytes));
+}
+
+async function readEnd(path: string, bytes: number): Promise<string> {
+  // A pipe would hold it up for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const { size } = await file.stat();
+    const found = await file.stat();
+    if (!found.isFile()) throw new Error(`${path} is no plain file`);
+    const { size } = found;
     const from = Math.max(0, size - bytes);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, bytes)), {
       position: from,

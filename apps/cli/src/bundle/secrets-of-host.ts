@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { knownSecrets } from '@brine/config/reference';
+import { asOwnerOf, readBounded } from '@brine/files';
 import type { Secret } from './secret-scanner.ts';
 
 /** Files of one directory that are read at most, and bytes of each. */
@@ -28,12 +29,12 @@ export async function secretsOfHost(
   const unread: string[] = [];
   const take = async (path: string, values: (text: string) => readonly string[]): Promise<void> => {
     try {
-      const text = (await readFile(path, 'utf8')).slice(0, FILE_MAX_BYTES);
+      const bytes = await asOwnerOf(dirname(path), () => readBounded(path, FILE_MAX_BYTES));
+      const text = bytes?.toString('utf8') ?? '';
       secrets.push(...values(text).map((value) => ({ from: `file ${path}`, value })));
     } catch (error) {
-      // A directory among the files has nothing of its own.
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' && code !== 'EISDIR') unread.push(path);
+      // What is larger is no key, and may be anything.
+      unread.push(error instanceof Error ? `${path}: ${error.message}` : path);
     }
   };
   for (const path of await namesIn(cachedir, /^\..*_key$/, unread)) await take(path, linesOf);
@@ -58,7 +59,7 @@ export async function secretsOfHost(
 
 async function namesIn(dir: string, names: RegExp, unread: string[]): Promise<string[]> {
   try {
-    const found = (await readdir(dir)).filter((name) => names.test(name));
+    const found = (await asOwnerOf(dir, () => readdir(dir))).filter((name) => names.test(name));
     if (found.length > FILES_MAX) unread.push(`${dir}: all but ${FILES_MAX} files`);
     return found.slice(0, FILES_MAX).map((name) => join(dir, name));
   } catch (error) {

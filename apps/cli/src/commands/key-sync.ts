@@ -1,4 +1,6 @@
-import { confirmKeySync, readKeySyncAlarm } from '@brine/pki';
+import { dirname } from 'node:path';
+import { asOwnerOf } from '@brine/files';
+import { confirmKeySync, journalPath, readKeySyncAlarm } from '@brine/pki';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { flag, isOn } from '../options/command-form.ts';
@@ -20,7 +22,9 @@ export async function runKeySync(args: readonly string[], terminal: Terminal): P
   const options = parser.parse(args);
   if (options.args.length > 0) throw parser.error(`unexpected: ${options.args.join(' ')}`);
   const { pkiDir } = readMasterConfig(options, terminal);
-  const alarm = await readKeySyncAlarm(pkiDir);
+  // Beside pki_dir, or in it.
+  const dir = dirname(journalPath(pkiDir));
+  const alarm = await asOwnerOf(dir, () => readKeySyncAlarm(pkiDir));
   if (alarm === undefined) {
     terminal.out('The key files are followed; nothing waits to be confirmed.\n');
     return EXIT.ok;
@@ -35,7 +39,7 @@ export async function runKeySync(args: readonly string[], terminal: Terminal): P
     terminal.out('If that was meant: brine key sync --confirm. If not: put the files back.\n');
     return EXIT.generic;
   }
-  await confirmKeySync(pkiDir);
+  await asOwnerOf(dir, () => confirmKeySync(pkiDir));
   terminal.out('Confirmed; the keys are deleted within seconds.\n');
   return EXIT.ok;
 }

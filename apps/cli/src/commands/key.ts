@@ -4,8 +4,6 @@ import { generateKeys, signMasterKey } from '../keys/generate.ts';
 import { KEY_FORM } from '../keys/key-options.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { listKeys, printFingerprints, printKeys } from '../keys/list.ts';
-import { accountOf, becomeAccount } from '../master/account.ts';
-import { StartRefusal } from '../master/start-refusal.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import { OptionParser } from '../options/option-parser.ts';
@@ -71,25 +69,9 @@ export async function runKey(args: readonly string[], terminal: Terminal): Promi
       const action = verb.replace('_all', '') as KeyAction;
       const chosen = await askFirst({ ring, action, match, options, printer, terminal });
       if (chosen === undefined) return EXIT.ok;
-      await becomeOwner(config.user);
       await actOn({ ring, action, options, terminal, config }, chosen);
       return EXIT.ok;
     }
-  }
-}
-
-/**
- * What root writes here belongs to the account of the master (Salt: salt/cli/key.py). Other users
- * keep their own rights: the files say whether these are enough.
- */
-async function becomeOwner(user: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  try {
-    const account = await accountOf(user);
-    if (account.isOther) becomeAccount(account);
-  } catch (error) {
-    if (!(error instanceof StartRefusal)) throw error;
-    throw new Exit(error.exitCode, `${error.message}\n`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import { loadMasterConfig } from '@brine/config';
+import { asOwnerOf } from '@brine/files';
 import {
   type AuthorityChange,
   type CertificateStatus,
@@ -80,11 +81,16 @@ export async function runPki(args: readonly string[], terminal: Terminal): Promi
     textValue(options, 'dir') ?? loadMasterConfig({ configDir }).options.brine.nats.certificates;
   const names = { clients: SERVICE_NAMES, server: SERVER_NAME };
   const certificates = new ServiceCertificates(dir, names);
-  try {
+  const init = async (): Promise<boolean> => {
+    if (isOn(options, 'if_missing') && (await certificates.hasAuthority())) return false;
+    await certificates.init(hosts ?? [], days);
+    return true;
+  };
+  // What root makes in a directory of the master's user belongs to that user.
+  const work = async (): Promise<number> => {
     switch (verb) {
       case 'init':
-        if (isOn(options, 'if_missing') && (await certificates.hasAuthority())) return EXIT.ok;
-        await certificates.init(hosts ?? [], days);
+        if (!(await init())) return EXIT.ok;
         break;
       case 'renew':
         if (isOn(options, 'authority')) {
@@ -94,17 +100,20 @@ export async function runPki(args: readonly string[], terminal: Terminal): Promi
         await certificates.renew(days, hosts);
         break;
       case 'show':
-        return await show(certificates, textValue(options, 'output') === 'json', terminal);
+        return show(certificates, textValue(options, 'output') === 'json', terminal);
       default:
         throw parser.error('give one of init, renew, show');
     }
+    terminal.out(`Made in ${dir}. Bring each directory to its host, ${RELOAD}.\n`);
+    if (verb === 'init') terminal.out('Keep `authority` where only you read it.\n');
+    return EXIT.ok;
+  };
+  try {
+    return await asOwnerOf(dir, work);
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
     throw new Exit(EXIT.generic, `brine pki: ${error.message}\n`);
   }
-  terminal.out(`Made in ${dir}. Bring each directory to its host, ${RELOAD}.\n`);
-  if (verb === 'init') terminal.out('Keep `authority` where only you read it.\n');
-  return EXIT.ok;
 }
 
 async function show(

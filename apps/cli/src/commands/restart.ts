@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isOfOwner,
   livingSupervisor,
-  readState,
   type RollingState,
   stateFile,
   type SupervisorState,
@@ -11,6 +10,7 @@ import { EXIT, Exit } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
+import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 
 const POLL_MS = 100;
@@ -31,8 +31,9 @@ export async function runRestart(args: readonly string[], terminal: Terminal): P
         'successor serves, so no command and no return is lost. Exit code 0 when all are new.',
     ),
   );
-  const { stateDir } = readMasterConfig(parser.parse(args), terminal).brine;
-  const before = readState(stateDir);
+  const options = readMasterConfig(parser.parse(args), terminal);
+  const { stateDir } = options.brine;
+  const before = supervisorState(options);
   const pid = livingSupervisor(before);
   if (pid === undefined) throw failed('no master runs on this host');
   if (!isOfOwner(stateFile(stateDir), pid)) {
@@ -43,7 +44,7 @@ export async function runRestart(args: readonly string[], terminal: Terminal): P
   const startedAt = Date.now();
   let shown: string | undefined;
   for (;;) {
-    const state = readState(stateDir);
+    const state = supervisorState(options);
     if (state === undefined || livingSupervisor(state) !== pid) throw failed('the master ended');
     const rolling = state.rolling?.number === number ? state.rolling : undefined;
     if (rolling !== undefined && shown !== rolling.service) {

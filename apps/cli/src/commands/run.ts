@@ -163,7 +163,9 @@ function listenBy(master: LocalMaster): Required<RunnerContext>['listen'] {
 async function auditSealOf(options: MasterOptions) {
   const { AuditSeal, PrivateKey } = await import('@brine/crypt');
   const { pkiDir, masterKeyName, keyPass, clusterKeyPass } = options;
-  const pem = await readFile(join(pkiDir, `${masterKeyName}.pem`), 'utf8');
+  const { asOwnerOf } = await import('@brine/files');
+  const read = () => readFile(join(pkiDir, `${masterKeyName}.pem`), 'utf8');
+  const pem = await asOwnerOf(pkiDir, read);
   const passphrase = masterKeyName === 'cluster' ? clusterKeyPass : keyPass;
   return AuditSeal.fromMasterKey(PrivateKey.parse(pem, passphrase));
 }

@@ -1,9 +1,9 @@
 import { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import { isSystemError } from '@brine/files';
+import { asOwnerOf, isSystemError } from '@brine/files';
 import { KeyStore } from '@brine/pki';
 import { endedOn, type ProbedService, probeService } from '@brine/service';
-import { livingSupervisor, readState } from '@brine/service/processes';
+import { livingSupervisor } from '@brine/service/processes';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { lookAtMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -14,6 +14,7 @@ import { maintenanceLine } from '../night/maintenance-line.ts';
 import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
+import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 
 const DESCRIPTION = `Shows the services of the master on this host. Exit code 0 while all
@@ -96,7 +97,7 @@ async function showAll(
 
 /** Reads the supervisor's file and asks every service. */
 export async function readStatus(options: MasterOptions): Promise<MasterStatus> {
-  const state = readState(options.brine.stateDir);
+  const state = supervisorState(options);
   const alive = livingSupervisor(state) !== undefined;
   const host = options.brine.healthHost;
   const services = alive
@@ -117,7 +118,7 @@ export async function readStatus(options: MasterOptions): Promise<MasterStatus> 
 
 async function countKeys(pkiDir: string): Promise<Record<string, number> | undefined> {
   try {
-    const shelves = await new KeyStore(pkiDir).list();
+    const shelves = await asOwnerOf(pkiDir, () => new KeyStore(pkiDir).list());
     return Object.fromEntries(Object.entries(shelves).map(([state, ids]) => [state, ids.length]));
   } catch {
     // No keys yet, or not readable: the status of the services is still worth showing.

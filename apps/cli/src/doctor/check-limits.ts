@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { readState } from '@brine/service/processes';
+import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Finding } from './finding.ts';
 
 /** Sockets that a service needs beside those of minions. */
@@ -12,7 +12,7 @@ const SERVICES = ['req-gateway', 'publisher'];
 export async function checkLimits(options: MasterOptions): Promise<Finding[]> {
   const listing = await new KeyStore(options.pkiDir).list().catch(() => undefined);
   const minions = listing?.accepted.length ?? 0;
-  const running = readState(options.brine.stateDir)?.services ?? [];
+  const running = supervisorState(options)?.services ?? [];
   const findings: Finding[] = [];
   let lowest = Infinity;
   for (const { name, pid } of running) {

@@ -5,13 +5,13 @@ import { type DatabaseFacts, databaseFacts } from '@brine/job-cache';
 import {
   isListenedOn,
   livingSupervisor,
-  readState,
   type SupervisorState,
   whoListens,
 } from '@brine/service/processes';
 import { untilAnswers } from '../master/answers.ts';
 import { askCluster, type Cluster, firstSentence, plainOf, silentTwice } from '../night/cluster.ts';
 import { connectOwnBus, ownDatabaseUrl } from '../night/own-servers.ts';
+import { supervisorState } from '../servers/of-state-dir.ts';
 import { type BackendSeen, backendsOf, reachAll } from './backends.ts';
 import { type DiskSeen, seeDisks } from './disks.ts';
 
@@ -58,10 +58,10 @@ export async function look(
   options: MasterOptions,
   jobs: Pick<JobRecords, 'roll' | 'database'>,
 ): Promise<Seen> {
-  const state = readState(options.brine.stateDir);
+  const state = supervisorState(options);
   const runs = livingSupervisor(state) !== undefined;
   const here = (): SupervisorState['services'] =>
-    runs ? (readState(options.brine.stateDir)?.services ?? []) : [];
+    runs ? (supervisorState(options)?.services ?? []) : [];
   const ask = (): Promise<Cluster> => askCluster(options, jobs);
   const [disks, ports, asked, streams, database, backends] = await Promise.all([
     seeDisks(options),
@@ -120,7 +120,7 @@ async function seeDatabase(
 ): Promise<DatabaseFacts & { readonly aheadMs?: number }> {
   let direct: string;
   try {
-    const url = await ownDatabaseUrl(options);
+    const url = ownDatabaseUrl(options);
     const facts = await databaseFacts(url);
     const { nowMs } = facts.server;
     return typeof nowMs === 'number' ? { ...facts, aheadMs: nowMs - Date.now() } : facts;

@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import { writeDropFile } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import { CryptError, PublicKey } from '@brine/crypt';
+import { asOwnerOf } from '@brine/files';
 import { fireEvent } from '@brine/ipc';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
 import type { Printer } from '../printer.ts';
 import { logLine, type Terminal } from '../terminal.ts';
-import { type KeyChoice, type KeyRing, type KeySection, SHELF_OF } from './key-ring.ts';
+import { type KeyChoice, type KeyRing, type KeySection } from './key-ring.ts';
 
 /** Actions on keys. */
 export type KeyAction = 'accept' | 'reject' | 'delete';
@@ -95,7 +96,7 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
   for (const [section, ids] of chosen) {
     for (const id of ids) {
       const told = mapOf({ result: true, act: EVENT_ACT[action], id });
-      if (action === 'delete') await ring.store.remove(SHELF_OF[section], id);
+      if (action === 'delete') await ring.remove(section, id);
       else {
         const pub = await move(deed, section, id);
         if (pub !== undefined) told.set('pub', pub);
@@ -125,8 +126,7 @@ async function move(deed: KeyDeed, section: KeySection, id: string): Promise<str
     terminal.err(`Unable to accept invalid key for ${id}.\n`);
     return undefined;
   }
-  await ring.store.put(id, action === 'accept' ? 'accepted' : 'rejected', text);
-  if (section === 'minions_denied') await ring.store.remove('denied', id);
+  await ring.put(section, id, action === 'accept' ? 'accepted' : 'rejected', text);
   return text;
 }
 
@@ -138,7 +138,8 @@ function rotates(options: ParsedOptions, config: MasterOptions): boolean {
 /** Leaves the drop file by which the master makes a new AES key. */
 async function askForNewAesKey(config: MasterOptions): Promise<void> {
   try {
-    await writeDropFile(config.cachedir, config.id);
+    const { cachedir, id } = config;
+    await asOwnerOf(cachedir, () => writeDropFile(cachedir, id));
   } catch (error) {
     // Without a cache directory no master has run here: there is no AES key to renew.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;

@@ -1,13 +1,16 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { fingerprint, PrivateKey } from '@brine/crypt';
+import { asOwnerOf, textIfThere, writeAtomic } from '@brine/files';
 import { loadOrCreatePair } from '@brine/pki';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import type { Printer } from '../printer.ts';
-import { readTextIfThere } from './key-ring.ts';
+
+/** It goes to every minion. */
+const SIGNATURE_MODE = 0o644;
 
 /** `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. */
 export async function generateKeys(
@@ -17,8 +20,10 @@ export async function generateKeys(
 ): Promise<number> {
   const dir = textValue(options, 'gen_keys_dir') ?? '.';
   const name = textValue(options, 'gen_keys') ?? 'minion';
-  await mkdir(dir, { recursive: true });
-  const pair = await loadOrCreatePair(dir, name, numberValue(options, 'keysize') ?? 2048);
+  const pair = await asOwnerOf(dir, async () => {
+    await mkdir(dir, { recursive: true });
+    return loadOrCreatePair(dir, name, numberValue(options, 'keysize') ?? 2048);
+  });
   show(printer, fingerprint(`${pair.publicPem.trim()}\n`, '3006'));
   return EXIT.ok;
 }
@@ -35,20 +40,19 @@ export async function signMasterKey(
 
 async function sign(options: ParsedOptions, config: MasterOptions): Promise<SaltValue> {
   const publicPath = textValue(options, 'pub');
-  const pub = await readTextIfThere(
-    publicPath ?? join(config.pkiDir, `${config.masterKeyName}.pub`),
-  );
+  const pub = await textOf(publicPath ?? join(config.pkiDir, `${config.masterKeyName}.pub`));
   if (publicPath !== undefined && pub === undefined) {
     return `Public-key ${publicPath} does not exist`;
   }
   const privatePath = textValue(options, 'priv');
   const signName = config.masterSignKeyName;
-  let pem = await readTextIfThere(privatePath ?? join(config.ownPkiDir, `${signName}.pem`));
+  let pem = await textOf(privatePath ?? join(config.ownPkiDir, `${signName}.pem`));
   if (pem === undefined) {
     if (privatePath !== undefined) return `Private-key ${privatePath} does not exist`;
     if (!isOn(options, 'auto_create')) return 'No usable private-key found';
     const { ownPkiDir, keysize, signingKeyPass } = config;
-    pem = (await loadOrCreatePair(ownPkiDir, signName, keysize, signingKeyPass)).privateKey.pem;
+    const make = () => loadOrCreatePair(ownPkiDir, signName, keysize, signingKeyPass);
+    pem = (await asOwnerOf(ownPkiDir, make)).privateKey.pem;
   }
   if (pub === undefined) return 'No usable public-key found';
   const signature = PrivateKey.parse(pem, config.signingKeyPass).sign(
@@ -57,8 +61,15 @@ async function sign(options: ParsedOptions, config: MasterOptions): Promise<Salt
   );
   const dir = textValue(options, 'signature_path') ?? config.ownPkiDir;
   const path = join(dir, 'master_pubkey_signature');
-  await writeFile(path, `${signature.toString('base64')}\n`);
+  await asOwnerOf(dir, () =>
+    writeAtomic(path, `${signature.toString('base64')}\n`, { mode: SIGNATURE_MODE }),
+  );
   return true;
+}
+
+/** The text of a file, read as the owner of its directory; undefined where there is none. */
+function textOf(path: string): Promise<string | undefined> {
+  return asOwnerOf(dirname(path), () => textIfThere(path));
 }
 
 function show(printer: Printer, value: SaltValue): void {

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { type KeyListing, type KeyShelf, KeyStore, PkiError } from '@brine/pki';
+import { asOwnerOf, isSystemError, textIfThere } from '@brine/files';
+import { keyDirs, type KeyListing, type KeyShelf, KeyStore, PkiError } from '@brine/pki';
 import { compileGlob } from '@brine/target';
 
 /** The names that Salt's commands give to the states of keys. */
@@ -29,13 +29,16 @@ export type KeyChoice = ReadonlyMap<KeySection, readonly string[]>;
 
 const NOTHING: KeyListing = { accepted: [], pending: [], rejected: [], denied: [], autosign: [] };
 
-/** The key files as salt-key sees them. */
+/**
+ * The key files as salt-key sees them. What root writes there belongs to the account of the master
+ * (Salt: salt/cli/key.py), and what the account leads elsewhere it is not followed to.
+ */
 export class KeyRing {
-  readonly store: KeyStore;
+  readonly #store: KeyStore;
   readonly #pkiDir: string;
 
   constructor(config: Pick<MasterOptions, 'pkiDir'>) {
-    this.store = new KeyStore(config.pkiDir);
+    this.#store = new KeyStore(config.pkiDir);
     this.#pkiDir = config.pkiDir;
   }
 
@@ -43,7 +46,7 @@ export class KeyRing {
    * All ids by section, sorted without regard to case; a key directory that is not there is empty.
    */
   async all(): Promise<Map<KeySection, string[]>> {
-    const listing = await this.#list();
+    const listing = await this.#there(() => this.#list());
     return new Map(
       SECTIONS.map((section) => [section, sortedIgnoringCase(listing[SHELF_OF[section]])]),
     );
@@ -62,22 +65,40 @@ export class KeyRing {
 
   /** The unchanged text of a key file: 3008's fingerprints depend on the last line end. */
   text(section: KeySection, id: string): Promise<string | undefined> {
-    return readTextIfThere(join(this.#pkiDir, section, id));
+    return this.#there(() => this.#store.readText(SHELF_OF[section], id));
+  }
+
+  /** Puts a key in a state; one that was denied is denied no more. */
+  put(section: KeySection, id: string, state: 'accepted' | 'rejected', pub: string): Promise<void> {
+    return this.#there(async () => {
+      await this.#store.put(id, state, pub);
+      if (section === 'minions_denied') await this.#store.remove('denied', id);
+    });
+  }
+
+  /** Removes a key. */
+  async remove(section: KeySection, id: string): Promise<void> {
+    await this.#there(() => this.#store.remove(SHELF_OF[section], id));
   }
 
   /** The master's own pair by the names that 3008 shows: `<host>.pem`, `<host>.pub`. */
   async local(): Promise<Map<string, string>> {
     const keys = new Map<string, string>();
     for (const kind of ['pem', 'pub']) {
-      const text = await readTextIfThere(join(this.#pkiDir, `master.${kind}`));
+      const path = join(this.#pkiDir, `master.${kind}`);
+      const text = await this.#there(() => textIfThere(path));
       if (text !== undefined) keys.set(`${hostname()}.${kind}`, text);
     }
     return keys;
   }
 
+  #there<T>(work: () => Promise<T>): Promise<T> {
+    return asOwnerOf(keyDirs(this.#pkiDir), work);
+  }
+
   async #list(): Promise<KeyListing> {
     try {
-      return await this.store.list();
+      return await this.#store.list();
     } catch (error) {
       if (error instanceof PkiError && error.code === 'SALT_PKI_STORE_AWAY') {
         return this.#listPartly();
@@ -88,9 +109,13 @@ export class KeyRing {
 
   /** One directory may be missing while the others are there. */
   async #listPartly(): Promise<KeyListing> {
-    // Not there: no keys.
     const names = (shelf: KeyShelf): Promise<readonly string[]> =>
-      this.store.names(shelf).catch(() => []);
+      this.#store.names(shelf).catch((error: unknown) => {
+        // Not there: no keys. One that is closed to this user may have some.
+        const isAbsent = error instanceof PkiError && isSystemError(error.cause, 'ENOENT');
+        if (isAbsent) return [];
+        throw error;
+      });
     return {
       ...NOTHING,
       accepted: await names('accepted'),
@@ -98,16 +123,6 @@ export class KeyRing {
       rejected: await names('rejected'),
       denied: await names('denied'),
     };
-  }
-}
-
-/** The text of a file; undefined where there is none. */
-export async function readTextIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
   }
 }
 

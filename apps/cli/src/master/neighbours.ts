@@ -14,10 +14,14 @@ export interface Neighbour<T> {
   stop(): Promise<void>;
 }
 
-/** Where each service finds NATS: the configured server, or one that is started here. */
+/**
+ * Where each service finds NATS: the configured server, or one that is started here.
+ * @param isKept whether it is started again when it ends
+ */
 export async function openNats(
   options: MasterOptions,
   log: Log,
+  isKept = true,
 ): Promise<Neighbour<(service: MasterServiceName) => string>> {
   const named = options.brine.nats.url;
   if (named !== undefined && named !== '') {
@@ -50,7 +54,7 @@ export async function openNats(
       if (next) current = next;
     }
   };
-  void keep();
+  if (isKept) void keep();
   return {
     value: (service) =>
       through(
@@ -64,12 +68,17 @@ export async function openNats(
   };
 }
 
-/** Where the job cache is: the configured PostgreSQL, or one that is started here. */
-export async function openPostgres(options: MasterOptions, log: Log): Promise<Neighbour<string>> {
+/** As {@link openNats}, where the job cache is. */
+export async function openPostgres(
+  options: MasterOptions,
+  log: Log,
+  isKept = true,
+): Promise<Neighbour<string>> {
   const named = options.brine.postgres.url;
   if (named !== undefined && named !== '') return { value: named, stop: async () => {} };
   const server = await startPostgres({
     dir: join(options.brine.stateDir, 'postgres'),
+    restart: isKept,
     onLog: (line) => log.debug({ line }, 'PostgreSQL'),
     onDown: (err) => log.error({ err }, 'PostgreSQL is down; returns wait in the stream'),
     onUp: (pid) => log.info({ pid }, 'PostgreSQL runs again'),

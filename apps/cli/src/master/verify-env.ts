@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
   accessSync,
-  chmodSync,
   chownSync,
   closeSync,
   constants,
@@ -84,7 +83,7 @@ export async function verifyEnv(options: MasterOptions, account: Account): Promi
 function make(path: string, mode: number): void {
   const umask = process.umask(0o022);
   try {
-    if (mkdirSync(path, { recursive: true }) !== undefined) chmodSync(path, mode);
+    if (mkdirSync(path, { recursive: true }) !== undefined) setMode(path, mode);
   } catch (error) {
     throw new StartRefusal(
       errnoOf(error),
@@ -93,6 +92,16 @@ function make(path: string, mode: number): void {
     );
   } finally {
     process.umask(umask);
+  }
+}
+
+/** Where the account may write, a link may have taken the place of the directory meanwhile. */
+function setMode(path: string, mode: number): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    fchmodSync(fd, mode);
+  } finally {
+    closeSync(fd);
   }
 }
 

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir } from 'node:fs/promises';
-import { dropFilePath, readUserKey } from '@brine/cachedir';
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { dropFilePath, readUserKeys } from '@brine/cachedir';
 import { type MasterOptions, refusalOf } from '@brine/config';
-import { isSystemError, type Owner, textIfThere, writeNew } from '@brine/files';
+import { asOwnerOf, type Owner, textIfThere, writeNew } from '@brine/files';
 import type { StockTables } from '@brine/job-cache';
 import {
   type BrineIntake,
@@ -15,7 +16,7 @@ import {
   unreadable,
 } from '@brine/migration';
 import { EXIT } from '../exit-codes.ts';
-import { runningMaster } from '../servers/open-servers.ts';
+import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { brineIntake } from './brine-side.ts';
 import { giveTo, ownerOf } from './give-to.ts';
@@ -37,6 +38,9 @@ import { type BrineStores, openStores } from './stores.ts';
 /** Said where the work failed between one master and the other. */
 const STOPPED =
   '. The stock master is stopped: start it again, or mend this and run the command again';
+
+/** Names that a key of a local user is kept for. */
+const USER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@$-]*$/;
 
 /** Clocks of files and of this process may differ, and a job may be half written, in ms. */
 const MARGIN_MS = 60_000;
@@ -204,27 +208,22 @@ async function moveUserKeys(
   { state }: BrineStores,
 ): Promise<void> {
   const keys: Record<string, string> = {};
-  const names = await readdir(stock.cachedir).catch(noneIfAbsent);
-  for (const name of names) {
-    const user = /^\.([A-Za-z0-9_][A-Za-z0-9_.@$-]*)_key$/.exec(name)?.[1];
-    const key = user === undefined ? undefined : await readUserKey(stock.cachedir, user);
-    if (user !== undefined && key !== undefined) keys[user] = key;
+  const { cachedir } = stock;
+  for (const { user, key } of await asOwnerOf(cachedir, () => readUserKeys(cachedir))) {
+    if (USER_NAME.test(user)) keys[user] = key;
   }
   await state.takeUserKeys(ours.brine.host, keys);
-}
-
-/** A master that never ran has no cache. */
-function noneIfAbsent(error: unknown): readonly string[] {
-  if (isSystemError(error, 'ENOENT')) return [];
-  throw error;
 }
 
 /** A wish for another AES key that the stock master has not seen any more. */
 async function moveDropFile(stock: MasterOptions, ours: MasterOptions): Promise<void> {
   const [from, to] = [dropFilePath(stock.cachedir), dropFilePath(ours.cachedir)];
-  if (from === to || (await textIfThere(from)) === undefined) return;
-  await mkdir(ours.cachedir, { recursive: true, mode: 0o755 });
-  await writeNew(to, ours.masterId, { mode: 0o400 });
+  const asked = from !== to && (await asOwnerOf(dirname(from), () => textIfThere(from)));
+  if (typeof asked !== 'string') return;
+  await asOwnerOf(ours.cachedir, async () => {
+    await mkdir(ours.cachedir, { recursive: true, mode: 0o755 });
+    await writeNew(to, ours.masterId, { mode: 0o400 });
+  });
 }
 
 /** Root made the files: the master that does not run as root must own them. */

@@ -1,5 +1,5 @@
 import { lookupUser } from '@brine/cachedir';
-import { giveTree, type Owner } from '@brine/files';
+import { giveTree, isRootsOwn, type Owner } from '@brine/files';
 import { refused } from './refused.ts';
 
 /**
@@ -14,12 +14,20 @@ export async function ownerOf(user: string): Promise<Owner | undefined> {
   return owner;
 }
 
-/** Gives directories with all in them to a master's user. */
+/** The owner for what is written into a directory; where root works as another, it is that one. */
+export function ownerIn(dir: string, owner: Owner | undefined): Owner | undefined {
+  return isRootsOwn(dir) ? owner : undefined;
+}
+
+/**
+ * Gives directories with all in them to a master's user. Those of others stay theirs: root has
+ * worked there as they.
+ */
 export async function giveTo(
   owner: Owner | undefined,
   paths: readonly string[],
   except: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   if (owner === undefined) return;
-  for (const path of paths) await giveTree(path, owner, except);
+  for (const path of paths) if (isRootsOwn(path)) await giveTree(path, owner, except);
 }

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MasterOptions } from '@brine/config';
+import { asOwnerOfNow, textNowIfThere } from '@brine/files';
 import { isListenedOn, isOfOwner, whoListens } from '@brine/service/processes';
 import { EXIT } from '../exit-codes.ts';
 import { refused } from './refused.ts';
@@ -11,7 +13,7 @@ const STOP_MS = 60_000;
 
 /** The process of a stock master that runs with these options; undefined where none does. */
 export function stockMaster({ pidfile, retPort }: MasterOptions): number | undefined {
-  const named = Number(readText(pidfile).trim());
+  const named = Number(asOwnerOfNow(dirname(pidfile), () => pidText(pidfile)).trim());
   if (isStockMaster(named) && isOfOwner(pidfile, named)) return named;
   // A master in the foreground of a service manager may have no pid file that can be read.
   const listening = Number(/^\d+/.exec(whoListens(retPort) ?? '')?.[0] ?? 0);
@@ -86,6 +88,15 @@ function signal(pid: number, which: NodeJS.Signals, name: string): void {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ESRCH') return;
     throw refused(`${name} (pid ${pid}) belongs to another user: run this as root, or as its user`);
+  }
+}
+
+/** What can not be read names no process. */
+function pidText(path: string): string {
+  try {
+    return textNowIfThere(path) ?? '';
+  } catch {
+    return '';
   }
 }
 

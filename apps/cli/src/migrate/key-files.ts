@@ -1,8 +1,15 @@
-import { copyFile, mkdir, readdir, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, stat, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { normalisePem } from '@brine/crypt';
-import { isSystemError, type Owner, textIfThere, writeAtomic, writeNew } from '@brine/files';
+import {
+  asOwnerOf,
+  isSystemError,
+  type Owner,
+  readBounded,
+  writeAtomic,
+  writeNew,
+} from '@brine/files';
 import {
   type KeyMove,
   missingKeys,
@@ -11,11 +18,17 @@ import {
   SHELVES,
   type Shelves,
 } from '@brine/migration';
-import { ensureKeyDirs, KeyStore, PkiError, shelfDir } from '@brine/pki';
+import { ensureKeyDirs, keyDirs, KeyStore, PkiError, shelfDir } from '@brine/pki';
+import { ownerIn } from './give-to.ts';
 import { refused } from './refused.ts';
 
 const PRIVATE_MODE = 0o400;
 const PUBLIC_MODE = 0o644;
+/** Keys are small, and so are lists of ids that people write. */
+const KEY_MAX_BYTES = 1024 * 1024;
+const LIST_MAX_BYTES = 16 * 1024 * 1024;
+/** Keys that are read, and then written, in one go. */
+const KEYS_AT_ONCE = 1_000;
 
 /** Where a master has its keys, and the name of its pair, as minions know it. */
 interface KeyHome {
@@ -70,7 +83,7 @@ export async function moveKeys(way: KeyWay): Promise<KeyReport> {
     return { ...report, isShared, added: 0, removed: 0, differ: [] };
   }
   if (!way.isDry) {
-    await ensureKeyDirs(to.dir);
+    await inKeys(to.dir, () => ensureKeyDirs(to.dir));
     await copyPairs(way, from, to);
   }
   const there = await listingIfThere(to.dir);
@@ -79,15 +92,28 @@ export async function moveKeys(way: KeyWay): Promise<KeyReport> {
     way.how === 'add'
       ? missingKeys(given, there, isSame)
       : { moves: sameKeys(given, there, isSame), differ: [] };
-  if (!way.isDry) for (const move of moves) await apply(move, from.dir, to.dir);
+  for (let at = 0; !way.isDry && at < moves.length; at += KEYS_AT_ONCE) {
+    await apply(moves.slice(at, at + KEYS_AT_ONCE), from.dir, to.dir);
+  }
   const added = moves.filter(({ act }) => act === 'add').length;
   return { ...report, isShared: false, added, removed: moves.length - added, differ };
+}
+
+/** Works in a pki_dir, as the one user to whom all of it belongs. */
+function inKeys<T>(dir: string, work: () => Promise<T>): Promise<T> {
+  return asOwnerOf(keyDirs(dir), work);
+}
+
+/** The text of a file, read as the owner of its directory. */
+async function textIn(path: string, maxBytes = KEY_MAX_BYTES): Promise<string | undefined> {
+  const read = () => readBounded(path, maxBytes);
+  return (await asOwnerOf(dirname(path), read))?.toString('utf8');
 }
 
 /** A master's directory without `minions` is none in which a master has run. */
 async function listingOf(dir: string): Promise<Shelves> {
   try {
-    await new KeyStore(dir).names('accepted');
+    await inKeys(dir, () => new KeyStore(dir).names('accepted'));
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
     throw refused(
@@ -108,8 +134,11 @@ async function listingIfThere(dir: string): Promise<Shelves> {
       throw error;
     }
   };
-  const all = await Promise.all(SHELVES.map(async (shelf) => [shelf, await names(shelf)] as const));
-  return Object.fromEntries(all) as Record<Shelf, readonly string[]>;
+  return inKeys(dir, async () => {
+    const all: [Shelf, readonly string[]][] = [];
+    for (const shelf of SHELVES) all.push([shelf, await names(shelf)]);
+    return Object.fromEntries(all) as Record<Shelf, readonly string[]>;
+  });
 }
 
 /** Reads the keys that both have; the comparison itself must not wait for files. */
@@ -120,32 +149,80 @@ async function sameTexts(
   there: Shelves,
 ): Promise<(shelf: Shelf, id: string) => boolean> {
   const same = new Set<string>();
-  const [one, other] = [new KeyStore(from), new KeyStore(to)];
   for (const shelf of SHELVES) {
-    // A stub of autosign says all by its name.
     const known = new Set(there[shelf]);
-    for (const id of given[shelf].filter((name) => known.has(name))) {
-      const [ours, theirs] = [await one.readShelf(shelf, id), await other.readShelf(shelf, id)];
-      if (shelf === 'autosign' || ours === theirs) same.add(`${shelf}/${id}`);
+    const both = given[shelf].filter((name) => known.has(name));
+    for (let at = 0; at < both.length; at += KEYS_AT_ONCE) {
+      const some = both.slice(at, at + KEYS_AT_ONCE);
+      // A stub of autosign says all by its name.
+      const isStub = shelf === 'autosign';
+      const [ours, theirs] = isStub
+        ? [[], []]
+        : [await keysIn(from, shelf, some), await keysIn(to, shelf, some)];
+      some.forEach((id, which) => {
+        if (isStub || ours[which] === theirs[which]) same.add(`${shelf}/${id}`);
+      });
     }
   }
   return (shelf, id) => same.has(`${shelf}/${id}`);
 }
 
-async function apply({ act, shelf, id }: KeyMove, from: string, to: string): Promise<void> {
+function keysIn(
+  dir: string,
+  shelf: Shelf,
+  ids: readonly string[],
+): Promise<(string | undefined)[]> {
+  const store = new KeyStore(dir);
+  return inKeys(dir, async () => {
+    const texts: (string | undefined)[] = [];
+    for (const id of ids) texts.push(await store.readShelf(shelf, id));
+    return texts;
+  });
+}
+
+/** A file of a key as it is there. */
+interface KeyFile {
+  readonly text: string;
+  readonly atime: Date;
+  readonly mtime: Date;
+}
+
+async function apply(moves: readonly KeyMove[], from: string, to: string): Promise<void> {
+  const texts = await inKeys(from, async () => {
+    const found = new Map<KeyMove, KeyFile | undefined>();
+    for (const move of moves) {
+      if (move.act === 'add') found.set(move, await keyFile(new KeyStore(from), move));
+    }
+    return found;
+  });
   const store = new KeyStore(to);
-  if (act === 'remove') return void (await store.remove(shelf, id));
-  const source = join(shelfDir(from, shelf), id);
-  if (shelf === 'autosign') {
-    // It may be empty, and its time says how long it counts.
-    const target = join(shelfDir(to, shelf), id);
-    await copyFile(source, target);
-    const { atime, mtime } = await stat(source);
-    return utimes(target, atime, mtime);
-  }
-  const pub = await new KeyStore(from).readShelf(shelf, id);
-  // Removed meanwhile: the master that has it runs.
-  if (pub !== undefined) await store.write(shelf, id, pub);
+  await inKeys(to, async () => {
+    for (const move of moves) {
+      const { act, shelf, id } = move;
+      if (act === 'remove') {
+        await store.remove(shelf, id);
+        continue;
+      }
+      const found = texts.get(move);
+      // Removed meanwhile: the master that has it runs.
+      if (found === undefined) continue;
+      if (shelf !== 'autosign') {
+        await store.write(shelf, id, found.text);
+        continue;
+      }
+      // It may be empty, and its time says how long it counts.
+      const target = join(shelfDir(to, shelf), id);
+      await writeAtomic(target, found.text, { mode: PUBLIC_MODE });
+      await utimes(target, found.atime, found.mtime);
+    }
+  });
+}
+
+async function keyFile(store: KeyStore, { shelf, id }: KeyMove): Promise<KeyFile | undefined> {
+  const text = await store.readText(shelf, id);
+  if (text === undefined) return undefined;
+  const { atime, mtime } = await stat(join(shelfDir(store.pkiDir, shelf), id));
+  return { text, atime, mtime };
 }
 
 /** Minions know one key of their master: with another they refuse it. */
@@ -168,9 +245,9 @@ async function publicOf(home: KeyHome): Promise<string | undefined> {
 }
 
 async function pairText(home: KeyHome, end: 'pem' | 'pub'): Promise<string | undefined> {
-  const text = await textIfThere(pairPath(home, end));
+  const text = await textIn(pairPath(home, end));
   if (text !== undefined || home.pair === 'cluster') return text;
-  return textIfThere(join(home.dir, `${home.otherName}.${end}`));
+  return textIn(join(home.dir, `${home.otherName}.${end}`));
 }
 
 function pairPath({ dir, pair }: KeyHome, end: 'pem' | 'pub'): string {
@@ -181,14 +258,18 @@ function pairPath({ dir, pair }: KeyHome, end: 'pem' | 'pub'): string {
 async function copyPairs(way: KeyWay, from: KeyHome, to: KeyHome): Promise<void> {
   const put = async (text: string | undefined, target: string, mode: number): Promise<void> => {
     if (text === undefined) return;
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    await writeNew(target, text, { mode, owner: way.owner });
+    const dir = dirname(target);
+    const owner = ownerIn(dir, way.owner);
+    await asOwnerOf(dir, async () => {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await writeNew(target, text, { mode, owner });
+    });
   };
   await put(await pairText(from, 'pem'), pairPath(to, 'pem'), PRIVATE_MODE);
   await put(await pairText(from, 'pub'), pairPath(to, 'pub'), PUBLIC_MODE);
   // Also in a cluster each master signs by the pair in its own pki_dir.
   const copy = async (name: string, mode: number): Promise<void> =>
-    put(await textIfThere(join(way.from.ownPkiDir, name)), join(way.to.ownPkiDir, name), mode);
+    put(await textIn(join(way.from.ownPkiDir, name)), join(way.to.ownPkiDir, name), mode);
   const signing = way.from.masterSignKeyName;
   await copy(`${signing}.pem`, PRIVATE_MODE);
   await copy(`${signing}.pub`, PUBLIC_MODE);
@@ -216,14 +297,16 @@ export async function moveSigningFiles(
   const lines: string[] = [];
   for (const [source, target] of pairs) {
     if (!source || !target || source === target) continue;
-    const text = await textIfThere(source);
-    if (text === undefined || (await textIfThere(target)) !== undefined) continue;
-    if ((await realPlace(dirname(target))) === undefined) {
-      lines.push(`not copied: ${source}: ${dirname(target)} is not there\n`);
+    const text = await textIn(source, LIST_MAX_BYTES);
+    if (text === undefined || (await textIn(target, LIST_MAX_BYTES)) !== undefined) continue;
+    const dir = dirname(target);
+    if ((await realPlace(dir)) === undefined) {
+      lines.push(`not copied: ${source}: ${dir} is not there\n`);
       continue;
     }
-    const { mode } = await stat(source);
-    await writeAtomic(target, text, { mode: mode & 0o777, owner });
+    const { mode } = await asOwnerOf(dirname(source), () => stat(source));
+    const kind = { mode: mode & 0o777, owner: ownerIn(dir, owner) };
+    await asOwnerOf(dir, () => writeAtomic(target, text, kind));
     lines.push(`copied: ${target}\n`);
   }
   return lines;
@@ -231,7 +314,7 @@ export async function moveSigningFiles(
 
 async function namesIn(dir: string): Promise<readonly string[]> {
   try {
-    const entries = await readdir(dir, { withFileTypes: true });
+    const entries = await asOwnerOf(dir, () => readdir(dir, { withFileTypes: true }));
     return entries.filter((entry) => entry.isFile()).map((entry) => basename(entry.name));
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
@@ -242,7 +325,7 @@ async function namesIn(dir: string): Promise<readonly string[]> {
 /** The place that a path stands for; undefined where there is none. */
 async function realPlace(path: string): Promise<string | undefined> {
   try {
-    const { dev, ino } = await stat(path);
+    const { dev, ino } = await asOwnerOf(path, () => stat(path));
     return `${dev}:${ino}`;
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;

@@ -18,7 +18,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
 import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { saidBy } from '../said.fixture.ts';
+import { letPass, saidBy } from '../said.fixture.ts';
 
 const JID = '20241125120000000001';
 const RETURNED_AT = new Date('2024-11-25T12:00:05Z');
@@ -33,6 +33,7 @@ let database: TestDatabase;
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'migrate-'));
+  letPass(dir);
   nats = await startNats();
   database = await makeDatabase();
 });

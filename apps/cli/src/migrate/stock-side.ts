@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   BankFiles,
   bankLayoutOf,
@@ -12,7 +13,7 @@ import {
   writeStockToken,
 } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
-import type { Owner } from '@brine/files';
+import { asOwnerOf, eachAsOwnerOf, type Owner } from '@brine/files';
 import { isJid } from '@brine/job';
 import { type StockTables, type TableReturn } from '@brine/job-cache';
 import type {
@@ -25,6 +26,18 @@ import type {
 } from '@brine/migration';
 import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { readJson, toJson } from '@brine/wire/text';
+import { ownerIn } from './give-to.ts';
+
+/** Below cachedir: what is a stock master's, and what its files are written in. */
+export const STOCK_CACHES = [
+  ...['grains', 'jobs', 'mine', 'minions', 'pillar', 'sessions', 'syndics'],
+  '.brine-drafts',
+];
+
+/** A cachedir, and what is a stock master's in it: of one user. */
+function stockDirs(cachedir: string): readonly string[] {
+  return [cachedir, ...STOCK_CACHES.map((name) => join(cachedir, name))];
+}
 
 /** What a stock master has: its files, and its database where it has one. */
 export function stockHistory(
@@ -33,12 +46,16 @@ export function stockHistory(
   onPassed: (passed: PassedOver) => void,
 ): StockHistory {
   const { cachedir, hashType, tokenDir } = options;
+  const dirs = stockDirs(cachedir);
   return {
-    banks: () => readStockBanks(cachedir, onPassed),
-    tokens: () => readStockTokens(tokenDir, onPassed),
-    sessions: () => readStockSessions(cachedir, onPassed),
+    banks: () => eachAsOwnerOf(dirs, readStockBanks(cachedir, onPassed)),
+    tokens: () => eachAsOwnerOf(tokenDir, readStockTokens(tokenDir, onPassed)),
+    sessions: () => eachAsOwnerOf(dirs, readStockSessions(cachedir, onPassed)),
     async *jobs(sinceMs) {
-      yield* readStockJobs(new JobFiles({ cachedir, hashType }), { sinceMs, onPassed });
+      const files = new JobFiles({ cachedir, hashType });
+      for await (const job of eachAsOwnerOf(dirs, readStockJobs(files, { sinceMs, onPassed }))) {
+        yield { ...job, returns: eachAsOwnerOf(dirs, job.returns) };
+      }
       if (tables !== undefined) yield* tableJobs(tables, sinceMs);
     },
   };
@@ -116,27 +133,39 @@ export function stockIntake({ options, release, tables, owner, dataOf }: StockFi
   const jobs = new JobFiles({ cachedir, hashType });
   const isOf3008 = layout === '3008';
   const done = new Set<string>();
+  const there = <T>(work: () => Promise<T>): Promise<T> => asOwnerOf(stockDirs(cachedir), work);
   return {
     async bank(record) {
       const { bank, id, env, data, timeMs } = record;
       if (isOf3008 || bank === 'mine') {
-        if (await isNewer(banks, record)) return false;
-        await banks.write(bank, id, data, { env, timeMs });
-        return true;
+        return there(async () => {
+          if (await isNewer(banks, record)) return false;
+          await banks.write(bank, id, data, { env, timeMs });
+          return true;
+        });
       }
       // 3006 keeps the last pillar of any environment; this is that of none.
-      if (env !== undefined || (!done.has(id) && (await isNewer(banks, record)))) return false;
-      if (!done.has(id)) await banks.writeData(id, await dataOf(id), timeMs);
+      if (env !== undefined) return false;
+      if (done.has(id)) return true;
+      if (await there(() => isNewer(banks, record))) return false;
+      const both = await dataOf(id);
+      await there(() => banks.writeData(id, both, timeMs));
       done.add(id);
       return true;
     },
-    keepTokens: async (wanted) => void (await keepStockTokens(tokenDir, wanted)),
-    token: (file) => writeStockToken(tokenDir, file, { isOf3008, owner }),
+    keepTokens: async (wanted) =>
+      void (await asOwnerOf(tokenDir, () => keepStockTokens(tokenDir, wanted))),
+    token(file) {
+      const to = { isOf3008, owner: ownerIn(tokenDir, owner) };
+      return asOwnerOf(tokenDir, () => writeStockToken(tokenDir, file, to));
+    },
     async session(record) {
-      await writeStockSession(cachedir, record, owner);
+      const dir = join(cachedir, 'sessions');
+      const its = ownerIn(dir, owner);
+      await there(() => writeStockSession(cachedir, record, its));
       return true;
     },
-    job: (job) => (tables === undefined ? writeFiles(jobs, job) : writeRows(tables, job)),
+    job: (job) => (tables === undefined ? writeFiles(jobs, job, there) : writeRows(tables, job)),
   };
 }
 
@@ -148,12 +177,17 @@ async function isNewer(banks: BankFiles, { bank, id, env, timeMs }: BankRecord):
 async function writeFiles(
   files: JobFiles,
   { jid, load, minions, returns }: JobFile,
+  there: <T>(work: () => Promise<T>) => Promise<T>,
 ): Promise<JobCounts> {
-  const isNew = !(await files.has(jid));
-  if (isNew) await files.writeJob({ jid, load, minions });
+  const isNew = await there(async () => {
+    if (await files.has(jid)) return false;
+    await files.writeJob({ jid, load, minions });
+    return true;
+  });
   const counts = { jobs: Number(isNew), returns: 0, known: 0 };
   for await (const { id, value, out } of returns) {
-    if (isMap(value) && (await files.writeReturn(jid, id, value, out))) counts.returns += 1;
+    const write = () => (isMap(value) ? files.writeReturn(jid, id, value, out) : false);
+    if (await there(() => Promise.resolve(write()))) counts.returns += 1;
     else counts.known += 1;
   }
   return counts;

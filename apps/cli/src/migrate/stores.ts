@@ -1,8 +1,9 @@
 import { type Bus, BusError, ensureStreams, waitForStreams } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
+import { asOwnerOf } from '@brine/files';
 import { JobCache } from '@brine/job-cache';
 import { MovedState } from '@brine/master-state';
-import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
+import { keyDirs, loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { Log } from '@brine/telemetry';
 import { openServers } from '../servers/open-servers.ts';
 import { refused } from './refused.ts';
@@ -27,7 +28,9 @@ export async function openStores(options: MasterOptions, log: Log): Promise<Brin
   const servers = await openServers(options, { as: 'event-bus', log, refused });
   try {
     const { pkiDir, keysize } = options;
-    const keys = await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options));
+    const keys = await asOwnerOf([...keyDirs(pkiDir), options.ownPkiDir], () =>
+      loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options)),
+    );
     await makeStreams(servers.bus, options);
     const jobs = await JobCache.connect(servers.postgresUrl);
     const close = async (): Promise<void> => {

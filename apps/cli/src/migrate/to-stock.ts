@@ -5,7 +5,7 @@ import type { StockTables } from '@brine/job-cache';
 import { notInFiles, Tally, toStock, unreadable } from '@brine/migration';
 import type { SaltMap } from '@brine/wire';
 import { EXIT } from '../exit-codes.ts';
-import { runningMaster } from '../servers/open-servers.ts';
+import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { brineHistory } from './brine-side.ts';
 import { giveTo, ownerOf } from './give-to.ts';
@@ -15,7 +15,7 @@ import { inWords } from './in-words.ts';
 import { moveKeys, moveSigningFiles } from './key-files.ts';
 import { refused } from './refused.ts';
 import { keyLines, tallyLines } from './show.ts';
-import { stockIntake } from './stock-side.ts';
+import { STOCK_CACHES, stockIntake } from './stock-side.ts';
 import { type BrineStores, openStores } from './stores.ts';
 
 /** Said where the work failed between one master and the other. */
@@ -24,11 +24,6 @@ const STOPPED = '. Brine is stopped: start it again, or mend this and run the co
 /** Services stop one stage after the other, each within stop_deadline, and three stages are. */
 const STAGES = 3;
 const STOP_MORE_MS = 10_000;
-/** Below cachedir: what is a stock master's, and what its files were written in. */
-const STOCK_CACHES = [
-  ...['grains', 'jobs', 'mine', 'minions', 'pillar', 'sessions', 'syndics'],
-  '.brine-drafts',
-];
 
 /**
  * `brine migrate to-stock`: brings what Brine knows to a stock master, in the layout of its

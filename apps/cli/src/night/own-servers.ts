@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { type Bus, connectBus, type ServiceName } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { CERTIFICATE_FILES } from '@brine/crypt';
-import { runningNatsUrl } from '@brine/nats-server';
-import { runningPostgresUrl } from '@brine/postgres-server';
+import { ownNatsUrl, ownPostgresUrl } from '../servers/of-state-dir.ts';
 
 /** Users of NATS that may ask about streams; a host has the certificate of one of them, or none. */
 const ASKERS: readonly ServiceName[] = ['admin', 'event-bus'];
@@ -15,10 +14,11 @@ const CONNECT_MS = 3_000;
  * A connection to NATS with the rights of `admin`, or of `event-bus` where this host has no more.
  * @throws Error that says what to do
  */
-export async function connectOwnBus({ brine }: MasterOptions): Promise<Bus> {
+export async function connectOwnBus(options: MasterOptions): Promise<Bus> {
+  const { brine } = options;
   const { url, certificates } = brine.nats;
   if (url === undefined || url === '') {
-    const own = await runningNatsUrl(join(brine.stateDir, 'nats'), 'admin');
+    const own = ownNatsUrl(options, 'admin');
     if (own === undefined) throw new Error('the NATS of this master does not run');
     return connectBus({ url: own, name: 'admin', connectTimeoutMs: CONNECT_MS });
   }
@@ -33,10 +33,10 @@ export async function connectOwnBus({ brine }: MasterOptions): Promise<Bus> {
 }
 
 /** The URL of PostgreSQL. @throws Error where this host knows none */
-export async function ownDatabaseUrl({ brine }: MasterOptions): Promise<string> {
-  const { url } = brine.postgres;
+export function ownDatabaseUrl(options: MasterOptions): string {
+  const { url } = options.brine.postgres;
   if (url !== undefined && url !== '') return url;
-  const own = await runningPostgresUrl(join(brine.stateDir, 'postgres'));
+  const own = ownPostgresUrl(options);
   if (own === undefined) throw new Error('the PostgreSQL of this master does not run');
   return own;
 }

@@ -1,13 +1,12 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Bus, connectBus } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
-import { runningNatsUrl } from '@brine/nats-server';
-import { runningPostgresUrl } from '@brine/postgres-server';
-import { claimHost, livingSupervisor, readState } from '@brine/service/processes';
+import { asOwnerOf } from '@brine/files';
+import { claimHost } from '@brine/service/processes';
 import type { Log } from '@brine/telemetry';
 import type { Exit } from '../exit-codes.ts';
 import { openNats, openPostgres } from '../master/neighbours.ts';
+import { ownNatsUrl, ownPostgresUrl, runningMaster } from './of-state-dir.ts';
 
 /** Services whose supervisor was killed leave within this, in ms. */
 const LEFTOVER_MS = 15_000;
@@ -30,15 +29,10 @@ export interface OpenServersOptions {
   readonly refused: (text: string) => Exit;
 }
 
-/** The supervisor that serves this state directory now. */
-export function runningMaster({ brine }: MasterOptions): number | undefined {
-  return livingSupervisor(readState(brine.stateDir));
-}
-
 /**
  * Opens NATS and PostgreSQL as the master has them: servers that are configured, those of a master
  * that runs, or its own, which then run until `close`. Without a master that runs none may start
- * meanwhile.
+ * meanwhile. Root starts them as the owner of the state directory.
  * @throws Exit with what to do, HostTakenError, BusError
  */
 export async function openServers(
@@ -53,13 +47,15 @@ export async function openServers(
   };
   try {
     if (runningMaster(options) === undefined) await startBoth(options, log, closers);
-    const { nats, postgres, stateDir } = options.brine;
-    const url = nats.url || (await runningNatsUrl(join(stateDir, 'nats'), as));
-    const postgresUrl = postgres.url || (await runningPostgresUrl(join(stateDir, 'postgres')));
+    const { nats, postgres } = options.brine;
+    const url = nats.url || ownNatsUrl(options, as);
+    const postgresUrl = postgres.url || ownPostgresUrl(options);
     if (url === undefined || postgresUrl === undefined) {
       throw refused('the master of this host is about to start or to stop: try again in a minute');
     }
-    const bus = await connectBus({ ...nats, url, name: as, connectTimeoutMs: CONNECT_MS });
+    const bus = await asOwnerOf(nats.certificates, () =>
+      connectBus({ ...nats, url, name: as, connectTimeoutMs: CONNECT_MS }),
+    );
     closers.push(() => bus.close());
     return { bus, postgresUrl, close };
   } catch (error) {
@@ -68,18 +64,22 @@ export async function openServers(
   }
 }
 
-async function startBoth(
+function startBoth(
   options: MasterOptions,
   log: Log,
   closers: (() => Promise<unknown>)[],
 ): Promise<void> {
   const { stateDir } = options.brine;
-  await mkdir(stateDir, { recursive: true, mode: 0o711 });
-  const claim = { ports: [], sockets: [], pidfile: '', stateDir, leftoverMs: LEFTOVER_MS };
-  const claimed = await claimHost(claim);
-  closers.push(() => Promise.resolve(claimed.release()));
-  const nats = await openNats(options, log);
-  closers.push(() => nats.stop());
-  const postgres = await openPostgres(options, log);
-  closers.push(() => postgres.stop());
+  const there = <T>(work: () => Promise<T>): Promise<T> => asOwnerOf(stateDir, work);
+  return there(async () => {
+    await mkdir(stateDir, { recursive: true, mode: 0o711 });
+    const claim = { ports: [], sockets: [], pidfile: '', stateDir, leftoverMs: LEFTOVER_MS };
+    const claimed = await claimHost(claim);
+    closers.push(() => there(() => Promise.resolve(claimed.release())));
+    // One that ends stays down: the command fails by it, and nothing is done behind its back.
+    const nats = await openNats(options, log, false);
+    closers.push(() => there(() => nats.stop()));
+    const postgres = await openPostgres(options, log, false);
+    closers.push(() => there(() => postgres.stop()));
+  });
 }
