@@ -1,6 +1,8 @@
 import { createTarDecoder } from 'modern-tar';
 import { BackupError } from './backup-error.ts';
-import { partOf } from './manifest.ts';
+import { MANIFEST, partOf } from './manifest.ts';
+
+const UNSEEN = /\p{Cc}/u;
 
 /** One entry of an archive. */
 export interface Entry {
@@ -8,8 +10,10 @@ export interface Entry {
   readonly data: Buffer;
 }
 
-/** The largest entry is the manifest, with some 250 bytes for each key of a minion. */
-const ENTRY_MAX = 128 * 1024 * 1024;
+/** The manifest has some 250 bytes for each key of a minion. */
+const MANIFEST_MAX = 128 * 1024 * 1024;
+/** All else is a file of the host, or a piece of 1 MiB. */
+const ENTRY_MAX = 16 * 1024 * 1024;
 
 /**
  * The entries of an archive, in order.
@@ -22,10 +26,15 @@ export async function* readEntries(bytes: AsyncIterable<Uint8Array>): AsyncGener
   fed.catch(() => undefined);
   try {
     for await (const { header, body } of tar.readable) {
-      if (header.size > ENTRY_MAX) throw new BackupError(`${header.name} is too large`);
+      const { name, size, type = 'file' } = header;
+      if (UNSEEN.test(name)) throw new BackupError('an entry has a name that can not be seen');
+      if (type !== 'file') throw new BackupError(`${name} is no file but a ${type}`);
+      if (size > (name === MANIFEST ? MANIFEST_MAX : ENTRY_MAX)) {
+        throw new BackupError(`${name} is too large`);
+      }
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) chunks.push(chunk);
-      yield { name: header.name, data: Buffer.concat(chunks) };
+      yield { name, data: Buffer.concat(chunks) };
     }
     await fed;
   } catch (error) {

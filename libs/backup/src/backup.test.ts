@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
+import { BackupKey } from './backup-key.ts';
 import { checkBackup } from './check-backup.ts';
+import type { FileRecord } from './file-records.ts';
 import { makeBackup } from './make-backup.ts';
-import type { FileRecord, Json, Manifest, StreamRecord } from './manifest.ts';
+import type { Json, Manifest, StreamRecord } from './manifest.ts';
 import type { BackupSource, BackupTarget, TablesTarget } from './ports.ts';
 import { putBack } from './put-back.ts';
 
+const BACKUP_KEY = BackupKey.parse('k'.repeat(43));
 const ABOUT = { name: 'b1', release: '0.2.0', master: 'm', host: 'h' };
 const KEY: FileRecord = { root: 'pki', path: 'minions/web-1', mode: 0o644, owner: 'root' };
 const LARGE = Buffer.alloc(3 * 1024 * 1024 + 5, 'x');
@@ -63,7 +66,7 @@ async function backup(source = sourceOf()): Promise<{ bytes: Buffer; manifest: M
     chunks.push(Buffer.from(bytes));
     return Promise.resolve();
   };
-  const manifest = await makeBackup(source, ABOUT, { write, now: () => 5_000 });
+  const manifest = await makeBackup(source, ABOUT, { write, key: BACKUP_KEY, now: () => 5_000 });
   return { bytes: Buffer.concat(chunks), manifest };
 }
 
@@ -201,7 +204,7 @@ test('a source that fails breaks the backup off with its error', async () => {
 
 test('a disk that is full ends the backup with its error', async () => {
   const write = (): Promise<void> => Promise.reject(new Error('ENOSPC'));
-  const made = makeBackup(sourceOf(), ABOUT, { write, now: () => 0 });
+  const made = makeBackup(sourceOf(), ABOUT, { write, key: BACKUP_KEY, now: () => 0 });
   await expect(made).rejects.toThrow('ENOSPC');
 });
 

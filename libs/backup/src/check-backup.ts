@@ -1,8 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type Entry, readEntries } from './archive-reader.ts';
 import { BackupError } from './backup-error.ts';
+import type { BackupKey } from './backup-key.ts';
+import { filePart } from './file-records.ts';
 import {
   type BackupHead,
+  MAC,
   MANIFEST,
   type Manifest,
   partOf,
@@ -14,6 +17,8 @@ import {
 /** A backup that is whole. */
 export interface CheckedBackup {
   readonly manifest: Manifest;
+  /** Whether the code at its end is of this key; undefined where it has none. */
+  readonly isOf: (key: BackupKey) => boolean | undefined;
   /** Entries that were asked for. */
   readonly kept: ReadonlyMap<string, Buffer>;
 }
@@ -41,12 +46,15 @@ export async function checkBackup(
   const kept = new Map<string, Buffer>();
   let keptBytes = 0;
   let head: BackupHead | undefined;
-  let manifest: Manifest | undefined;
+  let manifest: { readonly read: Manifest; readonly data: Buffer } | undefined;
+  let mac: string | undefined;
   for await (const entry of readEntries(bytes)) {
     const { name, data } = entry;
-    if (manifest !== undefined) throw new BackupError(`${name} comes after its end`);
-    if (head === undefined) head = readHead(name, data);
-    else if (name === MANIFEST) manifest = readManifest(data);
+    if (manifest !== undefined) {
+      if (name !== MAC || mac !== undefined) throw new BackupError(`${name} comes after its end`);
+      mac = data.toString('latin1');
+    } else if (head === undefined) head = readHead(name, data);
+    else if (name === MANIFEST) manifest = { read: readManifest(data), data };
     else count(counted, entry);
     if (!keep(name)) continue;
     keptBytes += data.length;
@@ -55,9 +63,19 @@ export async function checkBackup(
   }
   if (head === undefined) throw new BackupError('it is empty');
   if (manifest === undefined) throw new BackupError('it is cut off: it has no manifest');
-  if (manifest.name !== head.name) throw new BackupError('it is two backups in one file');
-  compare(manifest.parts, counted);
-  return { manifest, kept };
+  const { read, data } = manifest;
+  if (read.name !== head.name) throw new BackupError('it is two backups in one file');
+  compare(read.parts, counted);
+  const names = new Set(read.parts.map(({ name }) => name));
+  for (const name of read.files.map(filePart)) {
+    if (!names.has(name)) throw new BackupError(`${name} is named in it and is not there`);
+  }
+  const code = mac;
+  return {
+    manifest: read,
+    kept,
+    isOf: (key) => (code === undefined ? undefined : key.isOf(code, data)),
+  };
 }
 
 function count(counted: Map<string, Counted>, { name, data }: Entry): void {

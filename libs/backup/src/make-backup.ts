@@ -1,12 +1,13 @@
 import { ArchiveWriter, type Write } from './archive-writer.ts';
 import { BackupError } from './backup-error.ts';
+import type { BackupKey } from './backup-key.ts';
+import { filePart, type FileRecord } from './file-records.ts';
 import { toLines } from './json-lines.ts';
 import {
   type BackupHead,
-  filePart,
-  type FileRecord,
   FORMAT,
   HEAD,
+  MAC,
   MANIFEST,
   type Manifest,
   type StreamRecord,
@@ -19,6 +20,8 @@ export type BackupAbout = Omit<BackupHead, 'format' | 'mark'>;
 /** What else making a backup needs. */
 export interface BackupWay {
   readonly write: Write;
+  /** Proves whose it is. */
+  readonly key: BackupKey;
   /** Unix ms. */
   readonly now: () => number;
   /** What is read now, as `streams/EVENTS`. */
@@ -34,7 +37,7 @@ export interface BackupWay {
 export async function makeBackup(
   source: BackupSource,
   about: BackupAbout,
-  { write, now, onPart = () => undefined }: BackupWay,
+  { write, key, now, onPart = () => undefined }: BackupWay,
 ): Promise<Manifest> {
   const markMs = now();
   const archive = new ArchiveWriter(write, new Date(markMs));
@@ -52,7 +55,9 @@ export async function makeBackup(
       ...{ lastJid, usedSequences, files, streams, readers, database },
       parts: archive.parts,
     };
-    await archive.entry(MANIFEST, json(manifest));
+    const bytes = json(manifest);
+    await archive.entry(MANIFEST, bytes);
+    await archive.entry(MAC, Buffer.from(key.macOf(bytes), 'latin1'));
     await archive.end();
     return manifest;
   } catch (error) {

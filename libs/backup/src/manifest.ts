@@ -1,7 +1,10 @@
 import { BackupError } from './backup-error.ts';
+import { checkFileRecords, type FileRecord } from './file-records.ts';
 
-/** The layout of the file; a reader refuses another. */
-export const FORMAT = 1;
+/** The layout of the file; a reader refuses one that it does not know. */
+export const FORMAT = 2;
+/** Without a code at the end. */
+const FORMATS: ReadonlySet<unknown> = new Set([1, FORMAT]);
 
 /** A value of JSON that others have written and read. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -12,26 +15,6 @@ export interface PartRecord {
   readonly pieces: number;
   readonly bytes: number;
   readonly sha256: string;
-}
-
-/**
- * The directory that a file's path begins at. `include`: a part of the configuration elsewhere;
- * `host`: any other file that the configuration names.
- */
-export type FileRoot = 'config' | 'include' | 'pki' | 'own-pki' | 'certificates' | 'host';
-
-/** A file of the host. */
-export interface FileRecord {
-  readonly root: FileRoot;
-  /** Below its root; of `include` and `host` below `/`, without it. */
-  readonly path: string;
-  readonly mode: number;
-  /** `root`, `user` for the master's, `root:user` with the group of the master's, or `uid:gid`. */
-  readonly owner: string;
-  /** When it was written, unix ms: a stub of autosign ends by it. Backups of before lack it. */
-  readonly mtimeMs?: number;
-  /** Where a symbolic link leads. */
-  readonly link?: string;
 }
 
 /** A stream with what its restore wants. */
@@ -65,7 +48,7 @@ export interface BackupHead {
   readonly mark: string;
 }
 
-/** What a backup holds; its last entry. */
+/** What a backup holds; its last entry but for the code of it. */
 export interface Manifest extends BackupHead {
   readonly endedAt: string;
   /** The newest job in it. */
@@ -91,14 +74,10 @@ export interface TableRecord {
   readonly columns: readonly string[];
 }
 
-/** The first entry of the file, and the last. */
+/** The first entry of the file, and the last two. */
 export const HEAD = 'brine-backup.json';
 export const MANIFEST = 'manifest.json';
-
-/** The name of the entry that a file of the host is. */
-export function filePart({ root, path }: Pick<FileRecord, 'root' | 'path'>): string {
-  return `files/${root}/${path}`;
-}
+export const MAC = 'manifest.mac';
 
 /** The part that an entry belongs to: a file is one entry, all else comes in pieces. */
 export function partOf(entry: string): string {
@@ -113,18 +92,44 @@ export function readHead(name: string, data: Uint8Array): BackupHead {
   if (name !== HEAD) throw new BackupError('it is no backup of Brine');
   const head = parse(data);
   const { format } = head;
-  if (format === FORMAT) return head as unknown as BackupHead;
+  if (FORMATS.has(format)) return head as unknown as BackupHead;
   const release = typeof head['release'] === 'string' ? head['release'] : 'another release';
   throw new BackupError(`its format is ${String(format)}: restore it with Brine ${release}`);
 }
 
-/** Reads the last entry. @throws BackupError where it is not whole */
+/**
+ * Reads the manifest.
+ * @throws BackupError where it is not whole, or has what no restore may put
+ */
 export function readManifest(data: Uint8Array): Manifest {
   const found = parse(data);
   const lists = ['files', 'streams', 'readers', 'parts'];
   const isWhole = lists.every((name) => Array.isArray(found[name])) && isRecord(found['database']);
-  if (found['format'] !== FORMAT || !isWhole) throw new BackupError('its manifest is damaged');
-  return found as unknown as Manifest;
+  if (!FORMATS.has(found['format']) || !isWhole) throw new BackupError('its manifest is damaged');
+  const manifest = found as unknown as Manifest;
+  checkFileRecords(manifest.files);
+  checkNames(manifest);
+  return manifest;
+}
+
+/** What is there twice could be two things, of which one was looked at. */
+function checkNames({ parts, streams, database }: Manifest): void {
+  const { head } = database;
+  if (!isRecord(head) || !Array.isArray(head.tables)) {
+    throw new BackupError('its manifest is damaged');
+  }
+  const lists = { part: parts, stream: streams, table: head.tables };
+  for (const [kind, list] of Object.entries(lists)) {
+    const names = new Set<string>();
+    for (const one of list) {
+      const { name } = (one ?? {}) as { readonly name?: unknown };
+      if (typeof name !== 'string' || /\p{Cc}/u.test(name)) {
+        throw new BackupError(`its manifest is damaged: a ${kind} has no name`);
+      }
+      if (names.has(name)) throw new BackupError(`the ${kind} ${name} is there twice`);
+      names.add(name);
+    }
+  }
 }
 
 function parse(data: Uint8Array): Json {

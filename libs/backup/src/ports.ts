@@ -1,4 +1,5 @@
-import type { FileRecord, Json, Manifest, ReaderRecord, StreamRecord } from './manifest.ts';
+import type { FileRecord } from './file-records.ts';
+import type { Json, Manifest, ReaderRecord, StreamRecord } from './manifest.ts';
 
 /** A file of the host with its content; a link has none. */
 export interface HostFile {

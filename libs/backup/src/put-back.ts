@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { type Entry, readEntries, type ReadPart, readParts } from './archive-reader.ts';
 import { BackupError } from './backup-error.ts';
+import { filePart } from './file-records.ts';
 import { fromLines } from './json-lines.ts';
-import { filePart, HEAD, MANIFEST, type Manifest } from './manifest.ts';
+import { HEAD, MAC, MANIFEST, type Manifest, type PartRecord } from './manifest.ts';
 import type { BackupTarget, TablesTarget } from './ports.ts';
 
 /** The part that PostgreSQL is, as a step of a run. */
@@ -22,7 +24,9 @@ export async function putBack(
   const known = new Map(manifest.files.map((record) => [filePart(record), record]));
   const streams = new Map(manifest.streams.map((record) => [record.name, record]));
   const tables = new PutTables(manifest, target);
-  for await (const part of readParts(withoutFrame(readEntries(bytes)))) {
+  const parts = new CheckedParts(manifest.parts);
+  for await (const read of readParts(withoutFrame(readEntries(bytes)))) {
+    const part = parts.taken(read);
     onPart(part.name);
     const { kind, name } = kindOf(part);
     if (kind === 'files') {
@@ -36,10 +40,52 @@ export async function putBack(
       await target.finished(part.name);
     }
   }
+  parts.assertAll();
   await tables.end();
   onPart('readers');
   await target.useSequences(manifest.usedSequences);
   await target.readers(manifest.readers);
+}
+
+/**
+ * Parts as they were checked: between both readings somebody may write to the file. What is put is
+ * what has the hash, and its last piece does not come without it.
+ */
+class CheckedParts {
+  readonly #left: Map<string, PartRecord>;
+
+  constructor(parts: readonly PartRecord[]) {
+    this.#left = new Map(parts.map((part) => [part.name, part]));
+  }
+
+  taken({ name, chunks }: ReadPart): ReadPart {
+    const record = found(this.#left, name);
+    this.#left.delete(name);
+    return { name, chunks: checked(record, chunks) };
+  }
+
+  /** Parts without bytes have no entry. */
+  assertAll(): void {
+    for (const { name, bytes } of this.#left.values()) if (bytes > 0) throw changed(name);
+  }
+}
+
+async function* checked(
+  { name, bytes, sha256 }: PartRecord,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer, void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  let last: Buffer | undefined;
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    size += chunk.length;
+    if (size > bytes) throw changed(name);
+    if (last !== undefined) yield last;
+    last = chunk;
+  }
+  if (size !== bytes || hash.digest('hex') !== sha256) throw changed(name);
+  if (last !== undefined) yield last;
 }
 
 /** All tables come one after the other, in one transaction. */
@@ -86,10 +132,12 @@ function kindOf({ name }: ReadPart): { readonly kind: Kind; readonly name: strin
   return { kind, name: name.slice(at + 1) };
 }
 
+const FRAME: ReadonlySet<string> = new Set([HEAD, MANIFEST, MAC]);
+
 /** What is between the head and the manifest. */
 async function* withoutFrame(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, void> {
   for await (const entry of entries) {
-    if (entry.name !== HEAD && entry.name !== MANIFEST) yield entry;
+    if (!FRAME.has(entry.name)) yield entry;
   }
 }
 

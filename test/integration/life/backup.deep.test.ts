@@ -99,6 +99,8 @@ describe('a host is lost, and its backup is put back on another', () => {
     process.stdout.write(`${made.stdout}`);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const inTables = (await returned(first)).length;
+    // It is kept where the backups are not.
+    await copyFile(join(first.home.pkiDir, 'backup.key'), keyOf());
 
     isLost = true;
     process.kill(-(first.pid ?? NaN), 'SIGKILL');
@@ -138,8 +140,10 @@ describe('a host is lost, and its backup is put back on another', () => {
     expect(JSON.parse(keys.stdout)).toMatchObject({ minions: { length: MINIONS } });
   }, 600_000);
 
+  const keyOf = (): string => join(first.sandbox.dir, 'backup.key');
+
   async function restore(configDir: string): Promise<void> {
-    const args = [BRINE, 'restore', file, '-c', configDir];
+    const args = [BRINE, 'restore', file, '-c', configDir, '--key-file', keyOf()];
     const startedAt = performance.now();
     const { stdout } = await run(process.execPath, args, { env: brineEnv(first.sandbox) });
     process.stdout.write(`${stdout}restore: ${Math.round(performance.now() - startedAt)} ms\n`);
@@ -158,7 +162,7 @@ async function ask<Row extends pg.QueryResultRow>(
   text: string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const url = await runningPostgresUrl(join(master.home.cacheDir, 'brine', 'postgres'));
+  const url = runningPostgresUrl(join(master.home.cacheDir, 'brine', 'postgres'));
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -27,10 +27,10 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../said.fixture.ts';
+import { letPass, type Said, saidBy } from '../said.fixture.ts';
 import { readArchive } from './archive-file.ts';
 import { readMarker } from './marker.ts';
-import { isConfigEntry, restoredConfig, RestoreFiles } from './restore-files.ts';
+import { hostOptions, isConfigEntry, restoredConfig, RestoreFiles } from './restore-files.ts';
 import { RestoreTarget } from './restore-target.ts';
 
 const JID = '20241125120000000001';
@@ -47,6 +47,7 @@ let empty: { nats: TestNats; database: TestDatabase };
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'backup-'));
+  letPass(dir);
   file = join(dir, 'brine.tar.gz');
   nats = await startNats();
   database = await makeDatabase();
@@ -114,9 +115,14 @@ function home(
   return at;
 }
 
+/** A restore has the key of the host that made the backup. */
 function brine(...args: readonly string[]): Promise<Said> {
-  return saidBy(args);
+  const key =
+    args[0] === 'restore' && !args.includes('--without-mac') && !args.includes('--key-file');
+  return saidBy([...args, ...(key ? ['--key-file', keyOf('old')] : [])]);
 }
+
+const keyOf = (name: string): string => join(dir, name, 'pki', 'backup.key');
 
 async function backup(): Promise<string> {
   const old = home('old', { nats, database });
@@ -175,7 +181,8 @@ test("the master's user owns the directories of keys, also of a cluster", async 
   }
   expect((await brine('backup', file, '-c', old)).err).toBe('');
   const target = home('new-cluster', empty, shared(join(dir, 'new-cluster')));
-  expect((await brine('restore', file, '-c', target)).err).toBe('');
+  const key = ['--key-file', keyOf('old-cluster')];
+  expect((await brine('restore', file, '-c', target, ...key)).err).toBe('');
   const daemon = await lookupUser('daemon');
   for (const path of ['pki', 'pki/master.pem', 'shared', 'shared/cluster.pem']) {
     expect(statSync(join(target, path)).uid, path).toBe(daemon?.uid);
@@ -267,7 +274,7 @@ test('a restore that was killed at any part is ended by the same command', async
   const parts = ['streams/PUBLICATIONS', 'values/KV_brine_keys', 'tables/brine.returns', 'readers'];
   const { options } = loadMasterConfig({ configDir: target });
   for (const part of parts) {
-    const config = await restoredConfig(target, manifest, kept);
+    const config = await restoredConfig(hostOptions(target), manifest, kept);
     const files = new RestoreFiles(manifest, config, undefined, false);
     const servers = { bus: await empty.nats.connect('admin'), postgresUrl: empty.database.url };
     const of = { manifest, file, keepsCertificates: false, without: [] };
@@ -284,6 +291,52 @@ test('a restore that was killed at any part is ended by the same command', async
   expect(code, err).toBe(0);
   expect(out).toContain('goes on: an earlier run was not ended');
   expect(await found(empty)).toEqual(await found({ nats, database }));
+});
+
+test('a backup that is not proven is refused, and says what to do', async () => {
+  await backup();
+  const target = home('new', empty);
+  const alone = await saidBy(['restore', file, '-c', target]);
+  expect(alone).toMatchObject({ code: 1 });
+  expect(alone.err).toContain(`${target}/pki/backup.key is not there, which proves whose`);
+  expect(alone.err).toMatch(/--key-file FILE\).*--without-mac\n$/);
+  const other = join(dir, 'other.key');
+  writeFileSync(other, `${'A'.repeat(43)}\n`);
+  const wrong = await brine('restore', file, '-c', target, '--key-file', other);
+  expect(wrong.err).toContain(`the backup is not of the key in ${other}: it was changed`);
+  writeFileSync(other, 'no key');
+  const odd = await brine('restore', file, '-c', target, '--key-file', other);
+  expect(odd.err).toContain(`${other}: it is no key of backups`);
+  expect(existsSync(join(target, 'pki'))).toBe(false);
+
+  const { code, err } = await brine('restore', file, '-c', target, '--without-mac');
+  expect(code, err).toBe(0);
+  expect(readFileSync(join(target, 'pki/minions/web-1'), 'utf8')).toBe('a key');
+  expect(existsSync(join(target, 'pki/backup.key'))).toBe(false);
+});
+
+test('the key is made once, is in no backup, and goes on to the new host', async () => {
+  await backup();
+  const key = readFileSync(keyOf('old'), 'utf8');
+  expect(statSync(keyOf('old')).mode & 0o777).toBe(0o600);
+  const out = await backup();
+  expect(out).toContain(`key: ${keyOf('old')}\n`);
+  expect(readFileSync(keyOf('old'), 'utf8')).toBe(key);
+  const { manifest } = await checkBackup(readArchive(file));
+  expect(manifest.files.map(({ path }) => path)).not.toContain('backup.key');
+  const target = home('new', empty);
+  expect((await brine('restore', file, '-c', target)).err).toBe('');
+  expect(readFileSync(join(target, 'pki/backup.key'), 'utf8')).toBe(key);
+});
+
+test('without a proof the configuration of the backup is not put', async () => {
+  await backup();
+  const target = join(dir, 'new');
+  mkdirSync(target);
+  const { code, err } = await brine('restore', file, '-c', target, '--without-mac');
+  expect(code).toBe(1);
+  expect(err).toContain(`tar -xzOf FILE files/config/master), put it to ${target}/master`);
+  expect(readdirSync(target)).toEqual([]);
 });
 
 test('without work no reactions and no runs come back', async () => {

@@ -19,7 +19,7 @@ import { lookupUser } from '@brine/cachedir';
 import { loadMasterConfig } from '@brine/config';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { hostFiles } from './host-files.ts';
-import { restoredConfig, RestoreFiles } from './restore-files.ts';
+import { hostOptions, restoredConfig, RestoreFiles } from './restore-files.ts';
 
 let dir: string;
 
@@ -77,7 +77,7 @@ function backupOf(files: readonly HostFile[]): {
 
 async function restoring(files: readonly HostFile[], keepsCertificates = false) {
   const { manifest, kept } = backupOf(files);
-  const config = await restoredConfig(join(dir, 'etc'), manifest, kept);
+  const config = await restoredConfig(hostOptions(join(dir, 'etc')), manifest, kept);
   return { config, restore: new RestoreFiles(manifest, config, undefined, keepsCertificates) };
 }
 
@@ -193,7 +193,7 @@ test('files of root keep their group, also the one of the master', async (contex
   expect(of('config/master')?.record.owner).toBe('root');
   for (const name of ['etc', 'pki']) rmSync(join(dir, name), { recursive: true });
   const { manifest, kept } = backupOf(files);
-  const config = await restoredConfig(join(dir, 'etc'), manifest, kept);
+  const config = await restoredConfig(hostOptions(join(dir, 'etc')), manifest, kept);
   // The user has other numbers on the new host.
   const restore = new RestoreFiles(manifest, config, { uid: 4_001, gid: 4_002 }, false);
   for (const { record, data } of files) await restore.put(record, data);

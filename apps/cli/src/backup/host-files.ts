@@ -1,12 +1,13 @@
 import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path';
 import { BackupError, type FileRecord, type FileRoot, type HostFile } from '@brine/backup';
 import { lookupUser } from '@brine/cachedir';
 import { masterConfigFiles, type MasterOptions } from '@brine/config';
-import { isSystemError, type Owner, readBounded } from '@brine/files';
+import { asOwnerOf, isSystemError, type Owner, readBounded } from '@brine/files';
+import { keyPath } from './key-file.ts';
 
 /** Keys and configuration are small; what is larger is neither. */
-const FILE_MAX = 16 * 1024 * 1024;
+export const FILE_MAX = 16 * 1024 * 1024;
 const FILES_MAX = 1_000_000;
 
 /** The directories that paths of a backup begin at. */
@@ -43,7 +44,11 @@ function pathBelow(dir: string, path: string): string | undefined {
 }
 
 /** All paths below a directory but for directories; none where there is no such directory. */
-export async function pathsBelow(dir: string): Promise<string[]> {
+export function pathsBelow(dir: string): Promise<string[]> {
+  return asOwnerOf(dir, () => walk(dir));
+}
+
+async function walk(dir: string): Promise<string[]> {
   const found: string[] = [];
   const left = [dir];
   for (let at = left.pop(); at !== undefined; at = left.pop()) {
@@ -78,14 +83,14 @@ export async function* hostFiles(options: MasterOptions): AsyncGenerator<HostFil
   const user = await lookupUser(options.user);
   const { confFile } = options;
   const included = masterConfigFiles({ file: confFile }).filter((path) => path !== confFile);
-  const done = new Set<string>();
+  const done = new Set([keyPath(options)]);
   for await (const { path, dir } of allPaths(options, included)) {
     if (done.has(path)) continue;
     done.add(path);
     const place = recordOf(roots, path);
     const isInclude = place.root === 'host' && included.includes(path);
     const record = isInclude ? { ...place, root: 'include' as const } : place;
-    const file = await fileOf({ path, dir }, record, user);
+    const file = await asOwnerOf(dirname(path), () => fileOf({ path, dir }, record, user));
     if (file !== undefined) yield file;
   }
 }
@@ -121,9 +126,10 @@ async function fileOf(
   try {
     const named = await lstat(path);
     const link = named.isSymbolicLink() ? await linkOf(path, dir) : undefined;
+    if (link === null) return undefined;
     const found = link === undefined ? await stat(path) : named;
     const owner = ownerText(found, user);
-    const record = { ...place, mode: found.mode & 0o7777, owner };
+    const record = { ...place, mode: found.mode & 0o777, owner };
     if (link !== undefined) return { record: { ...record, link }, data: Buffer.alloc(0) };
     if (found.isDirectory()) {
       const what = `${path} is a link to a directory elsewhere (${await realpath(path)})`;
@@ -148,16 +154,19 @@ function ownerText({ uid, gid }: Owner, user: Owner | undefined): FileRecord['ow
 
 /**
  * Where a link leads as a backup keeps it. Undefined where its target is outside of `dir`: another
- * host has no such target, so the content is taken.
+ * host has no such target, so the content is taken. Null where there is no content either.
  */
-async function linkOf(path: string, dir: string | undefined): Promise<string | undefined> {
+async function linkOf(path: string, dir: string | undefined): Promise<string | undefined | null> {
   let real: string;
   try {
     real = await realpath(path);
   } catch (error) {
-    // It leads nowhere, and does so on another host.
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return readlink(path);
-    throw error;
+    if (!isSystemError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error;
+    // It leads nowhere, and does so on another host; a restore makes none that could lead out.
+    const link = await readlink(path);
+    const place = normalize(join(dirname(path), link));
+    const isInside = dir !== undefined && !isAbsolute(link) && pathBelow(dir, place) !== undefined;
+    return isInside ? link : null;
   }
   const target = dir === undefined ? undefined : pathBelow(await realpath(dir), real);
   if (dir === undefined || target === undefined) return undefined;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeBackup, type Manifest, steady } from '@brine/backup';
+import { type BackupKey, makeBackup, type Manifest, steady } from '@brine/backup';
 import { BusError } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { EXIT } from '../exit-codes.ts';
@@ -12,6 +12,7 @@ import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { type ArchiveFile, createArchive } from './archive-file.ts';
 import { refused } from './in-words.ts';
+import { keyPath, loadOrMakeKey } from './key-file.ts';
 import { liveSource } from './live-source.ts';
 import { readMarker } from './marker.ts';
 import { backupServers, masterOwner } from './servers.ts';
@@ -20,6 +21,9 @@ import { bytesInWords, manifestLines } from './show.ts';
 const MIB = 1024 * 1024;
 /** The server gives up a snapshot where the stream was trimmed before it had copied that part. */
 const ATTEMPTS = 3;
+
+const KEEP_IT =
+  'keep a copy where the backups are not, a restore on another host asks for it (--key-file)';
 
 /** What `brine backup` takes. */
 export interface BackupArguments {
@@ -42,15 +46,19 @@ export async function writeBackup(args: BackupArguments, terminal: Terminal): Pr
   refuseWithoutData(options);
   const isRunning = runningMaster(options) !== undefined;
   const owner = await masterOwner('backup', options);
+  let isMade = false;
   for (let attempt = 1; ; attempt += 1) {
     const startedAt = performance.now();
     const archive = await createArchive(file);
     try {
-      const manifest = await writeOnce(args, archive, terminal);
+      const { key, isNew } = await loadOrMakeKey(options, owner);
+      isMade ||= isNew;
+      const manifest = await writeOnce(args, key, archive, terminal);
       const bytes = await archive.finish();
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
       terminal.out(manifestLines(manifest));
       terminal.out(`${file}: ${bytesInWords(bytes)}, ${seconds} s\n`);
+      terminal.out(`key: ${keyPath(options)}${isMade ? ` was made: ${KEEP_IT}` : ''}\n`);
       return EXIT.ok;
     } catch (error) {
       await archive.drop();
@@ -66,6 +74,7 @@ export async function writeBackup(args: BackupArguments, terminal: Terminal): Pr
 
 async function writeOnce(
   { options, speed }: BackupArguments,
+  key: BackupKey,
   archive: ArchiveFile,
   terminal: Terminal,
 ): Promise<Manifest> {
@@ -80,6 +89,7 @@ async function writeOnce(
     };
     return await makeBackup(liveSource(options, servers), about, {
       write: steady(speed * MIB, archive.write, clock),
+      key,
       now: Date.now,
       onPart: (name) => terminal.status?.(name),
     });

@@ -1,6 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { checkBackup, type Manifest, putBack } from '@brine/backup';
+import {
+  type BackupKey,
+  checkBackup,
+  type CheckedBackup,
+  type Manifest,
+  putBack,
+} from '@brine/backup';
 import type { MasterOptions } from '@brine/config';
 import { EXIT } from '../exit-codes.ts';
 import { giveTo } from '../migrate/give-to.ts';
@@ -8,8 +14,10 @@ import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { readArchive } from './archive-file.ts';
 import { refused } from './in-words.ts';
+import { keyPath, putKey, readKey } from './key-file.ts';
 import { readMarker } from './marker.ts';
 import {
+  hostOptions,
   isConfigEntry,
   type RestoredConfig,
   restoredConfig,
@@ -24,6 +32,10 @@ export interface RestoreArguments {
   readonly file: string;
   readonly configDir: string | undefined;
   readonly isDry: boolean;
+  /** File with the key that proves the backup; default that of this host. */
+  readonly keyFile: string | undefined;
+  /** Takes a backup that is not proven. */
+  readonly withoutMac: boolean;
   /** Leaves out what was under way: runs of the cluster and reactions. */
   readonly withoutWork: boolean;
 }
@@ -42,10 +54,14 @@ const NAMED_MAX = 3;
 export async function restoreBackup(args: RestoreArguments, terminal: Terminal): Promise<number> {
   const { file, isDry } = args;
   terminal.status?.(`${file} is checked`);
-  const { manifest, kept } = await checkBackup(readArchive(file), isConfigEntry);
+  const checked = await checkBackup(readArchive(file), isConfigEntry);
+  const { manifest, kept } = checked;
   terminal.status?.('');
   terminal.out(manifestLines(manifest));
-  const config = await restoredConfig(args.configDir, manifest, kept);
+  const here = hostOptions(args.configDir);
+  const key = await provingKey(args, here, checked);
+  const config = await restoredConfig(here, manifest, kept);
+  if (key === undefined) refuseItsConfig(config, here);
   const { options } = config;
   refuseRunning(options);
   const owner = await masterOwner('restore', options);
@@ -56,6 +72,9 @@ export async function restoreBackup(args: RestoreArguments, terminal: Terminal):
   const files = new RestoreFiles(manifest, config, owner, keepsCertificates);
   await refuseFiles(files);
   terminal.out(placeLines(manifest, config, keepsCertificates));
+  for (const path of files.leftOut()) {
+    terminal.out(`left out: ${path} (no option of this configuration names it)\n`);
+  }
   if (isAgain) terminal.out('goes on: an earlier run was not ended\n');
   const without = args.withoutWork ? WORK : [];
   // A run of another directory may have to end it.
@@ -71,11 +90,51 @@ export async function restoreBackup(args: RestoreArguments, terminal: Terminal):
   const dirs = [brine.stateDir, pkiDir, ownPkiDir];
   if (!keepsCertificates) dirs.push(brine.nats.certificates);
   if (options.user !== 'root') await giveTo(owner, dirs);
+  // The backups of this host are then proven by the same key.
+  if (key !== undefined) await putKey(options, key, options.user === 'root' ? undefined : owner);
   terminal.out(`restored: ${file}\n`);
   terminal.out(
     `next: start it: systemctl start brine-master, or brine master -d -c ${options.configDir}\n`,
   );
   return EXIT.ok;
+}
+
+/**
+ * The key by which the backup is proven; undefined where it is to be taken without that.
+ * @throws Exit where it is not proven
+ */
+async function provingKey(
+  { keyFile, withoutMac }: RestoreArguments,
+  here: MasterOptions,
+  { isOf }: CheckedBackup,
+): Promise<BackupKey | undefined> {
+  if (withoutMac) return undefined;
+  const path = keyFile ?? keyPath(here);
+  const key = await readKey(path);
+  const isProven = key && isOf(key);
+  if (isProven === true) return key;
+  const why =
+    key === undefined
+      ? `${path} is not there, which proves whose the backup is: give the key of the host that ` +
+        'made it (--key-file FILE)'
+      : isProven === undefined
+        ? 'the backup has no code that proves whose it is, as those of releases before had none'
+        : `the backup is not of the key in ${path}: it was changed, or another host made it ` +
+          '(--key-file FILE)';
+  throw refused(
+    'restore',
+    `${why}. Only if you know that nobody else could write to the file: --without-mac`,
+  );
+}
+
+/** It says where everything goes, and what the master runs. */
+function refuseItsConfig({ isOfBackup }: RestoredConfig, { confFile }: MasterOptions): void {
+  if (!isOfBackup || existsSync(confFile)) return;
+  throw refused(
+    'restore',
+    `without a proof the backup's configuration is not put: look at it ` +
+      `(tar -xzOf FILE files/config/master), put it to ${confFile}, then run this again`,
+  );
 }
 
 /** `--dry-run`: looks at servers that are there; it makes none. */

@@ -1,4 +1,4 @@
-import { flag, isOn, textValue } from '../options/command-form.ts';
+import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
@@ -9,10 +9,18 @@ const FORM = brineForm(
 checked before anything is written. A configuration that is there stays; without one, that of the
 backup is put there.
 
+The file is proven by the key that the backup was made with: backup.key in pki_dir of that host.
+
 A run that was killed is ended by the same command; until then no master starts. Exit code 1 if it
 was refused; 4 if another process has what it needs.`,
   [
     flag(['--dry-run'], 'dry_run', 'Only check the file, and say where everything would go.'),
+    text(['--key-file'], 'key_file', 'File with that key, if it is not in pki_dir of this host.'),
+    flag(
+      ['--without-mac'],
+      'without_mac',
+      'Take a file that is not proven: whoever could write to it can be the master afterwards.',
+    ),
     flag(
       ['--without-work'],
       'without_work',
@@ -35,7 +43,10 @@ export async function runRestore(args: readonly string[], terminal: Terminal): P
   try {
     const isDry = isOn(options, 'dry_run');
     const withoutWork = isOn(options, 'without_work');
-    return await restoreBackup({ file, configDir, isDry, withoutWork }, terminal);
+    const withoutMac = isOn(options, 'without_mac');
+    const keyFile = textValue(options, 'key_file');
+    const given = { file, configDir, isDry, withoutWork, withoutMac, keyFile };
+    return await restoreBackup(given, terminal);
   } catch (error) {
     throw inWords('restore', file, error);
   }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readlink, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { lstat, lutimes, mkdir, mkdtemp, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, isAbsolute, join, normalize } from 'node:path';
+import { dirname, isAbsolute, join, normalize, relative } from 'node:path';
 import {
   BackupError,
   filePart,
@@ -14,12 +14,23 @@ import {
   ConfigError,
   type LoadedConfig,
   loadMasterConfig,
+  masterConfigFiles,
   type MasterOptions,
 } from '@brine/config';
-import { isSystemError, type Owner, readIfThere, writeNew } from '@brine/files';
+import {
+  asOwnerOf,
+  isRootsOwn,
+  isSystemError,
+  type Owner,
+  readBounded,
+  readIfThere,
+  TooMuchError,
+  writeNew,
+} from '@brine/files';
 import { journalPath } from '@brine/pki';
-import { pathsBelow, type Roots, rootsOf } from './host-files.ts';
+import { FILE_MAX, pathsBelow, type Roots, rootsOf } from './host-files.ts';
 import { refused } from './in-words.ts';
+import { keyPath } from './key-file.ts';
 
 /** Directories of keys are the master's alone. */
 const DIR_MODES: Readonly<Record<FileRoot, number>> = {
@@ -27,11 +38,21 @@ const DIR_MODES: Readonly<Record<FileRoot, number>> = {
   ...{ pki: 0o700, 'own-pki': 0o700, certificates: 0o700 },
 };
 
+/** All below them is the master's. */
+const KEY_ROOTS: ReadonlySet<FileRoot> = new Set(['pki', 'own-pki', 'certificates']);
+
 /** Which configuration a restored master has. */
 export interface RestoredConfig {
   readonly options: MasterOptions;
   /** False: this host has one of its own, which stays. */
   readonly isOfBackup: boolean;
+  /** Files of the configuration below its directory, and those elsewhere, as paths. */
+  readonly itsFiles: ReadonlySet<string>;
+}
+
+/** The options that this host has now. @throws Exit where they can not be read */
+export function hostOptions(configDir: string | undefined): MasterOptions {
+  return load({ configDir }).options;
 }
 
 /** Whether an entry of a backup is of its configuration, which restoredConfig reads. */
@@ -43,23 +64,25 @@ export const isConfigEntry = (entry: string): boolean => entry.startsWith('files
  * @throws Exit where they can not be read
  */
 export async function restoredConfig(
-  configDir: string | undefined,
+  here: MasterOptions,
   manifest: Manifest,
   kept: ReadonlyMap<string, Buffer>,
 ): Promise<RestoredConfig> {
-  const here = load({ configDir }).options;
+  const ofHost = { options: here, isOfBackup: false, itsFiles: new Set<string>() };
   const records = manifest.files.filter(({ root }) => root === 'config');
   const main = records.find(({ path }) => join(here.configDir, path) === here.confFile);
-  if (main === undefined) return { options: here, isOfBackup: false };
+  if (main === undefined) return ofHost;
   const textOf = (record: FileRecord): Buffer => {
     const text = kept.get(filePart(record));
     if (text === undefined) throw new Error(`${record.path} of the backup was not kept`);
     return text;
   };
   const found = await readIfThere(here.confFile);
-  if (found !== undefined) return { options: here, isOfBackup: found.equals(textOf(main)) };
-  refuseIncludes(manifest);
-  refuseLinks(here.configDir, records);
+  if (found !== undefined && !found.equals(textOf(main))) return ofHost;
+  if (found === undefined) {
+    refuseIncludes(manifest);
+    refuseLinks(here.configDir, records);
+  }
   const draft = await mkdtemp(join(tmpdir(), 'brine-restore-'));
   try {
     for (const record of records) {
@@ -67,9 +90,14 @@ export async function restoredConfig(
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await writeFile(path, textOf(record), { mode: 0o600 });
     }
-    const { options } = load({ file: below(draft, main) });
-    const { configDir: dir, confFile } = here;
-    return { options: { ...options, configDir: dir, confFile }, isOfBackup: true };
+    const file = below(draft, main);
+    const { configDir, confFile } = here;
+    const options = found === undefined ? { ...load({ file }).options, configDir, confFile } : here;
+    const all = [file, ...masterConfigFiles({ file })].map((path) => {
+      const inside = relative(draft, path);
+      return inside.startsWith('../') ? path : join(configDir, inside);
+    });
+    return { options, isOfBackup: true, itsFiles: new Set(all) };
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -140,16 +168,23 @@ export class RestoreFiles {
     const hashes = new Map(this.#manifest.parts.map(({ name, sha256 }) => [name, sha256]));
     const wanted = new Map<string, string>();
     for (const record of this.#manifest.files) {
+      if (!this.#isWanted(record)) continue;
       const hash = record.link ?? hashes.get(filePart(record)) ?? '';
-      if (this.#isWanted(record)) wanted.set(this.pathOf(record), hash);
+      const path = this.pathOf(record);
+      if (wanted.has(path)) throw new BackupError(`two files of it would be ${path}`);
+      wanted.set(path, hash);
     }
-    const keys = [this.#roots.pki, this.#roots['own-pki']];
-    const there = new Set([...wanted.keys(), ...(await Promise.all(keys.map(pathsBelow))).flat()]);
+    const there = new Set(wanted.keys());
+    for (const dir of [this.#roots.pki, this.#roots['own-pki']]) {
+      for (const path of await pathsBelow(dir)) there.add(path);
+    }
+    // It proves backups, and is in none.
+    there.delete(keyPath(this.#config.options));
     const journal = journalPath(this.#config.options.pkiDir);
     // It tells of keys that another master of this host had.
     const found = existsSync(journal) ? [journal] : [];
     for (const path of there) {
-      const now = await hashOf(path);
+      const now = await asOwnerOf(dirname(path), () => hashOf(path));
       const isOwn = this.#keepsCertificates && path.startsWith(`${this.#roots.certificates}/`);
       if (now !== undefined && now !== wanted.get(path) && !isOwn) found.push(path);
     }
@@ -160,25 +195,61 @@ export class RestoreFiles {
   async put(record: FileRecord, data: Uint8Array): Promise<void> {
     if (!this.#isWanted(record)) return;
     const path = this.pathOf(record);
-    await mkdir(dirname(path), { recursive: true, mode: DIR_MODES[record.root] });
-    if (record.link === undefined) {
-      const owner = this.#ownerOf(record);
+    const dir = dirname(path);
+    const isAlone = record.root === 'host' || record.root === 'include';
+    const top = isAlone ? dir : this.#roots[record.root];
+    // Where root works as another user, it is that one's.
+    const owner = isRootsOwn(dir) ? this.#ownerOf(record) : undefined;
+    await asOwnerOf(dir, async () => {
+      await makeDirectories(top, dir, DIR_MODES[record.root]);
+      if (record.link !== undefined) {
+        await symlink(record.link, path).catch((error: unknown) => {
+          if (!isSystemError(error, 'EEXIST')) throw error;
+        });
+        return;
+      }
       const isNew = await writeNew(path, data, { mode: record.mode, owner });
       if (record.mtimeMs !== undefined) await setTime(path, record.mtimeMs, isNew);
-      return;
-    }
-    await symlink(record.link, path).catch((error: unknown) => {
-      if (!isSystemError(error, 'EEXIST')) throw error;
     });
   }
 
-  /** Where a file stands on this host. @throws BackupError for a path that leads elsewhere */
+  /**
+   * Where a file stands on this host: below a directory of this master's, or where its options name
+   * that very file.
+   * @throws BackupError for any other path
+   */
   pathOf(record: FileRecord): string {
-    return below(this.#roots[record.root], record);
+    const path = below(this.#roots[record.root], record);
+    if (this.#isNamed(record, path)) return path;
+    throw new BackupError(
+      `${filePart(record)} may not be put: no option of this master names ${path}`,
+    );
   }
 
-  #isWanted({ root }: FileRecord): boolean {
+  /** Files that only the configuration of the backup names, where that is not put. */
+  leftOut(): string[] {
+    if (this.#config.isOfBackup) return [];
+    const lists = this.#manifest.files.filter(({ root }) => root === 'host');
+    return lists.filter((one) => !this.#isWanted(one)).map(({ path }) => `/${path}`);
+  }
+
+  #isNamed({ root }: FileRecord, path: string): boolean {
+    const { options, itsFiles } = this.#config;
+    const { autosignFile, autorejectFile, autosignGrainsDir } = options;
+    const isNamed =
+      KEY_ROOTS.has(root) ||
+      itsFiles.has(path) ||
+      [autosignFile, autorejectFile].includes(path) ||
+      (autosignGrainsDir !== undefined && dirname(path) === autosignGrainsDir);
+    return isNamed && path !== keyPath(options);
+  }
+
+  #isWanted(record: FileRecord): boolean {
+    const { root } = record;
     if (root === 'config' || root === 'include') return this.#config.isOfBackup;
+    if (root === 'host' && !this.#config.isOfBackup) {
+      return this.#isNamed(record, below(this.#roots.host, record));
+    }
     return root !== 'certificates' || !this.#keepsCertificates;
   }
 
@@ -196,26 +267,49 @@ export class RestoreFiles {
 /** Also of a file that an earlier run wrote: it may have been killed before this. */
 async function setTime(path: string, ms: number, isOurs: boolean): Promise<void> {
   try {
-    await utimes(path, ms / 1_000, ms / 1_000);
+    await lutimes(path, ms / 1_000, ms / 1_000);
   } catch (error) {
     if (isOurs || !isSystemError(error, 'EPERM')) throw error;
   }
 }
 
-function below(root: string, { path }: FileRecord): string {
+/** Makes what is missing between a directory of the master's and one below it; follows no link. */
+async function makeDirectories(top: string, dir: string, mode: number): Promise<void> {
+  await mkdir(top, { recursive: true, mode });
+  let at = top;
+  for (const name of relative(top, dir).split('/')) {
+    if (name === '') continue;
+    at = join(at, name);
+    await mkdir(at, { mode }).catch((error: unknown) => {
+      if (!isSystemError(error, 'EEXIST')) throw error;
+    });
+    if ((await lstat(at)).isDirectory()) continue;
+    throw new BackupError(`${at} is no directory: mount that directory there, or move it away`);
+  }
+}
+
+function below(root: string, record: FileRecord): string {
+  const { path } = record;
   const clean = normalize(path);
   if (clean !== path || isAbsolute(path) || path === '' || path.split('/')[0] === '..') {
-    throw new BackupError(`a path in it leads elsewhere: ${path}`);
+    throw new BackupError(`${filePart(record)} may not be put: its path leads elsewhere`);
   }
   return join(root, path);
 }
 
+/** A link is told by where it leads. */
 async function hashOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
   } catch (error) {
     if (!isSystemError(error, 'EINVAL', 'ENOENT', 'ENOTDIR')) throw error;
   }
-  const data = await readIfThere(path);
-  return data && createHash('sha256').update(data).digest('hex');
+  try {
+    const data = await readBounded(path, FILE_MAX);
+    return data && createHash('sha256').update(data).digest('hex');
+  } catch (error) {
+    // Whatever it is, it is not in a backup.
+    if (error instanceof TooMuchError) return error.message;
+    throw error;
+  }
 }

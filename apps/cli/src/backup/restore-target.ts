@@ -1,4 +1,5 @@
 import {
+  BackupError,
   type BackupTarget,
   type Json,
   type Manifest,
@@ -120,12 +121,14 @@ export class RestoreTarget implements BackupTarget {
   }
 
   async stream({ name, config, state }: StreamRecord, chunks: AsyncIterable<Uint8Array>) {
+    assertKept(name);
     // Untouched, or of a run that was killed before it could remember it.
     await deleteStream(this.#bus, name);
     await restoreStream(this.#bus, { config, state, chunks }, this.#options.brine.streamReplicas);
   }
 
   async values({ name, config }: StreamRecord, values: AsyncIterable<Json>) {
+    assertKept(name);
     await deleteStream(this.#bus, name);
     await putValues(this.#bus, config, asStored(values), this.#options.brine.streamReplicas);
   }
@@ -159,6 +162,12 @@ export class RestoreTarget implements BackupTarget {
   close(): Promise<void> {
     return this.#copy.close();
   }
+}
+
+/** The backup names its streams: it must not name any other of this NATS. */
+function assertKept(stream: string): void {
+  if (KEPT_STREAMS.includes(stream)) return;
+  throw new BackupError(`the stream ${stream} in it is none of a master`);
 }
 
 async function* asStored(values: AsyncIterable<Json>): AsyncGenerator<StoredValue, void> {
