@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Bucket, type Bus, connectBus, ensureStreams } from '@brine/bus';
+import { Bucket, type Bus, connectBus, ensureStreams, makeConsumers } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { answerRoll } from '@brine/bus/rpc';
 import {
@@ -94,6 +94,7 @@ async function start(
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
   await prepare(bus, options);
+  releasers.add(makeConsumers(bus));
   const known = { accepted: (): Iterable<string> => [] };
   const times = new MinionTimes(
     () => known.accepted(),

@@ -14,6 +14,7 @@ export { BucketWatch } from './kv/bucket-watch.ts';
 export { readStray } from './stray-reader.ts';
 export type { Appended } from './streams/append.ts';
 export { handleEach } from './streams/asides.ts';
+export { makeConsumers } from './streams/make-consumers.ts';
 export type { StreamLimits } from './streams/ensure-streams.ts';
 export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';
 export type { StreamReaderLag } from './streams/reader-lags.ts';
@@ -32,7 +33,9 @@ export type {
   StreamName,
 } from './subjects/names.ts';
 export {
+  answerInbox,
   BUCKETS,
+  CONSUMERS_ROOT,
   isToken,
   REPLY_INBOX,
   REQUEST_CLASSES,
@@ -40,6 +43,8 @@ export {
   SERVICE_INBOXES,
   SERVICE_NAMES,
   STREAMS,
+  STREAMS_API,
+  STREAMS_API_APART,
   SUBJECT_ROOT,
   subjects,
 } from './subjects/names.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bus, ServiceName, StreamLimits } from '@brine/bus';
-import { connectBus, ensureStreams, SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
+import { connectBus, ensureStreams, makeConsumers, SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import type { NatsServer } from '@brine/nats-server';
 import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { ServiceCertificates } from '@brine/pki';
@@ -71,6 +71,8 @@ export async function startNats(
   if (options.streams !== false) {
     const owner = await connect('event-bus');
     await ensureStreams(owner, options.limits ?? { totalBytes: STORE_BYTES / 2 });
+    // As the event-bus does. It ends with the connection.
+    makeConsumers(owner);
   }
   return {
     server,

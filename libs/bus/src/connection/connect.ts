@@ -4,7 +4,12 @@ import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
 import type { ServiceName } from '../subjects/names.ts';
-import { SERVICE_INBOXES } from '../subjects/names.ts';
+import {
+  answerInbox,
+  SERVICE_INBOXES,
+  STREAMS_API,
+  STREAMS_API_APART,
+} from '../subjects/names.ts';
 import type { BusOptions } from './bus-options.ts';
 import { connectGathering } from './client-internals.ts';
 import { asError, BusError } from './errors.ts';
@@ -44,12 +49,13 @@ export class Bus {
   readonly asides: Asides;
   /** For this library only: the client's connection. */
   readonly connection: NatsConnection;
-  /** For this library only: the multiplexer of answers. */
+  /** For this library only: the multiplexer of the server's answers. */
   readonly inbox: Inbox;
   /** For this library only: time-outs. */
   readonly wheel: TimerWheel;
   /** For this library only: the prefix of this connection's inboxes. */
   readonly inboxPrefix: string;
+  #answers: Inbox | undefined;
   readonly #natsOptions: ConnectionOptions;
   readonly #onReconnect = new Set<() => void>();
   readonly #onDisconnect = new Set<() => void>();
@@ -64,7 +70,7 @@ export class Bus {
     this.connection = nc;
     this.#natsOptions = natsOptions;
     this.wheel = new TimerWheel();
-    this.inboxPrefix = `${SERVICE_INBOXES[options.name]}.${randomBytes(9).toString('base64url')}`;
+    this.inboxPrefix = randomBelow(SERVICE_INBOXES[options.name]);
     this.inbox = new Inbox(nc, `${this.inboxPrefix}.i`, this.wheel);
     this.closed = nc.closed().then((error) => this.#ended(error));
     void this.#follow();
@@ -72,6 +78,12 @@ export class Bus {
 
   get status(): BusStatus {
     return this.#status;
+  }
+
+  /** For this library only: as `inbox`, for what services answer, who learn nothing of that. */
+  get answers(): Inbox {
+    this.#answers ??= new Inbox(this.connection, randomBelow(answerInbox(this.name)), this.wheel);
+    return this.#answers;
   }
 
   /** When the certificate file of this service expires, Unix ms; undefined without TLS. */
@@ -146,7 +158,9 @@ export class Bus {
     this.#status = 'closed';
     this.wheel.close();
     const reason = error instanceof Error ? error : undefined;
-    this.inbox.failAll(new BusError('BUS_CLOSED', 'the connection is closed', reason));
+    const closed = new BusError('BUS_CLOSED', 'the connection is closed', reason);
+    this.inbox.failAll(closed);
+    this.#answers?.failAll(closed);
     this.#onReconnect.clear();
     this.#onDisconnect.clear();
     return reason;
@@ -162,13 +176,27 @@ export class Bus {
         this.#status = 'connected';
         this.#reconnects += 1;
         this.inbox.reconnected();
+        this.#answers?.reconnected();
         for (const callback of [...this.#onReconnect]) callback();
       } else if (event.type === 'error' && event.error instanceof PermissionViolationError) {
         const { operation, subject } = event.error;
-        if (operation === 'publish') this.inbox.refuse(subject, event.error);
+        if (operation !== 'publish') continue;
+        this.inbox.refuse(asSent(subject), event.error);
+        this.#answers?.refuse(subject, event.error);
       }
     }
   }
+}
+
+/** A subject that nobody guesses. */
+function randomBelow(root: string): string {
+  return `${root}.${randomBytes(9).toString('base64url')}`;
+}
+
+/** A server with accounts names what it made of the subject. */
+function asSent(subject: string): string {
+  if (!subject.startsWith(STREAMS_API_APART)) return subject;
+  return `${STREAMS_API}${subject.slice(STREAMS_API_APART.length)}`;
 }
 
 async function connectWithin(

@@ -14,14 +14,12 @@ const MIB = 1_048_576;
 let nats: TestNats;
 let owner: Bus;
 let worker: Bus;
-let store: Bus;
 
 beforeAll(async () => {
   nats = await startNats();
-  [owner, worker, store] = await Promise.all([
+  [owner, worker] = await Promise.all([
     nats.connect('event-bus'),
     nats.connect('worker-pool'),
-    nats.connect('job-cache-returner'),
   ]);
 }, 600_000);
 
@@ -54,7 +52,7 @@ test('returns of one turn share messages, each with a place of its own', async (
   const appended = await Promise.all([...ids, 'm7'].map((id) => writer.append(returned(id))));
   expect((await messages()) - before).toBeLessThan(8);
   expect(appended.every(({ duplicate }) => !duplicate)).toBe(true);
-  const reader = new EventReader(store, { durable: 'pages', kinds: ['ret'] });
+  const reader = new EventReader(owner, { durable: 'pages', kinds: ['ret'] });
   const events = await read(reader, 601);
   expect(events).toHaveLength(601);
   const placeOf = (minion: string | undefined, seq: number): string => `${minion} ${seq}`;
@@ -76,11 +74,11 @@ test('a page comes again until each of its returns was acknowledged', async () =
   const writer = new EventWriter(worker);
   await Promise.all(['x', 'y', 'z'].map((id) => writer.append(returned(id))));
   const options = { durable: 'again', kinds: ['ret'], ackWaitMs: 500, from: 'last' } as const;
-  const one = new EventReader(store, options);
+  const one = new EventReader(owner, options);
   for (const event of await read(one, 3)) if (event.minion !== 'y') event.ack();
-  await store.flush();
+  await owner.flush();
   one.close();
-  const other = new EventReader(store, options);
+  const other = new EventReader(owner, options);
   const again = await read(other, 3);
   expect(again.map(({ minion, deliveries }) => [minion, deliveries])).toEqual([
     ['x', 2],

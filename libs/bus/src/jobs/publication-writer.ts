@@ -133,7 +133,7 @@ export function waitWritten(bus: Bus, expected: readonly string[], timeoutMs: nu
       resolve({ missing: [...missing] });
     };
   });
-  const slot = bus.inbox.open(
+  const slot = bus.answers.open(
     '',
     (msg) => {
       missing.delete(Buffer.from(msg.data).toString('utf8'));

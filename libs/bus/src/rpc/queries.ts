@@ -80,7 +80,7 @@ export async function ask(
   timeoutMs: number,
 ): Promise<SaltValue> {
   const payload = await packFrame(bus, question);
-  const msg = await bus.inbox.request(rooted(subject), payload, { timeoutMs });
+  const msg = await bus.answers.request(rooted(subject), payload, { timeoutMs });
   return readFrame(bus, msg.data);
 }
 

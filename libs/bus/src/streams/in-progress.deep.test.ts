@@ -21,7 +21,8 @@ beforeAll(async () => {
 afterAll(() => nats.close());
 
 /** Two readers of one place; what the second is given goes to `taken`. */
-async function readers(durable: string, extendsAckWait: boolean, ackWaitMs = ACK_WAIT_MS) {
+async function readers(name: string, extendsAckWait: boolean, ackWaitMs = ACK_WAIT_MS) {
+  const durable = `syndic-${name}`;
   const place = { durable, from: 'new', kinds: ['ret'], ackWaitMs, extendsAckWait } as const;
   const [first, second] = buses.map((bus) => new EventReader(bus, place)) as [
     EventReader,

@@ -83,7 +83,7 @@ test('a message that only a newer release reads is neither lost nor in the way',
   await append(worker, { subject, payload: empty, headers: newer, timeoutMs: 4_000 });
   await new EventWriter(worker).append({ kind: 'sighting', tag: 'known', body: empty });
   const durable = 'newer-and-known';
-  const reader = new EventReader(store, { kinds: ['sighting'], durable, from: 'all' });
+  const reader = new EventReader(owner, { kinds: ['sighting'], durable, from: 'all' });
   const [event] = await firstOf(reader, 1);
   expect(event?.tag).toBe('known');
   expect(reader.newer).toBe(1);
@@ -112,13 +112,13 @@ test('a durable reader gets again only the messages that it did not acknowledge'
   const writer = new EventWriter(worker);
   for (const tag of ['k1', 'k2', 'k3']) await writer.append({ kind: 'key', tag, body: empty });
   const options = { durable: 'again', kinds: ['key'], ackWaitMs: 500 } as const;
-  const one = new EventReader(store, options);
+  const one = new EventReader(owner, options);
   const [first] = await firstOf(one, 1);
   expect(first?.tag).toBe('k1');
   first?.ack();
-  await store.flush();
+  await owner.flush();
   one.close();
-  const other = new EventReader(store, options);
+  const other = new EventReader(owner, options);
   const rest = await firstOf(other, 2);
   expect(rest.map((event) => event.tag).sort()).toEqual(['k2', 'k3']);
   for (const event of rest) event.ack();
@@ -127,7 +127,7 @@ test('a durable reader gets again only the messages that it did not acknowledge'
 
 test('a message that is refused by nak comes again after its delay', async () => {
   await new EventWriter(worker).append({ kind: 'local', tag: 'later', body: empty });
-  const reader = new EventReader(store, { durable: 'nak', kinds: ['local'] });
+  const reader = new EventReader(owner, { durable: 'nak', kinds: ['local'] });
   const seen: number[] = [];
   for await (const event of reader) {
     seen.push(event.deliveries);

@@ -93,6 +93,15 @@ export type ServiceName = keyof typeof SERVICE_INBOXES;
 /** All services with a NATS user. */
 export const SERVICE_NAMES = Object.keys(SERVICE_INBOXES) as readonly ServiceName[];
 
+/**
+ * Below this a service awaits what other services answer. They may publish here, and nowhere that
+ * the server answers: else the one that answers about history could also answer which key a minion
+ * has.
+ */
+export function answerInbox(service: ServiceName): string {
+  return `${SERVICE_INBOXES[service]}.q`;
+}
+
 /** A NATS server, as its certificate names it to other servers. No user is called so. */
 export const SERVER_NAME = 'nats';
 
@@ -101,6 +110,21 @@ export const SERVER_NAME = 'nats';
  * otherwise a way to write an event without the right to.
  */
 export const REPLY_INBOX = SERVICE_INBOXES['req-gateway'];
+
+/**
+ * Here a service in an account without streams has its consumers made, as
+ * `<root>.<service>.<stream>.<consumer>`: its own request to JetStream is led here.
+ */
+export const CONSUMERS_ROOT = `${SUBJECT_ROOT}.consumers`;
+
+/** The server's interface to streams. */
+export const STREAMS_API = '$JS.API.';
+
+/**
+ * What it is called in accounts without streams. There the server itself answers on
+ * {@link STREAMS_API} that there are none, so it turns each such subject into one of these.
+ */
+export const STREAMS_API_APART = `${SUBJECT_ROOT}.api.`;
 
 /** The subjects of ours, by what they are for. */
 export const subjects = {

@@ -91,6 +91,30 @@ describe.each([
     reader.close();
   });
 
+  test('the store answers questions, and nothing that a worker asks the server', async () => {
+    const worker = await nats.connect('worker-pool');
+    const store = await nats.connect('job-cache-returner');
+    const slots: string[] = [];
+    const serving = serve(store, 'jobs.slot', (question) => [question, 'known']);
+    await store.flush();
+    expect(await ask(worker, 'jobs.slot', 'web1', 10_000)).toEqual(['web1', 'known']);
+    await serving.close();
+    const slot = worker.inbox.open('', (msg) => slots.push(msg.subject), () => undefined);
+    const forged = store.inbox.request(slot.subject, 'forged', { timeoutMs: 10_000 });
+    await expect(forged).rejects.toMatchObject(forbidden);
+    expect(slots).toEqual([]);
+    slot.close();
+  });
+
+  test('a publisher keeps AES keys and serials, and makes no syndic and no user', async () => {
+    const secrets = new Bucket(await nats.connect('publisher'), 'brine_secrets');
+    await secrets.put(escapeKey('serial', '7'), Buffer.from('1'));
+    for (const kind of ['syndic', 'userkeys']) {
+      const put = secrets.put(escapeKey(kind, 'a'), Buffer.from([1]));
+      await expect(put).rejects.toMatchObject(forbidden);
+    }
+  });
+
   test('only a publisher tells of connections, and only workers hear it', async () => {
     const worker = await nats.connect('worker-pool');
     const heard: string[] = [];
