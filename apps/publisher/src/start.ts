@@ -37,7 +37,7 @@ import { exposeMetrics } from './adapters/metrics.ts';
 const NEEDED_STREAMS = [
   STREAMS.events,
   STREAMS.publications,
-  ...['brine_secrets', 'brine_keys'].map((bucket) => `KV_${bucket}`),
+  'KV_brine_secrets',
 ];
 /** The times of messages before the start; they give the serial to continue from. */
 const SEED_COUNT = 1_000;

@@ -1,7 +1,8 @@
 import type { ServiceName } from '@brine/bus';
-import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
+import { SERVER_NAME } from '@brine/bus';
 import { CERTIFICATE_FILES } from '@brine/crypt';
-import { PERMISSIONS } from './permissions.ts';
+import { accounts } from './accounts.ts';
+import { quote, quoteUnlessVariable } from './quote.ts';
 
 /**
  * How long a power cut reaches back: `100ms`, `2m` (what NATS does by itself), or `always`, which
@@ -48,13 +49,6 @@ export interface NatsConfOptions {
   /** Where the server leaves the ports that it got. */
   readonly portsFileDir?: string;
 }
-
-/** The account of all that keeps something, and that of gateways. */
-export const INNER_ACCOUNT = 'BRINE';
-const OUTER_ACCOUNT = 'GATEWAYS';
-const OUTER: ServiceName = 'req-gateway';
-/** Subjects on which the server itself answers. */
-const OF_STREAMS = /^(?:\$JS\.|brine\.bodies\.)/;
 
 const MIB = 1_048_576;
 
@@ -143,81 +137,4 @@ function cluster(options: NatsClusterOptions, certificates: string): readonly st
     '}',
     '',
   ];
-}
-
-/**
- * The whole network can talk to gateways, so they live in an account without streams. The server
- * answers a read or write of a stream on any reply subject. For a gateway that subject then belongs
- * to its own account, where no stream listens. Requests to workers keep their reply subject, and
- * workers check it.
- */
-function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
-  const { publish, subscribe } = PERMISSIONS[OUTER];
-  const stored = publish.filter((subject) => OF_STREAMS.test(subject));
-  const sent = publish.filter((subject) => !OF_STREAMS.test(subject));
-  const exported = (kind: string, to: string) => (subject: string) =>
-    `      { ${kind}: ${quote(subject)}, accounts: [${to}] }`;
-  const imported = (kind: string, from: string) => (subject: string) =>
-    `      { ${kind}: { account: ${from}, subject: ${quote(subject)} } }`;
-  const account = (
-    name: string,
-    parts: Readonly<Record<string, readonly string[]>>,
-    more: readonly string[] = [],
-  ): readonly string[] => [
-    `  ${name} {`,
-    ...more,
-    ...Object.entries(parts).flatMap(([part, lines]) => [`    ${part}: [`, ...lines, '    ]']),
-    '  }',
-  ];
-  const users = (names: readonly ServiceName[]): readonly string[] =>
-    names.flatMap((service) => userBlock(service, passwords?.[service]));
-  const inner = {
-    exports: [
-      ...stored.map(exported('service', OUTER_ACCOUNT)),
-      ...subscribe.map(exported('stream', OUTER_ACCOUNT)),
-    ],
-    imports: sent.map(imported('stream', OUTER_ACCOUNT)),
-    users: users(SERVICE_NAMES.filter((service) => service !== OUTER)),
-  };
-  const outer = {
-    exports: sent.map(exported('stream', INNER_ACCOUNT)),
-    imports: [
-      ...stored.map(imported('service', INNER_ACCOUNT)),
-      ...subscribe.map(imported('stream', INNER_ACCOUNT)),
-    ],
-    users: users([OUTER]),
-  };
-  return [
-    'accounts {',
-    ...account(INNER_ACCOUNT, inner, ['    jetstream: enabled']),
-    ...account(OUTER_ACCOUNT, outer),
-    '}',
-  ];
-}
-
-function userBlock(service: ServiceName, password: string | undefined): readonly string[] {
-  const { publish, subscribe } = PERMISSIONS[service];
-  const shown = password === undefined ? '' : `, password: ${quote(password)}`;
-  return [
-    '    {',
-    `      user: ${quote(service)}${shown}`,
-    '      permissions {',
-    `        publish { allow: [\n${list(publish)}\n        ] }`,
-    `        subscribe { allow: [\n${list(subscribe)}\n        ] }`,
-    '      }',
-    '    }',
-  ];
-}
-
-function list(subjects: readonly string[]): string {
-  return [...new Set(subjects)].map((subject) => `          ${quote(subject)}`).join('\n');
-}
-
-function quoteUnlessVariable(text: string): string {
-  return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? text : quote(text);
-}
-
-function quote(text: string): string {
-  if (/["\\\n\r]/.test(text)) throw new RangeError(`cannot be quoted for NATS: ${text}`);
-  return `"${text}"`;
 }

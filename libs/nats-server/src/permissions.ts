@@ -1,9 +1,13 @@
 import type { BucketName, ServiceName } from '@brine/bus';
-import { BUCKETS, SERVICE_INBOXES, STREAMS } from '@brine/bus';
+import { answerInbox, BUCKETS, CONSUMERS_ROOT, SERVICE_INBOXES, STREAMS } from '@brine/bus';
 
 /** What a user of the NATS server may do. */
 export interface Permissions {
+  /** Its own account, without streams; else it lives in the account that has them. */
+  readonly account?: string;
   readonly publish: readonly string[];
+  /** What it may not publish although `publish` says so. */
+  readonly publishNever?: readonly string[];
   readonly subscribe: readonly string[];
 }
 
@@ -17,12 +21,22 @@ const readKept = (...spaces: readonly string[]): readonly string[] =>
 
 const consume = (stream: string): readonly string[] => [
   `$JS.API.STREAM.INFO.${stream}`,
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
-  `$JS.API.CONSUMER.INFO.${stream}.>`,
-  `$JS.API.CONSUMER.DELETE.${stream}.>`,
-  `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
+  `$JS.API.CONSUMER.CREATE.${stream}.*`,
+  `$JS.API.CONSUMER.INFO.${stream}.*`,
+  `$JS.API.CONSUMER.DELETE.${stream}.*`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
   `$JS.ACK.${stream}.>`,
 ];
+
+/** The places of durable readers that belong to other services, by their names. */
+const notOf = (...readers: readonly string[]): readonly string[] =>
+  [events, publications].flatMap((stream) =>
+    readers.flatMap((reader) => [
+      `$JS.API.CONSUMER.DELETE.${stream}.${reader}`,
+      `$JS.API.CONSUMER.MSG.NEXT.${stream}.${reader}`,
+      `$JS.ACK.${stream}.${reader}.>`,
+    ]),
+  );
 
 const readBucket = (bucket: BucketName): readonly string[] => [
   ...consume(`KV_${bucket}`),
@@ -34,6 +48,9 @@ const useBuckets = (...names: readonly BucketName[]): readonly string[] =>
   names.flatMap((bucket) => [...readBucket(bucket), `$KV.${bucket}.>`]);
 
 const ownInbox = (service: ServiceName): string => `${SERVICE_INBOXES[service]}.>`;
+
+/** Where a service awaits what others answer; what the server answers, it awaits elsewhere. */
+const answersTo = (service: ServiceName): string => `${answerInbox(service)}.>`;
 
 /** Each service hears a roll call and tells of itself, and of no other. */
 const tell = (service: ServiceName): string => `brine.told.${service}`;
@@ -51,10 +68,12 @@ const sendRequests = [
 
 /**
  * What each service may publish and subscribe. A gateway can reach workers alone, and workers
- * answer at gateways' inboxes alone. Only the owner of the streams may change them.
+ * answer at gateways' inboxes alone. Only the owner of the streams may change them. Services that
+ * speak to others than minions of this master, and do not hold its key, have accounts of their own.
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
+    account: 'GATEWAYS',
     publish: [...sendRequests, 'brine.requests.*', tell('req-gateway')],
     subscribe: [ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
@@ -119,8 +138,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       `$JS.API.DIRECT.GET.${publications}`,
       ...consume(publications),
       ...consume(events),
-      ...useBuckets('brine_secrets'),
-      ...readBucket('brine_keys'),
+      ...readBucket('brine_secrets'),
+      // AES keys and serials, and no syndics or users' keys
+      ...['aes.*', 'aes-current', 'serial.*'].map((key) => `$KV.brine_secrets.${key}`),
       ...askQueries,
       tell('publisher'),
     ],
@@ -139,10 +159,20 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       // "written", to workers that wait for it
       ownInbox('worker-pool'),
       tell('event-bus'),
+      // answers about consumers, to other accounts
+      '_R_.>',
     ],
-    subscribe: [ownInbox('event-bus'), 'brine.epochs', 'brine.files.*', ROLL],
+    subscribe: [
+      ownInbox('event-bus'),
+      'brine.epochs',
+      'brine.files.*',
+      `${CONSUMERS_ROOT}.*.*.*`,
+      ROLL,
+    ],
   },
   'job-cache-returner': {
+    account: 'RETURNERS',
+    publishNever: notOf('reactor'),
     publish: [
       ...consume(events),
       ...consume(publications),
@@ -154,16 +184,18 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...useBuckets('brine_event_return'),
       'brine.bodies.qry.>',
       ...readBodies('qry'),
-      ownInbox('worker-pool'),
-      ownInbox('publisher'),
-      ownInbox('event-bus'),
-      ownInbox('syndic-relay'),
-      ownInbox('admin'),
+      answersTo('worker-pool'),
+      answersTo('publisher'),
+      answersTo('event-bus'),
+      answersTo('syndic-relay'),
+      answersTo('admin'),
       tell('job-cache-returner'),
     ],
     subscribe: [ownInbox('job-cache-returner'), 'brine.jobs.>', ROLL],
   },
   'syndic-relay': {
+    account: 'RELAYS',
+    publishNever: notOf('store', 'reactor'),
     publish: [
       'brine.events.syndic',
       'brine.kept.evt.>',
@@ -171,7 +203,6 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...sendRequests,
       ...consume(events),
       ...consume(publications),
-      ...readBucket('brine_keys'),
       ...askQueries,
       tell('syndic-relay'),
     ],

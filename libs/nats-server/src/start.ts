@@ -10,7 +10,8 @@ import { SERVICE_NAMES } from '@brine/bus';
 import { childEnvironment } from '@brine/environment';
 import { startAsOwner } from '@brine/files';
 import type { NatsClusterOptions, SyncInterval } from './conf.ts';
-import { INNER_ACCOUNT, natsConf } from './conf.ts';
+import { INNER_ACCOUNT } from './accounts.ts';
+import { natsConf } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 
