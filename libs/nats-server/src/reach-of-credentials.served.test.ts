@@ -1,4 +1,4 @@
-import type { Bus, ServiceName } from '@brine/bus';
+import type { Bus } from '@brine/bus';
 import { BUCKETS, isRecord, SERVICE_INBOXES, SERVICE_NAMES, STREAMS } from '@brine/bus';
 import type { TestNats } from '@brine/testing';
 import { startNats } from '@brine/testing';
