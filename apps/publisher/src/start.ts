@@ -34,11 +34,7 @@ import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts'
 import { exposeMetrics } from './adapters/metrics.ts';
 
 /** What it reads and may look at. */
-const NEEDED_STREAMS = [
-  STREAMS.events,
-  STREAMS.publications,
-  'KV_brine_secrets',
-];
+const NEEDED_STREAMS = [STREAMS.events, STREAMS.publications, 'KV_brine_secrets'];
 /** The times of messages before the start; they give the serial to continue from. */
 const SEED_COUNT = 1_000;
 

@@ -64,9 +64,11 @@ function bridgesOf(service: ServiceName): readonly Bridge[] {
   const { publish, subscribe } = PERMISSIONS[service];
   const sent = publish.filter((subject) => !OF_STREAMS.test(subject));
   const stored = publish.filter((subject) => OF_STREAMS.test(subject));
-  const stream = (from: string, to: string) => (subject: string): Bridge => {
-    return { kind: 'stream', from, to, subject };
-  };
+  const stream =
+    (from: string, to: string) =>
+    (subject: string): Bridge => {
+      return { kind: 'stream', from, to, subject };
+    };
   return [
     ...stored.map((asked): Bridge => {
       const subject = asked.startsWith(MAKES_CONSUMER)

@@ -47,7 +47,7 @@ const PLACES = [
 
 interface Sent {
   readonly subject: string;
-  readonly body?: unknown;
+  readonly body?: object | string;
   /** False: the place is named elsewhere. */
   readonly reply?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
@@ -165,8 +165,13 @@ const WRITES: Readonly<Record<string, (stream: string, place: string) => Sent>> 
   'a write': (_stream, place) => ({ subject: place, body: RECORD, reply: false }),
   'a stream that takes from another': (stream, place) => ({
     subject: api('STREAM.CREATE', 'forged'),
-    body: { name: 'forged', storage: 'memory', republish: { src: '>', dest: place }, subjects: [],
-      sources: [{ name: stream }] },
+    body: {
+      name: 'forged',
+      storage: 'memory',
+      republish: { src: '>', dest: place },
+      subjects: [],
+      sources: [{ name: stream }],
+    },
     reply: false,
   }),
   'a stream that says what it gets': (stream, place) => ({
@@ -234,7 +239,7 @@ function hearAt(places: readonly string[]): { readonly at: Set<string>; readonly
 }
 
 function send(bus: Bus, { subject, body, reply, headers: lines }: Sent, place: string): void {
-  const payload = typeof body === 'object' ? JSON.stringify(body) : String(body ?? '');
+  const payload = typeof body === 'object' ? JSON.stringify(body) : (body ?? '');
   const told = headers();
   for (const [key, value] of Object.entries(lines ?? {})) told.set(key, value);
   bus.connection.publish(subject, payload, {
@@ -266,7 +271,9 @@ test.each(CREDENTIALS)('what %s asks for arrives nowhere but at itself', async (
   }
   // Each form works: it does for the admin, whose requests the server has read after these.
   const tried = ALL_STREAMS.flatMap((stream) =>
-    Object.keys(FORMS).filter((form) => works(form, stream)).map((form) => [stream, form] as const),
+    Object.keys(FORMS)
+      .filter((form) => works(form, stream))
+      .map((form) => [stream, form] as const),
   );
   const placeOf = (at: number): string => `seen.${name}.${at}`;
   const own = hearAt(tried.map((_, at) => placeOf(at)));

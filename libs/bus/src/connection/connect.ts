@@ -4,12 +4,7 @@ import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
 import type { ServiceName } from '../subjects/names.ts';
-import {
-  answerInbox,
-  SERVICE_INBOXES,
-  STREAMS_API,
-  STREAMS_API_APART,
-} from '../subjects/names.ts';
+import { answerInbox, SERVICE_INBOXES, STREAMS_API, STREAMS_API_APART } from '../subjects/names.ts';
 import type { BusOptions } from './bus-options.ts';
 import { connectGathering } from './client-internals.ts';
 import { asError, BusError } from './errors.ts';

@@ -17,10 +17,7 @@ let worker: Bus;
 
 beforeAll(async () => {
   nats = await startNats();
-  [owner, worker] = await Promise.all([
-    nats.connect('event-bus'),
-    nats.connect('worker-pool'),
-  ]);
+  [owner, worker] = await Promise.all([nats.connect('event-bus'), nats.connect('worker-pool')]);
 }, 600_000);
 
 afterAll(() => nats.close());

@@ -99,7 +99,11 @@ describe.each([
     await store.flush();
     expect(await ask(worker, 'jobs.slot', 'web1', 10_000)).toEqual(['web1', 'known']);
     await serving.close();
-    const slot = worker.inbox.open('', (msg) => slots.push(msg.subject), () => undefined);
+    const slot = worker.inbox.open(
+      '',
+      (msg) => slots.push(msg.subject),
+      () => undefined,
+    );
     const forged = store.inbox.request(slot.subject, 'forged', { timeoutMs: 10_000 });
     await expect(forged).rejects.toMatchObject(forbidden);
     expect(slots).toEqual([]);
