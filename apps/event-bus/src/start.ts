@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Bucket, type Bus, connectBus, ensureStreams, makeConsumers } from '@brine/bus';
+import { Bucket, type Bus, connectBus, ensureStreams } from '@brine/bus';
+import { makeConsumers } from '@brine/bus/apart';
 import { EventWriter } from '@brine/bus/events';
 import { answerRoll } from '@brine/bus/rpc';
 import {

@@ -16,7 +16,6 @@ export type { Appended } from './streams/append.ts';
 export { handleEach } from './streams/asides.ts';
 export type { StreamLimits } from './streams/ensure-streams.ts';
 export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';
-export { makeConsumers } from './streams/make-consumers.ts';
 export type { StreamReaderLag } from './streams/reader-lags.ts';
 export { readerLags } from './streams/reader-lags.ts';
 export { changeSubjects } from './streams/reader-subjects.ts';
@@ -33,9 +32,7 @@ export type {
   StreamName,
 } from './subjects/names.ts';
 export {
-  answerInbox,
   BUCKETS,
-  CONSUMERS_ROOT,
   isToken,
   REPLY_INBOX,
   REQUEST_CLASSES,
@@ -43,8 +40,6 @@ export {
   SERVICE_INBOXES,
   SERVICE_NAMES,
   STREAMS,
-  STREAMS_API,
-  STREAMS_API_APART,
   SUBJECT_ROOT,
   subjects,
 } from './subjects/names.ts';

@@ -1,4 +1,5 @@
-import { connectBus, ensureStreams, makeConsumers } from '@brine/bus';
+import { connectBus, ensureStreams } from '@brine/bus';
+import { makeConsumers } from '@brine/bus/apart';
 import { EventReader, EventWriter } from '@brine/bus/events';
 import { startNatsCluster } from '@brine/testing/nodes';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@brine/bus';
-import { CONSUMERS_ROOT, SERVICE_NAMES, STREAMS_API, STREAMS_API_APART } from '@brine/bus';
+import { SERVICE_NAMES } from '@brine/bus';
+import { CONSUMERS_ROOT, STREAMS_API, STREAMS_API_APART } from '@brine/bus/apart';
 import type { NatsConfOptions } from './conf.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { quote } from './quote.ts';

@@ -1,0 +1,7 @@
+export {
+  answerInbox,
+  CONSUMERS_ROOT,
+  STREAMS_API,
+  STREAMS_API_APART,
+} from '../subjects/names.ts';
+export { makeConsumers } from './make-consumers.ts';
