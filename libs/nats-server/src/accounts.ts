@@ -1,7 +1,6 @@
 import type { ServiceName } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
 import { CONSUMERS_ROOT, STREAMS_API, STREAMS_API_APART } from '@brine/bus/apart';
-import type { NatsConfOptions } from './conf.ts';
 import { PERMISSIONS } from './permissions.ts';
 import { quote } from './quote.ts';
 
@@ -26,6 +25,9 @@ function apart(subject: string): string {
   return `${STREAMS_API_APART}${subject.slice(STREAMS_API.length)}`;
 }
 
+/** Those of the services, for a server on loopback; with certificates there are none. */
+type Passwords = Readonly<Record<ServiceName, string>> | undefined;
+
 /** One line of the exports of an account, and who imports it. */
 interface Bridge {
   readonly kind: 'service' | 'stream';
@@ -43,7 +45,7 @@ interface Bridge {
  * without streams that subject belongs to its own account, where no stream listens. Requests to
  * services keep their reply subject, and services check it.
  */
-export function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
+export function accounts(passwords: Passwords): readonly string[] {
   const bridges = SERVICE_NAMES.flatMap(bridgesOf);
   const names = [...new Set(SERVICE_NAMES.map(accountOf))].sort(innerFirst);
   return ['accounts {', ...names.flatMap((name) => account(name, bridges, passwords)), '}'];
@@ -97,7 +99,7 @@ function isWithin(subject: string, all: string): boolean {
 function account(
   name: string,
   bridges: readonly Bridge[],
-  passwords: NatsConfOptions['passwords'],
+  passwords: Passwords,
 ): readonly string[] {
   const isInner = name === INNER_ACCOUNT;
   return [
