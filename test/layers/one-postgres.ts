@@ -1,6 +1,7 @@
 // One PostgreSQL for all files of a layer, with a migrated database that they copy.
 import { JobCache } from '@brine/job-cache';
 import { startPostgres, type TestPostgres } from '@brine/testing';
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -14,6 +15,13 @@ let server: TestPostgres;
 
 export async function setup(project: TestProject): Promise<void> {
   server = await startPostgres();
+  // Files copy the template as the role of the services, which owns it. On a server of a master it
+  // can neither make databases nor enter this one.
+  const superuser = new pg.Client({ connectionString: server.superuserUrl });
+  await superuser.connect();
+  await superuser.query('ALTER ROLE brine_services CREATEDB');
+  await superuser.query('GRANT CONNECT ON DATABASE postgres TO brine_services');
+  await superuser.end();
   const template = await JobCache.connect(server.url);
   await template.close();
   project.provide('postgres', server.url);

@@ -33,7 +33,7 @@ beforeAll(async () => {
   worker = await nats.connect('worker-pool');
   // Ours may write whatever the server's default is, or it could not be mended.
   const options = '-c default_transaction_read_only=off';
-  pool = new pg.Pool({ connectionString: server.url, max: 2, options });
+  pool = new pg.Pool({ connectionString: server.superuserUrl, max: 2, options });
 });
 
 afterAll(async () => {

@@ -20,11 +20,10 @@ import { JobCacheError } from '@brine/job-cache';
 import type { Account } from './account.ts';
 import { assertReachable } from './account.ts';
 import type { Binaries } from './binaries.ts';
+import { type Passwords, SUPERUSER } from './roles.ts';
 
-/** The role that owns everything in the embedded server. */
-export const EMBEDDED_USER = 'brine';
-/** Its database. */
-export const EMBEDDED_DATABASE = 'brine';
+/** Files beside the data with the passwords of the two roles, for the user that starts the server. */
+export const PASSWORD_FILES = { superuser: 'password', services: 'services-password' } as const;
 /** Major version of the data directory that the installed programs read. */
 const MAJOR_VERSION = '18';
 
@@ -39,9 +38,10 @@ export function serverEnvironment(): Record<string, string> {
 }
 
 /**
- * Makes the data directory `<dir>/data` if there is none. Returns the password of the role `brine`,
- * which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own, which is
- * renamed when it is whole: a process killed half-way leaves nothing that looks done.
+ * Makes the data directory `<dir>/data` if there is none. Returns the passwords of the superuser and
+ * of the services, which are kept in files of their own (mode 0600). initdb works in a directory of
+ * its own, which is renamed when it is whole: a process killed half-way leaves nothing that looks
+ * done.
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if initdb fails, or the data is of another major
  * version.
@@ -50,7 +50,12 @@ export async function initialise(
   dir: string,
   binaries: Binaries,
   account: Account,
-): Promise<string> {
+): Promise<Passwords> {
+  const superuser = await initialiseData(dir, binaries, account);
+  return { superuser, services: await servicesPassword(dir) };
+}
+
+async function initialiseData(dir: string, binaries: Binaries, account: Account): Promise<string> {
   const data = join(dir, 'data');
   // Passed through by the account of the server, and read by nobody else.
   await mkdir(dir, { recursive: true, mode: 0o711 });
@@ -61,7 +66,7 @@ export async function initialise(
     if (account.other && (await stat(data)).uid !== account.uid) await giveTree(data, account);
     return readPassword(dir);
   }
-  const password = randomBytes(24).toString('base64url');
+  const password = newPassword();
   const room = await roomToMakeIn(dir, account);
   const [half, passwordFile] = [join(room, 'data'), join(room, 'password')];
   await mkdir(half, { mode: 0o700 });
@@ -73,7 +78,7 @@ export async function initialise(
   await runInitdb(half, passwordFile, binaries, account);
   if (account.other) await chown(passwordFile, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
   await chmod(passwordFile, 0o600);
-  await rename(passwordFile, join(dir, 'password'));
+  await rename(passwordFile, join(dir, PASSWORD_FILES.superuser));
   await rename(half, data);
   await rm(room, { recursive: true });
   return password;
@@ -105,11 +110,28 @@ async function assertVersion(data: string): Promise<void> {
   );
 }
 
+function newPassword(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** Each start gives the role this password: a file that was lost is made again. */
+async function servicesPassword(dir: string): Promise<string> {
+  const path = join(dir, PASSWORD_FILES.services);
+  if (existsSync(path)) return (await readFile(path, 'utf8')).trim();
+  const password = newPassword();
+  const half = `${path}.new`;
+  await rm(half, { force: true });
+  await writeFile(half, `${password}\n`, { mode: 0o600, flag: 'wx' });
+  await rename(half, path);
+  return password;
+}
+
 async function readPassword(dir: string): Promise<string> {
+  const path = join(dir, PASSWORD_FILES.superuser);
   try {
-    return (await readFile(join(dir, 'password'), 'utf8')).trim();
+    return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    const text = `${join(dir, 'password')}, the password of the data beside it, can not be read`;
+    const text = `${path}, the password of the data beside it, can not be read`;
     throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error);
   }
 }
@@ -123,7 +145,7 @@ function runInitdb(
   const options = [
     `--pgdata=${data}`,
     `--pwfile=${passwordFile}`,
-    `--username=${EMBEDDED_USER}`,
+    `--username=${SUPERUSER}`,
     '--auth=scram-sha-256',
     '--encoding=UTF8',
     '--locale=C',

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAsOwner } from '@brine/files';
 import { JobCacheError, messageOf, stateOf } from '@brine/job-cache';
-import pg from 'pg';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { EMBEDDED_DATABASE, EMBEDDED_USER, serverEnvironment } from './initialise.ts';
+import { serverEnvironment } from './initialise.ts';
 import { clearDataDirectory, ended, endProcess, postmasterPid } from './orphan.ts';
+import { ensureRoles, type Passwords } from './roles.ts';
 
 /** How long a server may take until it answers, in ms: it may have a long log to replay. */
 const READY_MS = 120_000;
@@ -33,7 +33,7 @@ wait "$server"`;
 export interface ServerSpec {
   readonly dir: string;
   readonly port: number;
-  readonly password: string;
+  readonly passwords: Passwords;
   readonly binaries: Binaries;
   readonly account: Account;
   readonly onLog: (line: string) => void;
@@ -134,34 +134,12 @@ async function untilReady(spec: ServerSpec, hasExited: () => boolean): Promise<v
   for (;;) {
     if (hasExited()) throw new Error('PostgreSQL ended while it started');
     try {
-      await ensureDatabase(spec);
+      await ensureRoles(spec.port, spec.passwords);
       return;
     } catch (error) {
       // 28P01: another server listens on the port, or the password file is of other data.
       if (stateOf(error) === '28P01' || performance.now() > until) throw error;
     }
     await sleep(25);
-  }
-}
-
-async function ensureDatabase(spec: ServerSpec): Promise<void> {
-  const client = new pg.Client({
-    host: '127.0.0.1',
-    port: spec.port,
-    user: EMBEDDED_USER,
-    password: spec.password,
-    database: 'postgres',
-    connectionTimeoutMillis: 5_000,
-  });
-  // Without a listener an error after the connection would end the process.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [
-      EMBEDDED_DATABASE,
-    ]);
-    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${EMBEDDED_DATABASE}`);
-  } finally {
-    await client.end().catch(() => undefined); // Closing a connection that failed adds nothing.
   }
 }

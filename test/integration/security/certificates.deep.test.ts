@@ -76,7 +76,7 @@ beforeAll(async () => {
   const { certificates } = nats;
   postgres = await startPostgres();
   await grantRoles(postgres.url);
-  const owner = new pg.Client({ connectionString: postgres.url });
+  const owner = new pg.Client({ connectionString: postgres.superuserUrl });
   await owner.connect();
   await owner.query("CREATE ROLE store LOGIN PASSWORD 'of-a-test' IN ROLE brine_store");
   await owner.end();

@@ -11,7 +11,7 @@ export async function databaseUrlOf(options: MasterOptions): Promise<string> {
   if (named !== undefined && named !== '') return named;
   const dir = join(options.brine.stateDir, 'postgres');
   const lines = (await readFile(join(dir, 'data', 'postmaster.pid'), 'utf8')).split('\n');
-  const password = (await readFile(join(dir, 'password'), 'utf8')).trim();
+  const password = (await readFile(join(dir, 'services-password'), 'utf8')).trim();
   // postmaster.pid: pid, directory, start time, port (PostgreSQL's miscadmin.h).
-  return `postgres://brine:${password}@127.0.0.1:${Number(lines[3])}/brine`;
+  return `postgres://brine_services:${password}@127.0.0.1:${Number(lines[3])}/brine`;
 }

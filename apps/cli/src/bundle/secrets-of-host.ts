@@ -49,7 +49,9 @@ export async function secretsOfHost(
     }
   }
   await take(join(brine.stateDir, 'nats', 'credentials.json'), jsonValues);
-  await take(join(brine.stateDir, 'postgres', 'password'), linesOf);
+  for (const path of await namesIn(join(brine.stateDir, 'postgres'), /password$/, unread)) {
+    await take(path, linesOf);
+  }
   // A token is the name of its file, as a stock master keeps them.
   for (const path of await namesIn(join(cachedir, 'tokens'), /^[0-9a-f]{32,}$/, unread)) {
     secrets.push({ from: 'a token', value: path.split('/').at(-1) ?? '' });

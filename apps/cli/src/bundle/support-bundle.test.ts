@@ -23,6 +23,7 @@ const SECRETS = {
   userKey: 'A'.repeat(40),
   nats: 'nats-password-5x6y',
   postgres: 'postgres-pw-6x7y',
+  services: 'services-pw-8z9a',
   token: 'f'.repeat(64),
 };
 
@@ -56,6 +57,7 @@ brine: { state_dir: ${dir}/state }
   put(`cache/tokens/${SECRETS.token}`, 'x');
   put('state/nats/credentials.json', JSON.stringify({ admin: SECRETS.nats }));
   put('state/postgres/password', SECRETS.postgres);
+  put('state/postgres/services-password', SECRETS.services);
   put(
     'pki/master.pem',
     ['-----BEGIN RSA PRIVATE KEY-----', KEY_LINE, '-----END RSA PRIVATE KEY-----', ''].join('\n'),

@@ -147,7 +147,9 @@ it('does not call private what it can not look at', async () => {
   expect(findings).toContainEqual({ level: 'warn', check: 'keys', text });
 });
 
-it.each(['nats/credentials.json', 'postgres/password'])('others must not read %s', async (path) => {
+const SECRET_FILES = ['nats/credentials.json', 'postgres/password', 'postgres/services-password'];
+
+it.each(SECRET_FILES)('others must not read %s', async (path) => {
   const file = join(dir, 'cache', path);
   mkdirSync(join(file, '..'));
   writeFileSync(file, 'x', { mode: 0o600 });

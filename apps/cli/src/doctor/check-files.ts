@@ -56,7 +56,8 @@ export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
 
 /** The passwords of the servers that Brine starts itself. */
 function serverSecrets({ brine }: MasterOptions): string[] {
-  return ['nats/credentials.json', 'postgres/password'].map((path) => join(brine.stateDir, path));
+  const names = ['nats/credentials.json', 'postgres/password', 'postgres/services-password'];
+  return names.map((path) => join(brine.stateDir, path));
 }
 
 /** A file from the future shows that the clock went back. Publications and jids depend on it. */

@@ -19,9 +19,12 @@ beforeAll(async () => {
   server = await startPostgres();
   owner = new pg.Pool({ connectionString: server.url, max: 2 });
   await grantRoles(server.url);
+  const superuser = new pg.Client({ connectionString: server.superuserUrl });
+  await superuser.connect();
   for (const role of ['store', 'returner', 'reader']) {
-    await owner.query(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}' IN ROLE brine_${role}`);
+    await superuser.query(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}' IN ROLE brine_${role}`);
   }
+  await superuser.end();
 }, 180_000);
 afterAll(async () => {
   await Promise.all([owner, ...pools].map((pool) => endPool(pool)));

@@ -44,7 +44,7 @@ let databases = 0;
 
 async function emptyDatabase(): Promise<string> {
   const name = `copy_${(databases += 1)}`;
-  await query(server.url, `CREATE DATABASE ${name}`);
+  await query(server.superuserUrl, `CREATE DATABASE ${name} OWNER brine_services`);
   return server.url.replace(/\/brine$/, `/${name}`);
 }
 

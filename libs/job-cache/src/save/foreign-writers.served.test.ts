@@ -202,8 +202,11 @@ test("a stock master's save_load for each return leaves the load of the job", as
 });
 
 test('a role of minions needs no rights but on what pgjsonb names', async () => {
-  await pool.query(`CREATE ROLE minions LOGIN PASSWORD 'secret';
-    GRANT INSERT ON salt_returns TO minions;
+  const superuser = new pg.Client({ connectionString: server.superuserUrl });
+  await superuser.connect();
+  await superuser.query("CREATE ROLE minions LOGIN PASSWORD 'secret'");
+  await superuser.end();
+  await pool.query(`GRANT INSERT ON salt_returns TO minions;
     GRANT SELECT, INSERT, UPDATE ON jids TO minions`);
   const url = new URL(server.url);
   url.username = 'minions';

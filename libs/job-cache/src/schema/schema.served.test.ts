@@ -20,9 +20,9 @@ let databases = 0;
 /** A pool on an empty database. */
 async function emptyDatabase(): Promise<{ url: string; pool: pg.Pool } & AsyncDisposable> {
   const name = `test_${(databases += 1)}`;
-  const admin = new pg.Client({ connectionString: server.url });
+  const admin = new pg.Client({ connectionString: server.superuserUrl });
   await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
+  await admin.query(`CREATE DATABASE ${name} OWNER brine_services`);
   await admin.end();
   const url = server.url.replace(/\/brine$/, `/${name}`);
   const pool = new pg.Pool({ connectionString: url, max: 4 });

@@ -13,7 +13,7 @@ test('a server starts on a copy as it is: same password and identity, its own ro
     try {
       await chmod(dir, 0o755);
       await placePostgresData(join(dir, 'postgres'));
-      const password = (await readFile(join(dir, 'postgres', 'password'), 'utf8')).trim();
+      const password = (await readFile(join(dir, 'postgres', 'services-password'), 'utf8')).trim();
       const server = await startPostgres({ dir: join(dir, 'postgres') });
       try {
         const client = new pg.Client({ connectionString: server.url });

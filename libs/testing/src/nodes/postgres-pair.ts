@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningPostgres, startPostgres } from '@brine/postgres-server';
 import pg from 'pg';
 import { freePorts } from '../salt/index.ts';
+import { superuserUrl } from '../test-postgres.ts';
 
 const SYNC_MS = 120_000;
 const POLL_MS = 50;
@@ -81,7 +82,9 @@ async function makeStandby(primary: Node, standby: Node): Promise<void> {
   const data = join(standby.dir, 'data');
   await rm(data, { recursive: true, force: true });
   await mkdir(standby.dir, { recursive: true, mode: 0o755 });
-  await copyFile(join(primary.dir, 'password'), join(standby.dir, 'password'));
+  for (const name of ['password', 'services-password']) {
+    await copyFile(join(primary.dir, name), join(standby.dir, name));
+  }
   const { uid, gid } = await stat(join(primary.dir, 'data'));
   await withClient(primary, async (client) => {
     // No name yet: a primary with a synchronous standby that is not there acknowledges nothing.
@@ -96,7 +99,7 @@ async function makeStandby(primary: Node, standby: Node): Promise<void> {
   for (const name of ['postmaster.pid', 'postmaster.opts']) await rm(join(data, name));
   await rm(join(data, 'pg_wal'), { recursive: true });
   await mkdir(join(data, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 });
-  const url = new URL(primary.server?.url ?? '');
+  const url = new URL(await superuserUrl(primary.dir, primary.port));
   const way = {
     ...{ host: url.hostname, port: url.port, user: url.username, password: url.password },
     application_name: STANDBY,
@@ -134,10 +137,10 @@ function copy(from: string, to: string): Promise<void> {
 }
 
 async function withClient<T>(
-  { server }: Node,
+  { dir, port }: Node,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: server?.url ?? '' });
+  const client = new pg.Client({ connectionString: await superuserUrl(dir, port) });
   client.on('error', () => undefined); // the query under way reports it
   await client.connect();
   try {

@@ -67,7 +67,7 @@ export async function* streamsOf({ home }: BrineMaster): AsyncGenerator<SinkCont
 
 /** Every column of every table of a master's own PostgreSQL, all rows of it together. */
 export async function* tablesOf({ home }: BrineMaster): AsyncGenerator<SinkContent> {
-  const url = await runningPostgresUrl(join(home.cacheDir, 'brine', 'postgres'));
+  const url = runningPostgresUrl(join(home.cacheDir, 'brine', 'postgres'));
   if (url === undefined) throw new Error('the PostgreSQL of the master does not run');
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   try {

@@ -102,10 +102,10 @@ export class BrineUnderTest implements MasterUnderTest {
     if (this.#pool !== undefined) return this.#pool;
     const dir = join(this.home.cacheDir, 'brine', 'postgres');
     const pid = (await readFile(join(dir, 'data', 'postmaster.pid'), 'utf8')).split('\n');
-    const password = (await readFile(join(dir, 'password'), 'utf8')).trim();
+    const password = (await readFile(join(dir, 'services-password'), 'utf8')).trim();
     // postmaster.pid: pid, directory, start time, port (PostgreSQL's miscadmin.h).
     const port = Number(pid[3]);
-    const account = { user: 'brine', database: 'brine', password };
+    const account = { user: 'brine_services', database: 'brine', password };
     this.#pool = new pg.Pool({ host: '127.0.0.1', port, max: 1, ...account });
     this.#pool.on('error', (error) =>
       process.stderr.write(`bench: PostgreSQL: ${error.message}\n`),
