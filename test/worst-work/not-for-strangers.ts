@@ -34,6 +34,8 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('eauth', 'everybody sharedSecret'),
     ...named('jinja', 'isDict isList truth'),
     ...named('job', 'isEventKind'),
+    // An address of a socket, from the kernel.
+    ...named('target', 'networkOf'),
     ...named('wire', 'SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     // Alternatives of an anchored name, without a repeat that could begin twice.
     ...named('wire', 'hasRunEntry hasSecretArguments hasSecretReturn withoutCredentials'),

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from '@brine/target';
 import { LRUCache } from 'lru-cache';
 
 /** So many failures at once, and then one each so many ms. */
@@ -106,20 +106,4 @@ function keysOf({ module, username, from }: Attempt): Record<'pair' | 'address' 
   const address = networkOf(from);
   const name = JSON.stringify([module, username]);
   return { pair: `${address} ${name}`, address, name };
-}
-
-/** A client with one IPv6 address has its whole network, the first 64 bits. */
-function networkOf(from: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(from)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!isIPv6(from)) return from;
-  const [head = '', tail] = from.split('%')[0]?.split('::') ?? [];
-  const before = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after];
-  return groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS, type RequestOutcome, type RequestSenderStats } from '@brine/bus/rpc';
+import { FairShare } from '@brine/bus/share';
 import { nowMs } from '@brine/telemetry';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { askerOf, classify, type ClearRequest } from './classify.ts';
-import { FairShare } from './fair-share.ts';
 import { BAD_LOAD_REPLY, commandAnswer } from './no-answer.ts';
 import type { Spans, Workers } from './ports.ts';
 import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';

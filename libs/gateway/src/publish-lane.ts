@@ -1,5 +1,5 @@
 import { LIMITS, type RequestOutcome, type RequestToSend } from '@brine/bus/rpc';
-import { FairShare } from './fair-share.ts';
+import { FairShare } from '@brine/bus/share';
 import { publishFailure } from './no-answer.ts';
 import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
 import {

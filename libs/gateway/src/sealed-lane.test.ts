@@ -51,6 +51,23 @@ test('no more is kept than there is room for, by bytes; and the first refusal is
   expect(lost).toEqual(['full']);
 });
 
+test('of one minion no more is kept than its part, and others find room', async () => {
+  const large = Buffer.alloc(12 * 1_048_576);
+  for (const id of ['a', 'b']) void lane.send(id, large, 0, { asker: 'web1' });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await lane.send('c', large, 0, { asker: 'web1' })).toBeUndefined();
+  void lane.send('d', large, 0, { asker: 'web2' });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(lane.stats).toMatchObject({ kept: 3, lostBy: { share: 1, full: 0 } });
+  expect(lost).toEqual(['share']);
+  outcome = DONE;
+  await vi.advanceTimersByTimeAsync(10_000);
+  outcome = AWAY;
+  for (const id of ['e', 'f']) void lane.send(id, large, 0, { asker: 'web1' });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(lane.stats).toMatchObject({ kept: 2, lostBy: { share: 1 } });
+});
+
 test('a request that is delivered after its minion stopped waiting counts as late', async () => {
   const answer = lane.send('a', Buffer.alloc(10), 0);
   await vi.advanceTimersByTimeAsync(30_000);

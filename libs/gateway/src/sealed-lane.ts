@@ -33,10 +33,14 @@ export interface SealedLaneStats {
   readonly lostBy: Readonly<Record<LostReason, number>>;
 }
 
-/** Why a request was given up: its time was over, too much was kept, or the gateway ended. */
-export type LostReason = 'old' | 'full' | 'stopped';
+/**
+ * Why a request was given up: its time was over, too much was kept, too much was kept of its minion,
+ * or the gateway ended.
+ */
+export type LostReason = 'old' | 'full' | 'share' | 'stopped';
 
-const { waitsMs, backlog, backlogBytes, firstRetryMs, longestRetryMs, lateMs } = LIMITS.sealed;
+const { waitsMs, backlog, backlogBytes, backlogPartOfOne, firstRetryMs, longestRetryMs, lateMs } =
+  LIMITS.sealed;
 const RETRIES = { firstMs: firstRetryMs, longestMs: longestRetryMs };
 
 /**
@@ -50,9 +54,11 @@ export class SealedLane {
   readonly #workers: Workers;
   readonly #waiting = new Set<Sealed>();
   #bytes = 0;
+  /** Bytes that are kept, by minion. */
+  readonly #bytesOf = new Map<string, number>();
   #redelivered = 0;
   #late = 0;
-  readonly #lostBy: Record<LostReason, number> = { old: 0, full: 0, stopped: 0 };
+  readonly #lostBy: Record<LostReason, number> = { old: 0, full: 0, share: 0, stopped: 0 };
   /** Reasons that were reported already, until all is delivered again. */
   readonly #told = new Set<LostReason>();
   readonly #onLost: (reason: LostReason) => void;
@@ -70,7 +76,7 @@ export class SealedLane {
       keptBytes: this.#bytes,
       redelivered: this.#redelivered,
       late: this.#late,
-      lost: this.#lostBy.old + this.#lostBy.full + this.#lostBy.stopped,
+      lost: Object.values(this.#lostBy).reduce((sum, count) => sum + count, 0),
       lostBy: { ...this.#lostBy },
     };
   }
@@ -92,6 +98,7 @@ export class SealedLane {
     this.#closed = true;
     for (const sealed of this.#waiting) this.#giveUp(sealed, 'stopped');
     this.#waiting.clear();
+    this.#bytesOf.clear();
     this.#bytes = 0;
   }
 
@@ -125,14 +132,26 @@ export class SealedLane {
     if (this.#closed) return this.#giveUp(sealed, 'stopped');
     if (performance.now() + delay >= sealed.at + waitsMs) return this.#giveUp(sealed, 'old');
     if (full) return this.#giveUp(sealed, 'full');
+    // A minion that sends more than its share of the streams is left without an answer by workers.
+    const ofMinion = (this.#bytesOf.get(sealed.by.asker ?? '') ?? 0) + sealed.body.length;
+    const isFirst = ofMinion === sealed.body.length;
+    const isTooMuch = !isFirst && ofMinion > backlogBytes * backlogPartOfOne;
+    if (sealed.by.asker !== undefined && isTooMuch) return this.#giveUp(sealed, 'share');
     this.#waiting.add(sealed);
-    this.#bytes += sealed.body.length;
+    this.#count(sealed, 1);
     sealed.tries += 1;
     setTimeout(() => {
       if (!this.#waiting.delete(sealed)) return;
-      this.#bytes -= sealed.body.length;
+      this.#count(sealed, -1);
       void this.#deliver(sealed);
     }, delay).unref();
+  }
+
+  #count({ body, by: { asker = '' } }: Sealed, sign: 1 | -1): void {
+    this.#bytes += sign * body.length;
+    const bytes = (this.#bytesOf.get(asker) ?? 0) + sign * body.length;
+    if (bytes === 0) this.#bytesOf.delete(asker);
+    else this.#bytesOf.set(asker, bytes);
   }
 
   #giveUp(sealed: Sealed, reason: LostReason): void {

@@ -39,6 +39,7 @@ export type {
   Publications,
   RefusedWork,
   ReturnToTrace,
+  SharingPeer,
   StoredMinionData,
   UserKeys,
 } from './ports/ports.ts';

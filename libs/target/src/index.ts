@@ -5,6 +5,7 @@ export { compileGlob, matchGlob } from './glob.ts';
 export type { CheckedMinions } from './master-side.ts';
 export { checkMinions } from './master-side.ts';
 export { matchMinion } from './minion-side.ts';
+export { networkOf } from './network-of.ts';
 export type { Nodegroups } from './nodegroups.ts';
 export { expandNodegroup } from './nodegroups.ts';
 export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';

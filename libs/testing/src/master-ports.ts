@@ -210,6 +210,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       },
       running: () => options.runningRunners ?? 0,
     },
+    inShare: (_peer, _bytes, work) => work(),
     ...memoryServed(),
     audit: {
       record: (act) => {

@@ -6,6 +6,7 @@ import type { Log } from '@brine/telemetry';
 export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
   old: 'giving up requests that could not be delivered for 120 s',
   full: 'giving up requests: too many wait to be delivered',
+  share: 'giving up requests: too many of one minion wait to be delivered',
   stopped: 'giving up requests that are not delivered yet, to stop',
 };
 

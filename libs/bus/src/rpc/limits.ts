@@ -1,6 +1,7 @@
 import type { RequestClass } from '../subjects/names.ts';
 
-const MIB = 1_048_576;
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
 
 /** What a gateway takes in hand of one class, and in which order it goes to workers. */
 export interface ClassLimits {
@@ -35,6 +36,16 @@ export interface ShareLimits {
   readonly waitingBytes: number;
   /** The same for one minion or user. */
   readonly waitingOfOne?: number;
+  /** With a budget, what is beyond it or finds no place to wait is refused. */
+  readonly budget?: Budget;
+}
+
+/** The bytes of one peer over time. */
+export interface Budget {
+  /** Those of a peer that had none for long. */
+  readonly bytesAtOnce: number;
+  /** Those that come back to it. */
+  readonly bytesPerSecond: number;
 }
 
 /** How many requests of a class run in one worker at once, and how many wait there beside them. */
@@ -113,6 +124,8 @@ export const LIMITS = {
     // What workers could not keep waits for its next delivery beside what is in hand.
     backlog: 50_000,
     backlogBytes: 256 * MIB,
+    // One minion's large requests must leave room for the returns of others.
+    backlogPartOfOne: 1 / 8,
     firstRetryMs: 500,
     longestRetryMs: 5_000,
     // A stock minion waits 5 to 10 s for an answer (return_retry_timer, return_retry_timer_max).
@@ -130,6 +143,41 @@ export const LIMITS = {
       waitingOfOne: 64,
     },
   },
+
+  /**
+   * What others choose to have stored, in front of the streams that all share. Per worker, except
+   * for addresses. Returns of jobs are not among it: an operator has asked for them.
+   */
+  stored: {
+    // 330 events of 900 KB of one minion once filled the queue of reactions. A stock minion sends
+    // its events of some KB one after the other.
+    minion: {
+      ...{ atOnce: 16, atOnceAmongOthers: 16, countsForMs: 1_000 },
+      ...{ waiting: 2_000, waitingBytes: 64 * MIB, waitingOfOne: 128 },
+      budget: { bytesAtOnce: 32 * MIB, bytesPerSecond: 512 * KIB },
+    },
+    // It sends the events of all its minions.
+    syndic: {
+      ...{ atOnce: 64, atOnceAmongOthers: 64, countsForMs: 1_000 },
+      ...{ waiting: 2_000, waitingBytes: 256 * MIB, waitingOfOne: 1_000 },
+      budget: { bytesAtOnce: 512 * MIB, bytesPerSecond: 16 * MIB },
+    },
+    engine: {
+      ...{ atOnce: 16, atOnceAmongOthers: 16, countsForMs: 1_000 },
+      ...{ waiting: 2_000, waitingBytes: 64 * MIB, waitingOfOne: 512 },
+      budget: { bytesAtOnce: 128 * MIB, bytesPerSecond: 4 * MIB },
+    },
+    // Strangers, in the process of an engine. An address may be that of a proxy.
+    address: {
+      ...{ atOnce: 4, atOnceAmongOthers: 4, countsForMs: 5_000 },
+      ...{ waiting: 256, waitingBytes: 64 * MIB, waitingOfOne: 32 },
+      budget: { bytesAtOnce: 32 * MIB, bytesPerSecond: MIB },
+    },
+  },
+  // Runners inside runners. Orchestrations of a site are three or four deep.
+  calls: { depth: 12 },
+  // One source's events wait in the queue of reactions up to this part of its room.
+  reactions: { partOfOne: 1 / 8 },
 
   /** In each worker. Log-ins have places of their own and take none of the other classes'. */
   worker: {

@@ -9,7 +9,7 @@ import {
   WireError,
 } from '@brine/wire';
 import type { AesRequest } from '../channel.ts';
-import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
+import type { AnswerAbout, MasterPorts, Request, SharingPeer } from '../ports/ports.ts';
 import { receiveFile } from './file-recv.ts';
 import {
   allEnvs,
@@ -32,6 +32,7 @@ import { linkOf, takeReturn } from './return.ts';
 import { keepRefusal } from './return-refusal.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
+import { mayBeSyndic } from './syndics.ts';
 
 /** What a command answers, and how it is sealed (salt/master.py `AESFuncs.run_func`). */
 export interface AesResult {
@@ -171,10 +172,20 @@ const minionEvent: AesCommand = async (ports, request) => {
   const load = unpackMap(request.body);
   load.delete('tok');
   load.delete('nonce');
-  const isNew = await isNewToEvents(ports, request);
-  const taken = !isNew || (await takeMinionEvent(ports, onceId(request), load));
+  const take = async (): Promise<boolean> => {
+    const isNew = await isNewToEvents(ports, request);
+    return !isNew || (await takeMinionEvent(ports, onceId(request), load));
+  };
+  // In front of the note: what was noted counts as stored after a while, and is answered.
+  const peer = await sharingPeer(ports, request);
+  const taken = await ports.inShare(peer, request.body.length, take);
   return { reply: 'send', value: taken ? null : emptyMap(), about: aboutRequest('event', request) };
 };
+
+async function sharingPeer(ports: MasterPorts, { minion = '' }: AesRequest): Promise<SharingPeer> {
+  const isSyndic = mayBeSyndic(ports, minion) && (await ports.syndics.isKnown(minion));
+  return { id: minion, kind: isSyndic ? 'syndic' : 'minion' };
+}
 
 const revoked = decoded((ports, request, load) => revokeAuth(ports, request.minion, load));
 

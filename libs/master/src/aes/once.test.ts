@@ -163,6 +163,32 @@ describe('events of a minion', () => {
     expect(made.counts.get('aes_came_again')).toBe(1);
   });
 
+  test('beyond its share are not answered and not noted, so that they come again', async () => {
+    const asked: unknown[] = [];
+    const noted: string[] = [];
+    let isOver = true;
+    const note = made.ports.once.note.bind(made.ports.once);
+    Object.assign(made.ports.once, {
+      note: (key: string, by: string) => {
+        noted.push(by);
+        return note(key, by);
+      },
+    });
+    Object.assign(made.ports, {
+      inShare: async (peer: object, bytes: number, work: () => Promise<unknown>) => {
+        asked.push({ ...peer, isSized: bytes > 10 });
+        if (isOver) throw new MasterUnavailableError('it has had its share');
+        return work();
+      },
+    });
+    await expect(send('_minion_event', event, 'r1')).rejects.toThrow(MasterUnavailableError);
+    expect([made.events.length, noted]).toEqual([0, []]);
+    isOver = false;
+    expect(await send('_minion_event', event, 'r1')).toBe(null);
+    expect([made.events.length, noted]).toEqual([1, ['r1']]);
+    expect(asked).toEqual(Array(2).fill({ id: 'm1', kind: 'minion', isSized: true }));
+  });
+
   test('of an older payload version, which nothing binds to a sender, are not looked up', async () => {
     Object.assign(made.ports.once, { note: () => Promise.reject(new Error('asked')) });
     expect(await send('_minion_event', event, 'r1', 2)).toBe(null);

@@ -247,8 +247,20 @@ export interface MasterPorts extends ServedPorts {
    * these events, and they take room in the stream that returns need.
    */
   mayTellOfStranger?(): boolean;
+  /**
+   * Does what stores events of one minion, syndic or engine, in its share of the streams.
+   * @throws MasterUnavailableError before anything is done, where it has had its share: a peer
+   *   without an answer sends the same bytes again
+   */
+  inShare<T>(peer: SharingPeer, bytes: number, work: () => Promise<T>): Promise<T>;
   /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
   traceReturn?(returned: ReturnToTrace): boolean;
+}
+
+/** Whose events are to be stored. A syndic sends those of all its minions. */
+export interface SharingPeer {
+  readonly id: string;
+  readonly kind: 'minion' | 'syndic' | 'engine';
 }
 
 /** Whose request took too much work. */
@@ -347,6 +359,8 @@ export interface FunctionCall {
   readonly caller?: SaltMap;
   /** What made this call: another one (`runner.state.orchestrate <jid>`), an event, a due time. */
   readonly via?: string;
+  /** Calls that this one is in: each began the next. Absent where it is in none. */
+  readonly depth?: number;
   /** How long its own commands wait for minions, s; absent: the master's `timeout`. */
   readonly timeoutSeconds?: number;
   /** Of the asking command; its own requests are linked to it. */

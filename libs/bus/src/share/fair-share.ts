@@ -1,4 +1,4 @@
-import type { ShareLimits } from '@brine/bus/rpc';
+import type { Budget, ShareLimits } from '../rpc/limits.ts';
 
 interface Peer {
   /** Under way and counted. */
@@ -7,6 +7,29 @@ interface Peer {
   round: number;
   readonly waiting: { readonly bytes: number; readonly begin: () => void }[];
   timer: NodeJS.Timeout | undefined;
+}
+
+/** What a peer has used of its budget, and when that was reckoned. */
+interface Used {
+  bytes: number;
+  atMs: number;
+  /** It was refused since it last had half of it left. */
+  isOver: boolean;
+}
+
+/** Peers whose use is known: each id and each address is one, and strangers have many addresses. */
+const USED_MAX = 20_000;
+
+/** A peer has had its share: what it asked for was not begun. */
+export class ShareExceededError extends Error {
+  override readonly name = 'ShareExceededError';
+  /** It was refused before, and had never half of its budget left since: the log knows it. */
+  readonly again: boolean;
+
+  constructor(peer: string, again: boolean) {
+    super(`${peer} has had its share`);
+    this.again = again;
+  }
 }
 
 /** No rest is longer, ms: a patient user does not wait longer on a slow master. */
@@ -21,10 +44,15 @@ const OTHERS_MS = 2_000;
  *
  * So a storm of one minion or user takes the workers' time in small pieces. Others stand behind a
  * few of its requests instead of behind all.
+ *
+ * With a budget it also bounds the bytes of each peer over time. What is beyond that, or finds no
+ * place to wait, is refused then.
  */
 export class FairShare {
   readonly #limits: ShareLimits;
   readonly #peers = new Map<string, Peer>();
+  /** By the time of the last use, the oldest first. */
+  readonly #used = new Map<string, Used>();
   /** The last peer that asked, and when one before it did. */
   #latest = { name: '', atMs: -OTHERS_MS };
   #otherAtMs = -OTHERS_MS;
@@ -32,18 +60,34 @@ export class FairShare {
   #waitingBytes = 0;
   #delayed = 0;
   #overflowed = 0;
+  #refused = 0;
 
   constructor(limits: ShareLimits) {
     this.#limits = limits;
   }
 
   /** `delayed`: had to wait. `overflowed`: should have, but too many were waiting. */
-  get stats(): { readonly waiting: number; readonly delayed: number; readonly overflowed: number } {
-    return { waiting: this.#waiting, delayed: this.#delayed, overflowed: this.#overflowed };
+  get stats(): {
+    readonly waiting: number;
+    readonly delayed: number;
+    readonly overflowed: number;
+    readonly refused: number;
+  } {
+    return {
+      waiting: this.#waiting,
+      delayed: this.#delayed,
+      overflowed: this.#overflowed,
+      refused: this.#refused,
+    };
   }
 
-  /** Does the work when it is this peer's turn; `bytes` are kept in memory until then. */
+  /**
+   * Does the work when it is this peer's turn; `bytes` are kept in memory until then.
+   * @throws ShareExceededError where there is a budget, before the work has begun
+   */
   async run<T>(name: string, bytes: number, work: () => Promise<T>): Promise<T> {
+    const { budget } = this.#limits;
+    if (budget !== undefined) this.#spend(name, bytes, budget);
     const peer = this.#peerOf(name);
     this.#note(name);
     if (peer.running < this.#atOnce(name)) peer.running += 1;
@@ -99,6 +143,7 @@ export class FairShare {
     const { waiting, waitingBytes, waitingOfOne = waiting } = this.#limits;
     const full = this.#waiting >= waiting || peer.waiting.length >= waitingOfOne;
     if (full || this.#waitingBytes + bytes > waitingBytes) {
+      if (this.#limits.budget !== undefined) throw this.#refusal(name);
       this.#overflowed += 1;
       peer.running += 1;
       return undefined;
@@ -108,6 +153,33 @@ export class FairShare {
     this.#delayed += 1;
     peer.timer ??= setTimeout(() => this.#newRound(name, peer), this.#limits.countsForMs);
     return new Promise((begin) => peer.waiting.push({ bytes, begin }));
+  }
+
+  /** A peer with something left may take more than that: one large piece must be possible. */
+  #spend(name: string, bytes: number, { bytesAtOnce, bytesPerSecond }: Budget): void {
+    const nowMs = performance.now();
+    const before = this.#used.get(name) ?? { bytes: 0, atMs: nowMs, isOver: false };
+    const restored = ((nowMs - before.atMs) / 1_000) * bytesPerSecond;
+    const used = { ...before, bytes: Math.max(0, before.bytes - restored), atMs: nowMs };
+    this.#used.delete(name);
+    this.#used.set(name, used);
+    if (this.#used.size > USED_MAX) this.#forgetOldest();
+    if (used.bytes >= bytesAtOnce) throw this.#refusal(name);
+    if (used.bytes < bytesAtOnce / 2) used.isOver = false;
+    used.bytes += bytes;
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#used.keys();
+    if (oldest !== undefined) this.#used.delete(oldest);
+  }
+
+  #refusal(name: string): ShareExceededError {
+    this.#refused += 1;
+    const used = this.#used.get(name);
+    const error = new ShareExceededError(name, used?.isOver === true);
+    if (used !== undefined) used.isOver = true;
+    return error;
   }
 
   /** What has been under way for so long is not counted any more. */

@@ -1,6 +1,6 @@
 import { workTakes } from '@brine/testing/waits';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { FairShare } from './fair-share.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { FairShare, ShareExceededError } from './fair-share.ts';
 
 const OPTIONS = {
   atOnce: 2,
@@ -52,7 +52,7 @@ test('a peer has a few under way, in its order, and others do not wait for it', 
   for (const name of ['a1', 'a2', 'a3', 'a4']) begin('a', name);
   begin('b', 'b1');
   expect(begun).toEqual(['a1', 'a2', 'b1']);
-  expect(share.stats).toEqual({ waiting: 2, delayed: 2, overflowed: 0 });
+  expect(share.stats).toEqual({ waiting: 2, delayed: 2, overflowed: 0, refused: 0 });
   await end('a2');
   expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
   await end('a1');
@@ -136,5 +136,70 @@ test('a peer with a full line takes no place of another', async () => {
   for (const name of ['b1', 'b2']) begin('b', name);
   await pause(1);
   expect(begun).toEqual(['a1', 'b1', 'a3']);
-  expect(share.stats).toEqual({ waiting: 2, delayed: 2, overflowed: 1 });
+  expect(share.stats).toEqual({ waiting: 2, delayed: 2, overflowed: 1, refused: 0 });
+});
+
+describe('with a budget', () => {
+  const BUDGET = { ...OPTIONS, budget: { bytesAtOnce: 100, bytesPerSecond: 10 } };
+  const asked = async (share: FairShare, peer: string, bytes: number): Promise<string> => {
+    try {
+      return await share.run(peer, bytes, () => Promise.resolve('done'));
+    } catch (error) {
+      if (!(error instanceof ShareExceededError)) throw error;
+      return error.again ? 'again' : 'first';
+    }
+  };
+
+  test('a peer that has used it is refused until some comes back, and others are not', async () => {
+    const share = new FairShare(BUDGET);
+    expect(await asked(share, 'a', 60)).toBe('done');
+    expect(await asked(share, 'a', 40)).toBe('done');
+    expect(await asked(share, 'a', 1)).toBe('first');
+    expect(await asked(share, 'a', 1)).toBe('again');
+    expect(await asked(share, 'b', 1)).toBe('done');
+    await pause(1_000);
+    expect(await asked(share, 'a', 30)).toBe('done');
+    // It took more than had come back.
+    await pause(1_000);
+    expect(await asked(share, 'a', 1)).toBe('again');
+    await pause(1_500);
+    expect(await asked(share, 'a', 1)).toBe('done');
+    expect(share.stats.refused).toBe(3);
+    // With half of it left it is as one that was never refused.
+    await pause(6_000);
+    expect(await asked(share, 'a', 100)).toBe('done');
+    expect(await asked(share, 'a', 1)).toBe('first');
+  });
+
+  test('one piece may be larger than it, and is paid for afterwards', async () => {
+    const share = new FairShare(BUDGET);
+    expect(await asked(share, 'a', 300)).toBe('done');
+    await pause(19_000);
+    expect(await asked(share, 'a', 1)).toBe('first');
+    await pause(1_500);
+    expect(await asked(share, 'a', 1)).toBe('done');
+  });
+
+  test('what finds no place to wait is refused, and does not begin', async () => {
+    const share = new FairShare({ ...BUDGET, waitingOfOne: 1 });
+    const { begun, begin, results } = works(share);
+    for (const name of ['1', '2', '3', '4']) begin('a', name);
+    await expect(results[3]).rejects.toThrow('a has had its share');
+    expect(begun).toEqual(['1', '2']);
+  });
+
+  test('a refusal is no turn: the next one of the peer begins', async () => {
+    const share = new FairShare({ ...BUDGET, atOnce: 1, atOnceAmongOthers: 1 });
+    expect(await asked(share, 'a', 100)).toBe('done');
+    expect(await asked(share, 'a', 1)).toBe('first');
+    await pause(1_000);
+    expect(await asked(share, 'a', 1)).toBe('done');
+  });
+
+  test('peers that are known are bounded, however many there are', async () => {
+    const share = new FairShare(BUDGET);
+    await asked(share, 'first', 100);
+    for (let n = 0; n < 20_000; n += 1) await asked(share, `${n}`, 1);
+    expect(await asked(share, 'first', 1)).toBe('done');
+  });
 });

@@ -1,0 +1,2 @@
+export { LIMITS } from '../rpc/limits.ts';
+export { FairShare, ShareExceededError } from './fair-share.ts';
