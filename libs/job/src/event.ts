@@ -42,6 +42,8 @@ export interface Event {
   readonly jid?: string | undefined;
   /** The minion that it is from or about. */
   readonly minion?: string | undefined;
+  /** The engine of the master that fired it. */
+  readonly engine?: string | undefined;
   /** A W3C traceparent that the sender gave; becomes a span link. */
   readonly link?: string | undefined;
   /** That the host's event-bus saw the master's key with it, where it asks for something. */

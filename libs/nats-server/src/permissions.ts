@@ -12,7 +12,7 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-const { events, publications, reactions, bodies, keptBodies } = STREAMS;
+const { events, publications, reactions, due, bodies, keptBodies } = STREAMS;
 
 const readBodies = (...spaces: readonly string[]): readonly string[] =>
   spaces.map((space) => `$JS.API.DIRECT.GET.${bodies}.brine.bodies.${space}.>`);
@@ -91,7 +91,8 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ownInbox('worker-pool'),
       'brine.events.*',
       'brine.publications.*',
-      'brine.reactions.*',
+      'brine.reactions.>',
+      'brine.due.*',
       'brine.bodies.rep.>',
       'brine.kept.>',
       ...readBodies('req'),
@@ -101,6 +102,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(events),
       ...consume(publications),
       ...consume(reactions),
+      ...consume(due),
       ...useBuckets(...BUCKETS),
       ...askQueries,
       // whether a host has the files of a job

@@ -41,7 +41,7 @@ export interface RestoreArguments {
 }
 
 /** Parts with what a master would go on with. */
-const WORK = ['values/REACTIONS', 'values/KV_brine_runs'];
+const WORK = ['values/REACTIONS', 'values/DUE', 'values/KV_brine_runs'];
 
 /** Files that are named in a refusal. */
 const NAMED_MAX = 3;

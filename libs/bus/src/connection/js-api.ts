@@ -114,6 +114,26 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
   };
 }
 
+/**
+ * How many messages a stream has of each subject that fits a filter; none where there is no such
+ * stream. The server tells of up to 100,000 subjects.
+ * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+ */
+export async function subjectCounts(
+  bus: Bus,
+  stream: string,
+  filter: string,
+): Promise<ReadonlyMap<string, number>> {
+  const answer = await askJetStream(bus, `STREAM.INFO.${stream}`, { subjects_filter: filter });
+  if (!answer.ok) {
+    if (answer.number === JS_ERRORS.streamNotFound) return new Map();
+    throw new BusError('BUS_REFUSED', `no subjects of stream ${stream}: ${answer.text}`);
+  }
+  const state = isRecord(answer.value['state']) ? answer.value['state'] : {};
+  const subjects = isRecord(state['subjects']) ? state['subjects'] : {};
+  return new Map(Object.entries(subjects).map(([subject, count]) => [subject, Number(count)]));
+}
+
 /** How long a new leader of a stream may lack what the one before it had stored, and each look. */
 const BEHIND = { forMs: 2_000, lookMs: 100 };
 

@@ -118,7 +118,10 @@ export function readEvents(
 }
 
 /** What the message of an event says of it. */
-interface ReadEvent extends Pick<Event, 'kind' | 'tag' | 'jid' | 'minion' | 'link' | 'proof'> {
+interface ReadEvent extends Pick<
+  Event,
+  'kind' | 'tag' | 'jid' | 'minion' | 'engine' | 'link' | 'proof'
+> {
   readonly traced: boolean;
   /** Undefined where it is in the object store, under `reference`. */
   readonly body: Uint8Array | undefined;
@@ -139,6 +142,7 @@ function eventOf(received: Received, kind: EventKind): ReadEvent {
     tag,
     jid: header(EVENT_HEADERS.jid) ?? inTag?.jid,
     minion: header(EVENT_HEADERS.minion) ?? inTag?.id,
+    engine: header(EVENT_HEADERS.engine),
     link: header(EVENT_HEADERS.link),
     proof: header(EVENT_HEADERS.proof),
     traced: received.header(EVENT_HEADERS.traced) !== '',
@@ -162,6 +166,7 @@ export class EventMessage implements StreamEvent {
   readonly subject: string;
   readonly jid: string | undefined;
   readonly minion: string | undefined;
+  readonly engine: string | undefined;
   readonly link: string | undefined;
   readonly proof: string | undefined;
   readonly traced: boolean;
@@ -192,6 +197,7 @@ export class EventMessage implements StreamEvent {
     this.subject = received.subject;
     this.jid = read.jid;
     this.minion = read.minion;
+    this.engine = read.engine;
     this.link = read.link;
     this.proof = read.proof;
     this.traced = read.traced;

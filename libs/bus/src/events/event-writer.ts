@@ -17,6 +17,7 @@ export const EVENT_HEADERS = {
   tag: 'Brine-Tag',
   jid: 'Brine-Jid',
   minion: 'Brine-Minion',
+  engine: 'Brine-Engine',
   link: 'Brine-Link',
   traced: 'Brine-Traced',
   proof: 'Brine-Proof',
@@ -69,13 +70,14 @@ export class EventWriter {
 }
 
 function headersOf(event: Event): Record<string, string> {
-  const { kind, tag, jid, minion, link, traced, proof } = event;
+  const { kind, tag, jid, minion, engine, link, traced, proof } = event;
   const headers: Record<string, string> = { [EVENT_HEADERS.tag]: escapeHeader(tag) };
   const inTag = returnOf(kind, tag);
   if (inTag === undefined || inTag.jid !== jid || inTag.id !== minion) {
     if (jid !== undefined) headers[EVENT_HEADERS.jid] = escapeHeader(jid);
     if (minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(minion);
   }
+  if (engine !== undefined) headers[EVENT_HEADERS.engine] = escapeHeader(engine);
   if (link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(link);
   if (proof !== undefined) headers[EVENT_HEADERS.proof] = escapeHeader(proof);
   if (traced === true) headers[EVENT_HEADERS.traced] = '1';

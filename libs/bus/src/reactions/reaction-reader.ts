@@ -4,8 +4,8 @@ import { MessageReader } from '../streams/message-reader.ts';
 import { nakAfter } from '../streams/pull-feed.ts';
 import type { Received } from '../streams/stream-reader.ts';
 import { unescapeHeader } from '../subjects/escape.ts';
-import { isReactionKind, type ReactionKind, STREAMS, subjects } from '../subjects/names.ts';
-import { type Reaction, REACTION_HEADERS } from './reaction.ts';
+import { isReactionKind, type ReactionKind, subjects } from '../subjects/names.ts';
+import { type Reaction, REACTION_HEADERS, type ReactionPlace } from './reaction.ts';
 
 /** A reaction out of the queue, in the hands of this process until it says what became of it. */
 export interface QueuedReaction extends Reaction {
@@ -20,7 +20,7 @@ export interface QueuedReaction extends Reaction {
 }
 
 /**
- * Takes work of one kind out of the queue. All processes of the cluster share it: each reaction is
+ * Takes work out of one of its places. All processes of the cluster share it: each reaction is
  * in the hands of one of them. That process says "in progress" while it lives; when it dies the
  * reaction goes to another one after `ackWaitMs` (30 s).
  */
@@ -29,16 +29,16 @@ export class ReactionReader extends MessageReader<ReactionKind> {
   constructor(
     bus: Bus,
     options: {
-      readonly kind: ReactionKind;
+      readonly place: ReactionPlace;
       readonly readAhead: number;
       readonly ackWaitMs?: number;
     },
   ) {
-    const { kind, ...more } = options;
-    super(bus, STREAMS.reactions, subjects.reaction, {
+    const { place, ...more } = options;
+    super(bus, place.stream, () => place.subject, {
       ...more,
-      kinds: [kind],
-      durable: kind,
+      kinds: [place.kind],
+      durable: place.durable,
       extendsAckWait: true,
     });
   }
@@ -69,7 +69,8 @@ function settlingOf(received: Received): Omit<QueuedReaction, keyof Reaction> {
 export function readReaction(
   received: Pick<Received, 'subject' | 'header' | 'data'>,
 ): Reaction | undefined {
-  const kind = received.subject.split('.')[2] ?? '';
+  const { subject } = received;
+  const kind = subject === subjects.due ? 'due' : (subject.split('.')[2] ?? '');
   const text = (name: string): string | undefined => {
     const value = received.header(name);
     return value === '' ? undefined : unescapeHeader(value);

@@ -1,4 +1,4 @@
-import type { ReactionKind } from '../subjects/names.ts';
+import { type ReactionKind, type StreamName, STREAMS, subjects } from '../subjects/names.ts';
 
 /**
  * Work in the queue of reactions: what an event or a due time of the schedule asks of one worker of
@@ -23,6 +23,44 @@ export interface Reaction {
   /** A W3C traceparent of what caused it; becomes a link. */
   readonly link?: string | undefined;
 }
+
+/** A reaction on its way into its queue. */
+export interface NewReaction extends Reaction {
+  /**
+   * Who chose the event: a minion, an engine. What waits of one source is bounded. Absent for what
+   * the master itself says.
+   */
+  readonly source?: string | undefined;
+}
+
+/** Where work waits, and the durable reader that all workers share. */
+export interface ReactionPlace {
+  readonly kind: ReactionKind;
+  readonly stream: StreamName;
+  readonly subject: string;
+  readonly durable: string;
+}
+
+/**
+ * All places of work. Workers of a release before the last two sources had places of their own put
+ * their events and due times into `REACTIONS`, and so does this one where NATS still has the rights
+ * of that release.
+ */
+export const REACTION_PLACES: readonly ReactionPlace[] = [
+  {
+    ...{ kind: 'event', stream: STREAMS.reactions, durable: 'event' },
+    subject: subjects.reaction('event'),
+  },
+  {
+    ...{ kind: 'event', stream: STREAMS.reactions, durable: 'events-of' },
+    subject: `${subjects.reaction('event')}.>`,
+  },
+  { kind: 'due', stream: STREAMS.due, durable: 'due', subject: subjects.due },
+  {
+    ...{ kind: 'due', stream: STREAMS.reactions, durable: 'due' },
+    subject: subjects.reaction('due'),
+  },
+];
 
 /** Longest body of a reaction, in bytes: it goes in one message, whatever its size. */
 export const REACTION_MAX_BYTES = 2 * 1024 * 1024;

@@ -1,11 +1,20 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startNats, type TestNats } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
+import { subjectCounts } from '../connection/js-api.ts';
 import { Bucket } from '../kv/bucket.ts';
+import { append } from '../streams/append.ts';
 import { streamUsage } from '../streams/trim-streams.ts';
 import { escapeKey } from '../subjects/escape.ts';
-import { type Reaction, REACTION_MAX_BYTES } from './reaction.ts';
+import {
+  type NewReaction,
+  type Reaction,
+  REACTION_MAX_BYTES,
+  REACTION_PLACES,
+} from './reaction.ts';
 import { dueReactionId, eventReactionId } from './reaction.ts';
 import { ReactionQueue, reactionsWaiting } from './reaction-queue.ts';
 import { type QueuedReaction, ReactionReader } from './reaction-reader.ts';
@@ -29,7 +38,7 @@ afterEach(async () => {
   await nats.close();
 });
 
-function reaction(n: number, more: Partial<Reaction> = {}): Reaction {
+function reaction(n: number, more: Partial<NewReaction> = {}): NewReaction {
   return {
     kind: 'event',
     id: eventReactionId('EVENTS', n, 0),
@@ -40,13 +49,15 @@ function reaction(n: number, more: Partial<Reaction> = {}): Reaction {
   };
 }
 
+/** Of the first place of a kind: events of the master itself, due times. */
 function reader(
   on: Bus,
   kind: Reaction['kind'] = 'event',
   readAhead = 4,
   ackWaitMs = ACK_WAIT_MS,
+  place = REACTION_PLACES.find((one) => one.kind === kind)!,
 ): ReactionReader {
-  const made = new ReactionReader(on, { kind, readAhead, ackWaitMs });
+  const made = new ReactionReader(on, { place, readAhead, ackWaitMs });
   open.push(made);
   return made;
 }
@@ -178,6 +189,97 @@ describe('a process', () => {
     expect(await reactionsWaiting(bus)).toBe(1);
     again?.done();
   });
+});
+
+/** A place by its stream and durable reader. */
+const placeOf = (stream: string, durable: string) =>
+  REACTION_PLACES.find((one) => one.stream === stream && one.durable === durable)!;
+
+describe('what one source has waiting', () => {
+  test('is bounded, while others and the master itself find room', async () => {
+    await using small = await startNats({ limits: { totalBytes: 256 * 1024 * 1024 } });
+    const on = await small.connect('worker-pool');
+    const queue = new ReactionQueue(on);
+    // The queue has 7.7 MiB, and one source an eighth of that.
+    const body = Buffer.alloc(100_000);
+    const flood = async (from: number, source: string): Promise<string[]> => {
+      const ends: string[] = [];
+      for (let n = from; n < from + 14; n += 1) {
+        ends.push(await queue.add(reaction(n, { body, source })));
+      }
+      return ends;
+    };
+    const ends = await flood(0, 'minion a.b*>');
+    const added = ends.filter((end) => end === 'added').length;
+    expect(added).toBe(9);
+    expect(new Set(ends.slice(added))).toEqual(new Set(['over share']));
+    expect((await flood(100, 'minion other')).slice(0, 9)).not.toContain('over share');
+    for (let n = 200; n < 220; n += 1) {
+      expect(await queue.add(reaction(n, { body }))).toBe('added');
+    }
+    // What other processes added counts too, and what is done makes room.
+    const second = new ReactionQueue(await small.connect('worker-pool'));
+    expect(await second.add(reaction(300, { body, source: 'minion a.b*>' }))).toBe('over share');
+    const place = placeOf('REACTIONS', 'events-of');
+    const taken = await take(reader(on, 'event', 4, NEVER_MS, place), 5);
+    expect(taken[0]).toMatchObject({ kind: 'event', id: 'event/EVENTS/0.0' });
+    await until('there is room', async () => {
+      return (await second.add(reaction(301, { body, source: 'minion a.b*>' }))) !== 'over share';
+    });
+  });
+
+  test('is bounded by number too where the queue is', async () => {
+    const queue = new ReactionQueue(bus, { mostWaiting: 16 });
+    const ends: string[] = [];
+    for (let n = 1; n <= 4; n += 1) ends.push(await queue.add(reaction(n, { source: 'minion a' })));
+    expect(ends).toEqual(['added', 'added', 'over share', 'over share']);
+    expect(await queue.add(reaction(9))).toBe('added');
+  });
+});
+
+describe('a queue that is full of events', () => {
+  test('leaves due times their own', async () => {
+    await using small = await startNats({ limits: { totalBytes: 16 * 1024 * 1024 } });
+    const on = await small.connect('worker-pool');
+    const queue = new ReactionQueue(on);
+    const body = Buffer.alloc(50_000);
+    let end = '';
+    for (let n = 1; end !== 'full'; n += 1) end = await queue.add(reaction(n, { body }));
+    const due = { kind: 'due', id: dueReactionId('backup', 1_000), name: 'backup' } as const;
+    expect(await queue.add(reaction(0, due))).toBe('added');
+    expect(await take(reader(on, 'due'), 1)).toMatchObject([due]);
+  });
+
+  test('gives the due times that a release before this put into it', async () => {
+    const before = { subject: 'brine.reactions.due', timeoutMs: 5_000 };
+    const headers = { 'Brine-Reaction': 'due/backup/1000', 'Brine-Time': '1000' };
+    await append(bus, { ...before, headers, payload: Buffer.from('x'), msgId: 'due/backup/1000' });
+    const [one] = await take(reader(bus, 'due', 4, NEVER_MS, placeOf('REACTIONS', 'due')), 1);
+    expect(one).toMatchObject({ kind: 'due', id: 'due/backup/1000' });
+  });
+});
+
+test('rights of NATS that are of an older release: work goes where it went before', async () => {
+  await using old = await startNats();
+  const conf = join(old.dir, 'nats.conf');
+  const text = await readFile(conf, 'utf8');
+  const before = text.replace('"brine.reactions.>"', '"brine.reactions.*"');
+  await writeFile(conf, before.replace('"brine.due.*"', '"brine.none"'));
+  old.server.reload();
+  await until('it is in force', async () =>
+    (await readFile(old.server.logFile, 'utf8')).includes('Reloaded server configuration'),
+  );
+  // Those that are connected keep what they were allowed.
+  const on = await old.connect('worker-pool');
+  const queue = new ReactionQueue(on);
+  expect(await queue.add(reaction(1, { source: 'minion a' }))).toBe('added');
+  expect(await queue.add(reaction(2, { kind: 'due', id: dueReactionId('a', 1) }))).toBe('added');
+  expect(await subjectCounts(on, 'REACTIONS', '>')).toEqual(
+    new Map([
+      ['brine.reactions.event', 1],
+      ['brine.reactions.due', 1],
+    ]),
+  );
 });
 
 test('a due time comes through while events wait', async () => {

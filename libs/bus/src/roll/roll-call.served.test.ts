@@ -119,7 +119,7 @@ describe.each([
         expect.arrayContaining([...Object.values(STREAMS), ...BUCKETS.map((name) => `KV_${name}`)]),
       );
       expect(facts.account).toHaveProperty('limits');
-      expect(Object.keys(facts.readers)).toEqual(['EVENTS', 'PUBLICATIONS', 'REACTIONS']);
+      expect(Object.keys(facts.readers)).toEqual(['EVENTS', 'PUBLICATIONS', 'REACTIONS', 'DUE']);
       expect(facts.unknown).toEqual({});
     }
     const refused = await jetStreamFacts(await connect('publisher'));

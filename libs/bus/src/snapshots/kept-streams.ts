@@ -11,6 +11,7 @@ export const KEPT_STREAMS: readonly string[] = [
   STREAMS.events,
   STREAMS.publications,
   STREAMS.reactions,
+  STREAMS.due,
   STREAMS.keptBodies,
   ...BUCKETS.map((bucket) => `KV_${bucket}`),
 ];
@@ -20,6 +21,9 @@ export const PLACED_STREAMS: Readonly<Record<string, string>> = {
   [STREAMS.events]: 'brine.events',
   [STREAMS.publications]: 'brine.publications',
 };
+
+/** Their messages go one by one, as each is done. */
+const QUEUES: readonly string[] = [STREAMS.reactions, STREAMS.due];
 
 /** Whether a stream of the list holds the values of a bucket. */
 export function isBucketStream(stream: string): boolean {
@@ -31,7 +35,7 @@ export function isBucketStream(stream: string): boolean {
  * lose their oldest messages only, by the server's purge, which does not disturb a snapshot.
  */
 export function isCopiedByValue(stream: string): boolean {
-  return isBucketStream(stream) || stream === STREAMS.reactions;
+  return isBucketStream(stream) || QUEUES.includes(stream);
 }
 
 /**

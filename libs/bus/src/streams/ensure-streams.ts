@@ -23,6 +23,8 @@ const SHARES = {
   EVENTS: 0.5,
   PUBLICATIONS: 0.12,
   REACTIONS: 0.03,
+  // Some 300 bytes for each job that waits.
+  DUE: 0.005,
   brine_kept_bodies: 0.18,
   brine_bodies: 0.09,
 };
@@ -71,6 +73,7 @@ const ALL: readonly string[] = [
   STREAMS.events,
   STREAMS.publications,
   STREAMS.reactions,
+  STREAMS.due,
   ...BUCKETS.map((bucket) => `KV_${bucket}`),
 ];
 
@@ -145,6 +148,8 @@ function configs(
     stream(STREAMS.publications, ['brine.publications']),
     // A queue: what is done goes at once, however long the work before it still takes.
     { ...stream(STREAMS.reactions, ['brine.reactions']), retention: 'workqueue' },
+    // Of its own: what others have stored must not hold up the schedule.
+    { ...stream(STREAMS.due, ['brine.due']), retention: 'workqueue' },
     stream(STREAMS.keptBodies, ['brine.kept']),
     {
       ...stream(STREAMS.bodies, ['brine.bodies']),

@@ -29,7 +29,7 @@ export async function jetStreamFacts(bus: Bus): Promise<JetStreamFacts> {
   const account = await told(bus, 'INFO', undefined, unknown);
   const streams = await pages(bus, 'STREAM.LIST', 'streams', STREAMS_MAX, unknown);
   const readers: Record<string, readonly Told[]> = {};
-  for (const name of [STREAMS.events, STREAMS.publications, STREAMS.reactions]) {
+  for (const name of [STREAMS.events, STREAMS.publications, STREAMS.reactions, STREAMS.due]) {
     readers[name] = await pages(bus, `CONSUMER.LIST.${name}`, 'consumers', READERS_MAX, unknown);
   }
   const { server_name: name = '', version = '', cluster = '' } = info ?? {};

@@ -1,6 +1,6 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { askJetStream, isRecord } from '../connection/js-api.ts';
+import { askJetStream, isRecord, JS_ERRORS } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
 
@@ -20,24 +20,28 @@ interface DurableReader extends StreamReaderLag {
   readonly ackFloor: number;
 }
 
+const READ = [STREAMS.events, STREAMS.publications, STREAMS.reactions, STREAMS.due] as const;
+
 /**
- * How far behind the durable readers of events, publications and reactions are.
+ * How far behind the durable readers of events, publications and the queues of work are.
  * @throws BusError as {@link durableReaders} does.
  */
 export async function readerLags(bus: Bus): Promise<readonly StreamReaderLag[]> {
-  const events = await durableReaders(bus, STREAMS.events);
-  const publications = await durableReaders(bus, STREAMS.publications);
-  return [...events, ...publications, ...(await durableReaders(bus, STREAMS.reactions))];
+  const lags: DurableReader[] = [];
+  for (const stream of READ) lags.push(...(await durableReaders(bus, stream)));
+  return lags;
 }
 
 /**
- * All durable readers of a stream. There are few: two for each host and the store.
+ * All durable readers of a stream; none where an event-bus of an older release has not made it.
+ * There are few: two for each host and the store.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function durableReaders(bus: Bus, stream: StreamName): Promise<DurableReader[]> {
   const readers: DurableReader[] = [];
   for (let offset = 0; ;) {
     const answer = await askJetStream(bus, `CONSUMER.LIST.${stream}`, { offset });
+    if (!answer.ok && answer.number === JS_ERRORS.streamNotFound) return readers;
     if (!answer.ok) throw new BusError('BUS_REFUSED', `no readers of ${stream}: ${answer.text}`);
     const { consumers, total } = answer.value;
     const page = Array.isArray(consumers) ? consumers.filter(isRecord) : [];

@@ -1,16 +1,18 @@
 import type { EventKind } from '@brine/job';
+import { escapeToken } from './escape.ts';
 
 /** The root of every subject of ours. */
 export const SUBJECT_ROOT = 'brine';
 
 /**
  * The streams by their content. `keptBodies` has large events and jobs for as long as those live;
- * `reactions` is a queue of work: a message goes when it is acknowledged.
+ * `reactions` and `due` are queues of work: a message goes when it is acknowledged.
  */
 export const STREAMS = {
   events: 'EVENTS',
   publications: 'PUBLICATIONS',
   reactions: 'REACTIONS',
+  due: 'DUE',
   bodies: 'brine_bodies',
   keptBodies: 'brine_kept_bodies',
 } as const;
@@ -50,8 +52,8 @@ export function isPublicationKind(text: string): text is PublicationKind {
 }
 
 /**
- * Why there is work in the queue of reactions; the last token of its subject. `event`: an entry of
- * `reactor:` matches an event. `due`: a job of the master's schedule is due.
+ * Why there is work in a queue. `event`: an entry of `reactor:` matches an event. `due`: a job of the
+ * master's schedule is due.
  */
 export const REACTION_KINDS = ['event', 'due'] as const;
 
@@ -130,7 +132,13 @@ export const STREAMS_API_APART = `${SUBJECT_ROOT}.api.`;
 export const subjects = {
   event: (kind: EventKind) => `${SUBJECT_ROOT}.events.${kind}`,
   publication: (kind: PublicationKind) => `${SUBJECT_ROOT}.publications.${kind}`,
+  /** What the master itself asks for. */
   reaction: (kind: ReactionKind) => `${SUBJECT_ROOT}.reactions.${kind}`,
+  /** What another chose to have stored; what waits of one source is counted by its subjects. */
+  reactionOf: (source: string, kib: number | '>') =>
+    `${SUBJECT_ROOT}.reactions.event.${escapeToken(source)}.${kib}`,
+  /** A job of the schedule is due. */
+  due: `${SUBJECT_ROOT}.due.job`,
   request: (cls: RequestClass, workerId: string) => `${SUBJECT_ROOT}.req.${cls}.${workerId}`,
   worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
   /** Senders of requests ask here for workers, which answer with an announcement at once. */

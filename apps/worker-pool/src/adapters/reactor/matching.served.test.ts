@@ -1,7 +1,7 @@
 import { readerLags } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { PublicationWriter } from '@brine/bus/jobs';
-import { type Reaction, ReactionQueue } from '@brine/bus/reactions';
+import { type NewReaction, type Reaction, ReactionQueue } from '@brine/bus/reactions';
 import type { Event, Job } from '@brine/job';
 import { ReactorMap } from '@brine/reactor';
 import { startNats, type TestNats } from '@brine/testing';
@@ -30,12 +30,12 @@ function wantedOf(globs: readonly string[], isLeader = true): Wanted {
 /** A worker that matches, and what it puts into the queue. */
 async function worker(wanted: Wanted, maxEventSize = 1_048_576) {
   const bus = await nats.connect('worker-pool');
-  const added: Reaction[] = [];
+  const added: NewReaction[] = [];
   const outcomes: MatchOutcome[] = [];
   const managed: string[] = [];
   const troubles: string[] = [];
   const queue = new ReactionQueue(bus);
-  const state = { away: false, full: false, tries: 0 };
+  const state = { away: false, full: false, overShare: '', tries: 0 };
   const matching = new Matching(
     {
       bus,
@@ -44,6 +44,9 @@ async function worker(wanted: Wanted, maxEventSize = 1_048_576) {
           state.tries += 1;
           if (state.away) throw Object.assign(new Error('away'), { retryable: true });
           if (state.full) return 'full';
+          if (reaction.source !== undefined && reaction.source === state.overShare) {
+            return 'over share';
+          }
           const queued = await queue.add(reaction);
           if (queued === 'added') added.push(reaction);
           return queued;
@@ -80,7 +83,7 @@ async function inHand(): Promise<number> {
   return lags.reduce((sum, { pending, unacknowledged }) => sum + pending + unacknowledged, 0);
 }
 
-const inOrder = (added: readonly Reaction[]): Reaction[] =>
+const inOrder = <T extends Reaction>(added: readonly T[]): T[] =>
   [...added].sort((a, b) => (a.name < b.name ? -1 : 1));
 const tags = (added: readonly Reaction[]): string[] => added.map(({ name }) => name);
 
@@ -99,6 +102,26 @@ test('an event that an entry matches is in the queue once, with many workers', a
   expect(one?.id).toMatch(/^event\/EVENTS\/\d+\.0$/);
   expect(unpackMap(one?.body ?? pack(mapOf({})))).toEqual(mapOf({ n: 7 }));
   expect(Math.abs((one?.timeMs ?? 0) - Date.now())).toBeLessThan(60_000);
+});
+
+test('a source that has its share waiting is left out, counted, and named once', async () => {
+  const { added, outcomes, state, troubles } = await worker(wantedOf(['my/*', 'salt/auth']));
+  state.overShare = 'minion a';
+  for (const n of [1, 2]) await fire(`my/a${n}`, mapOf({}), { kind: 'minion', minion: 'a' });
+  await fire('my/b', mapOf({}), { kind: 'minion', minion: 'b' });
+  await fire('my/c', mapOf({}), { engine: 'webhook' });
+  await fire('my/d', mapOf({}));
+  await fire('salt/auth', mapOf({}), { kind: 'auth', minion: 'a' });
+  await until('all are matched', () => outcomes.length === 6);
+  expect(outcomes.filter((outcome) => outcome === 'over share')).toHaveLength(2);
+  expect(inOrder(added).map(({ name, source }) => [name, source])).toEqual([
+    ['my/b', 'minion b'],
+    ['my/c', 'engine webhook'],
+    ['my/d', undefined],
+    ['salt/auth', 'log-ins'],
+  ]);
+  expect(troubles).toEqual([expect.stringContaining('minion a has its share of the queue')]);
+  await until('no event is in hand', async () => (await inHand()) <= 4);
 });
 
 test('returns are read where a glob can match them, each of a page by itself', async () => {

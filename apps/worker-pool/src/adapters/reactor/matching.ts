@@ -3,7 +3,7 @@ import { type EventMessage, EventReader, type UnreadEvents } from '@brine/bus/ev
 import { PublicationReader, type Published } from '@brine/bus/jobs';
 import {
   eventReactionId,
-  type Reaction,
+  type NewReaction,
   REACTION_MAX_BYTES,
   type ReactionQueue,
 } from '@brine/bus/reactions';
@@ -27,7 +27,7 @@ export interface MatchingParts {
 }
 
 /** What became of an event that an entry of the list matches. */
-export type MatchOutcome = 'queued' | 'known' | 'dropped' | 'own' | 'not leader';
+export type MatchOutcome = 'queued' | 'known' | 'dropped' | 'over share' | 'own' | 'not leader';
 
 /** What is to be matched. */
 export interface Wanted {
@@ -51,6 +51,9 @@ const AGAIN_MS = 1_000;
 export const REACTOR_USER = 'Reactor';
 /** Events whose data a minion or a lower master chose: their `user` is a word of theirs. */
 const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic']);
+/** Sources over their share are named in the log again after so long; and so many are known. */
+const TELL_AGAIN_MS = 600_000;
+const TOLD_MAX = 1_000;
 /** A body that is stored elsewhere is fetched up to so many times max_event_size. */
 const FETCH_FACTOR = 8;
 
@@ -67,6 +70,8 @@ export class Matching {
   #kinds = '';
   #running: Promise<void>[] = [];
   #isFull = false;
+  /** Sources that had too much waiting, and when the log named them. */
+  readonly #toldOf = new Map<string, number>();
   #isClosed = false;
 
   constructor(parts: MatchingParts, wanted: Wanted) {
@@ -151,6 +156,7 @@ export class Matching {
     await this.#add({
       ...{ kind: 'event', name: tag, body, timeMs, link: linkOf(event) },
       id: eventReactionId(STREAMS.events, seq, at),
+      source: sourceOf(event),
     });
   }
 
@@ -181,8 +187,9 @@ export class Matching {
     }
   }
 
-  async #add(reaction: Reaction): Promise<void> {
+  async #add(reaction: NewReaction): Promise<void> {
     const queued = await this.#parts.queue.add(reaction);
+    if (queued === 'over share') return this.#overShare(reaction);
     const { count, onTrouble, onRelief } = this.#parts;
     if (queued === 'full') {
       count('dropped');
@@ -196,6 +203,18 @@ export class Matching {
       onRelief('the queue of reactions has room again');
     }
     count(queued === 'added' ? 'queued' : 'known');
+  }
+
+  /** The event is in the stream; what is left out is the reaction, as where the queue is full. */
+  #overShare({ source = '', name }: NewReaction): void {
+    const { count, onTrouble } = this.#parts;
+    count('over share');
+    const now = performance.now();
+    if (now - (this.#toldOf.get(source) ?? -Infinity) < TELL_AGAIN_MS) return;
+    if (this.#toldOf.size >= TOLD_MAX) this.#toldOf.clear();
+    this.#toldOf.set(source, now);
+    const what = `no reaction to ${name} and what follows of it`;
+    onTrouble(`${source} has its share of the queue of reactions: ${what}`);
   }
 
   /** The body as readers of the host's sockets have it: large values trimmed, `_stamp` of Salt. */
@@ -220,6 +239,13 @@ export class Matching {
     const trimmed = trimEvent(body, most);
     return trimmed.length > REACTION_MAX_BYTES ? trimmedStandIn(standIn) : trimmed;
   }
+}
+
+/** Who chose the event; undefined where it was the master itself. Log-ins are those of strangers. */
+function sourceOf({ kind, minion, engine }: EventMessage): string | undefined {
+  if (engine !== undefined) return `engine ${engine}`;
+  if (kind === 'auth') return 'log-ins';
+  return BY_PEERS.has(kind) ? `minion ${minion ?? ''}` : undefined;
 }
 
 function trimmedStandIn(about: ReturnType<typeof mapOf>): Uint8Array {

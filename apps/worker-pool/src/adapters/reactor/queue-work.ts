@@ -1,5 +1,10 @@
 import type { Bus, ReactionKind } from '@brine/bus';
-import { type QueuedReaction, ReactionReader } from '@brine/bus/reactions';
+import {
+  type QueuedReaction,
+  REACTION_PLACES,
+  type ReactionPlace,
+  ReactionReader,
+} from '@brine/bus/reactions';
 import { isMap, mapOf, type SaltMap, unpack, WireError } from '@brine/wire';
 
 /** Work out of the queue, its body read. */
@@ -14,7 +19,7 @@ export interface QueuedWork extends Omit<QueuedReaction, 'body' | 'done' | 'agai
  */
 export type WorkEnd = 'over' | 'again' | 'elsewhere' | 'later';
 
-/** What takes the work of one kind out of the queue. */
+/** What takes the work of one kind out of its queues. */
 export interface QueueWorkParts {
   readonly bus: Bus;
   readonly kind: ReactionKind;
@@ -40,25 +45,32 @@ const WAITING_MAX = 9;
 const LOOK_MS = 250;
 
 /**
- * Takes work of one kind out of the queue of the cluster, some at a time. The kinds have queues of
- * their own: a storm of events delays no job of the schedule.
+ * Takes work of one kind out of the queues of the cluster, some at a time. The kinds have queues and
+ * places at work of their own: a storm of events delays no job of the schedule.
  */
 export class QueueWork {
   readonly #parts: QueueWorkParts;
-  readonly #reader: ReactionReader;
+  readonly #readers: readonly ReactionReader[];
   readonly #running = new Set<Promise<void>>();
-  readonly #loop: Promise<void>;
+  readonly #loops: readonly Promise<void>[];
+  readonly #waking = new Set<() => void>();
   #isLeaving = false;
-  #wake: () => void = () => undefined;
 
   constructor(parts: QueueWorkParts) {
     this.#parts = parts;
     const { bus, kind, atOnce } = parts;
     // What waits here waits longer than it has to where another worker is idle.
-    this.#reader = new ReactionReader(bus, { kind, readAhead: Math.ceil(atOnce / 2) });
-    this.#loop = this.#run().catch((err: unknown) => {
-      parts.onTrouble(`the queue of reactions (${kind}) is not read any more`, err);
-    });
+    const readAhead = Math.ceil(atOnce / 2);
+    const opened = REACTION_PLACES.filter((place) => place.kind === kind).map((place) => ({
+      place,
+      reader: new ReactionReader(bus, { place, readAhead }),
+    }));
+    this.#readers = opened.map(({ reader }) => reader);
+    this.#loops = opened.map(({ place, reader }) =>
+      this.#run(reader).catch((err: unknown) => {
+        parts.onTrouble(notRead(place), err);
+      }),
+    );
   }
 
   /** Work that this worker is at. */
@@ -68,36 +80,36 @@ export class QueueWork {
 
   /** Whether work is being taken just now. */
   get reading(): boolean {
-    return this.#reader.reading;
+    return this.#readers.every((reader) => reader.reading);
   }
 
   /** Takes nothing more; resolves when what is under way has ended. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
-    this.#wake();
-    this.#reader.finish();
-    await this.#loop;
+    this.#wakeAll();
+    for (const reader of this.#readers) reader.finish();
+    await Promise.all(this.#loops);
     await Promise.all(this.#running);
   }
 
   /** As {@link leave}; what it has not come to goes to other workers. */
   async close(): Promise<void> {
     await this.leave();
-    this.#reader.close();
+    for (const reader of this.#readers) reader.close();
   }
 
-  async #run(): Promise<void> {
+  async #run(reader: ReactionReader): Promise<void> {
     for (;;) {
-      while (!this.#isLeaving && this.#running.size >= this.#most) await this.#turn();
-      const reaction = await this.#reader.next();
+      const reaction = await reader.next();
       if (reaction === undefined) return;
+      while (!this.#isLeaving && this.#running.size >= this.#most) await this.#turn();
       if (this.#isLeaving) {
         reaction.again(0);
         continue;
       }
       const running = this.#one(reaction).finally(() => {
         this.#running.delete(running);
-        this.#wake();
+        this.#wakeAll();
       });
       this.#running.add(running);
     }
@@ -115,12 +127,18 @@ export class QueueWork {
    */
   #turn(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, LOOK_MS);
-      this.#wake = () => {
+      const wake = (): void => {
         clearTimeout(timer);
+        this.#waking.delete(wake);
         resolve();
       };
+      const timer = setTimeout(wake, LOOK_MS);
+      this.#waking.add(wake);
     });
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#waking) wake();
   }
 
   async #one(reaction: QueuedReaction): Promise<void> {
@@ -136,6 +154,10 @@ export class QueueWork {
       again(AGAIN_MS);
     }
   }
+}
+
+function notRead({ stream, kind }: ReactionPlace): string {
+  return `work of kind ${kind} is not taken out of ${stream} any more`;
 }
 
 /** An event may hold anything; one that is no map has no data. */

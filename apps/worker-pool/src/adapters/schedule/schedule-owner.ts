@@ -1,4 +1,4 @@
-import { dueReactionId, type Reaction } from '@brine/bus/reactions';
+import { dueReactionId, type QueuedAs, type Reaction } from '@brine/bus/reactions';
 import type { HeldRun } from '@brine/master-state';
 import {
   type Asked,
@@ -29,7 +29,7 @@ export interface OwnerParts {
   readonly zoneName: string;
   /** Salt's `loop_interval`, in ms. */
   readonly loopMs: number;
-  readonly queue: { add(reaction: Reaction): Promise<'added' | 'known' | 'full'> };
+  readonly queue: { add(reaction: Reaction): Promise<QueuedAs> };
   /** What operators asked for. */
   readonly asked: () => Promise<Asked>;
   readonly count: (outcome: ScheduleOutcome) => void;
