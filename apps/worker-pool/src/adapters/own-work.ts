@@ -52,9 +52,12 @@ export function openOwnWork(parts: OwnWorkParts): OwnWork {
   });
   const engines = openEngines({
     ...{ bus, context, ports },
-    fire: async (tag, data) => {
-      const event = { kind: 'local', tag, body: pack(data), msgId: randomUUID() } as const;
-      await ports().events.append(event);
+    fire: async (tag, data, engine) => {
+      const body = pack(data);
+      const event = { kind: 'local', tag, body, msgId: randomUUID(), engine } as const;
+      const master = ports();
+      const append = (): Promise<unknown> => master.events.append(event);
+      await master.inShare({ kind: 'engine', id: engine }, body.length, append);
     },
   });
   const upkeep = openUpkeep(parts);

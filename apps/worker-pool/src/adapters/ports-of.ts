@@ -38,6 +38,7 @@ import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
 import type { WorkerPresence } from './presence/worker-presence.ts';
 import { masterRules } from './rules.ts';
+import { StoredShares } from './stored-shares.ts';
 
 /** What the ports of a worker are made of. */
 interface Parts {
@@ -59,13 +60,17 @@ interface Parts {
 }
 
 /** The ports of the rules, each to what stands behind it here. */
-export function portsOf({ options, telemetry, log }: ServiceContext, parts: Parts): MasterPorts {
+export function portsOf(
+  { options, telemetry, metrics, log }: ServiceContext,
+  parts: Parts,
+): MasterPorts {
   const { bus, state, pem, masterKey, requests, events, audit } = parts;
   const { functions, files, pillars, pillarThreads, traces, python, presence } = parts;
   const grainsOf = async (id: string): Promise<SaltMap> =>
     (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
   const jids = new JidMaker();
   const returns = SealedText.fromMasterKey(pem, SECRET_RETURN);
+  const shares = new StoredShares(metrics, (text) => log.warn(text));
   return {
     rules: masterRules(options),
     keys: state.keys,
@@ -120,6 +125,7 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     presence: presence.port,
     heard: (id, address, jid) => presence.heard(id, address, jid),
     mayTellOfStranger: strangerAllowance(),
+    inShare: (peer, bytes, work) => shares.run(peer, bytes, work),
     audit,
   };
 }

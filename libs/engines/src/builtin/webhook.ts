@@ -1,18 +1,33 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { FairShare, LIMITS, ShareExceededError } from '@brine/bus/share';
+import { networkOf } from '@brine/target';
 import { isName } from '@brine/wire';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineContext, EngineStart } from '../engine.ts';
 
 const TAG = 'salt/engines/hook/';
 const PORT = 5000;
-/** A request, its body, its path; and how many at a time. */
+/** The headers of a request, and the whole of it; a connection without either is closed too. */
+const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
+/** Node looks at these times each 30 s as a rule. */
+const CHECK_MS = 1_000;
 const BODY_MAX_BYTES = 8 * 1024 * 1024;
+/** Bodies of all requests that are being read or stored. */
+const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 const PATH_MAX_CHARS = 1_024;
 const CONNECTIONS_MAX = 256;
+/** Of one address: a sender on a slow line must leave room for others. */
+const CONNECTIONS_OF_ONE = 32;
+/** A connection beyond that has so long to hear why it is closed. */
+const REFUSED_MS = 2_000;
 const HEADERS_MAX = 100;
+/** When a sender that is refused may try again, s. */
+const RETRY_SECONDS = '10';
+/** How often the counts are told. */
+const TELL_MS = 1_000;
 
 /**
  * Each `POST` to any path is an event `salt/engines/hook/<path>` with `headers` and `body`
@@ -23,22 +38,27 @@ export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
   const port = options.port('port', PORT);
   const address = options.maybeText('address');
+  const hook = new Hook(engine);
   const server = await serverOf(options, (request, response) => {
-    void answer(engine, request).then((status) => {
-      response.writeHead(status, { 'Content-Length': '0' });
+    void hook.answer(request).then((status) => {
+      const later = status === 429 || status === 503 ? { 'Retry-After': RETRY_SECONDS } : {};
+      response.writeHead(status, { 'Content-Length': '0', ...later });
       response.end();
     });
   });
+  server.on('connection', (socket: Socket) => hook.connected(socket));
   server.requestTimeout = REQUEST_MS;
-  server.headersTimeout = REQUEST_MS;
+  server.headersTimeout = HEADERS_MS;
   server.maxConnections = CONNECTIONS_MAX;
   server.maxHeadersCount = HEADERS_MAX;
   await listening(server, port, address);
   const bound = server.address() as AddressInfo;
   engine.log('info', `listens on ${bound.address} port ${bound.port}`);
   engine.tell({ port: bound.port });
+  const timer = setInterval(() => hook.tell(), TELL_MS);
   await new Promise<void>((resolve) => {
     const close = (): void => {
+      clearInterval(timer);
       server.close(() => resolve());
       server.closeIdleConnections();
     };
@@ -50,12 +70,13 @@ export const start: EngineStart = async (engine, given) => {
 async function serverOf(options: Options, listener: RequestListener): Promise<Server> {
   const cert = await options.file('ssl_crt');
   const key = await options.file('ssl_key');
-  if (cert === undefined && key === undefined) return createServer(listener);
+  const times = { connectionsCheckingInterval: CHECK_MS };
+  if (cert === undefined && key === undefined) return createServer(times, listener);
   // Salt serves without TLS where one of the two is missing.
   if (cert === undefined || key === undefined) {
     throw new OptionError('ssl_crt and ssl_key go together');
   }
-  return createSecureServer({ cert, key }, listener);
+  return createSecureServer({ cert, key, handshakeTimeout: HEADERS_MS, ...times }, listener);
 }
 
 function listening(server: Server, port: number, host: string | undefined): Promise<void> {
@@ -69,21 +90,102 @@ function listening(server: Server, port: number, host: string | undefined): Prom
   });
 }
 
-/** Fires the event of a request; gives the status of the answer. */
-async function answer(engine: EngineContext, request: IncomingMessage): Promise<number> {
-  if (request.method !== 'POST') return refused(request, 405);
-  const path = pathOf(request.url ?? '/');
-  if (path === undefined) return refused(request, 400);
-  try {
-    const body = await bodyOf(request);
-    if (body === undefined) return refused(request, 413);
-    await engine.fire(`${TAG}${path}`, { headers: headersOf(request), body });
-    return 200;
-  } catch (error) {
-    engine.log('warn', `a request was not made an event: ${(error as Error).message}`);
-    // The sender may try again.
-    return 503;
+/** Takes the requests of strangers, each address in its share. */
+class Hook {
+  readonly #engine: EngineContext;
+  readonly #share = new FairShare(LIMITS.stored.address);
+  readonly #connections = new Map<string, number>();
+  /** Addresses that have too many; the log names each once. */
+  readonly #crowding = new Set<string>();
+  /** Connections beyond those; below TLS the socket of a request is another one. */
+  readonly #refused = new Set<string>();
+  #bytes = 0;
+  #counts = { crowded: 0, overShare: 0, overRoom: 0 };
+  #told = '';
+
+  constructor(engine: EngineContext) {
+    this.#engine = engine;
   }
+
+  /** Counts a connection, and gives one too many a moment only. */
+  connected(socket: Socket): void {
+    const address = networkOf(socket.remoteAddress ?? '');
+    const count = (this.#connections.get(address) ?? 0) + 1;
+    this.#connections.set(address, count);
+    const isTooMany = count > CONNECTIONS_OF_ONE;
+    const timer = isTooMany ? setTimeout(() => socket.destroy(), REFUSED_MS) : undefined;
+    const name = nameOf(socket);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      this.#refused.delete(name);
+      const left = (this.#connections.get(address) ?? 1) - 1;
+      if (left > 0) this.#connections.set(address, left);
+      else {
+        this.#connections.delete(address);
+        this.#crowding.delete(address);
+      }
+    });
+    if (!isTooMany) return;
+    this.#refused.add(name);
+    this.#counts.crowded += 1;
+    if (this.#crowding.has(address)) return;
+    this.#crowding.add(address);
+    this.#engine.log('warn', `${address} has more than ${CONNECTIONS_OF_ONE} connections`);
+  }
+
+  /** Fires the event of a request; gives the status of the answer. */
+  async answer(request: IncomingMessage): Promise<number> {
+    if (this.#refused.has(nameOf(request.socket))) return refused(request, 429);
+    if (request.method !== 'POST') return refused(request, 405);
+    const path = pathOf(request.url ?? '/');
+    if (path === undefined) return refused(request, 400);
+    if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) {
+      return refused(request, 413);
+    }
+    let held = 0;
+    const hold = (bytes: number): boolean => {
+      held += bytes;
+      this.#bytes += bytes;
+      return this.#bytes <= BODIES_MAX_BYTES;
+    };
+    try {
+      const body = await bodyOf(request, hold);
+      if (body === 503) this.#counts.overRoom += 1;
+      if (typeof body === 'number') return refused(request, body);
+      const address = networkOf(request.socket.remoteAddress ?? '');
+      const data = { headers: headersOf(request), body };
+      await this.#share.run(address, held, () => this.#engine.fire(`${TAG}${path}`, data));
+      return 200;
+    } catch (error) {
+      if (error instanceof ShareExceededError) return this.#overShare(error);
+      // A sender that hung up, or was too slow, hears no answer.
+      if (request.destroyed && !request.complete) return 408;
+      const { message } = error as Error;
+      this.#engine.log('warn', `a request was not made an event: ${message}`);
+      // The sender may try again.
+      return 503;
+    } finally {
+      this.#bytes -= held;
+    }
+  }
+
+  /** Tells the counts where they have changed. */
+  tell(): void {
+    const text = JSON.stringify(this.#counts);
+    if (text === this.#told) return;
+    this.#told = text;
+    this.#engine.tell(this.#counts);
+  }
+
+  #overShare({ message, again }: ShareExceededError): number {
+    this.#counts.overShare += 1;
+    if (!again) this.#engine.log('warn', `${message} of this hook`);
+    return 429;
+  }
+}
+
+function nameOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** What was not read of a request that is refused is left. */
@@ -103,13 +205,22 @@ function pathOf(url: string): string | undefined {
   }
 }
 
-/** Text where the body is UTF-8; undefined for one that is too large. */
-async function bodyOf(request: IncomingMessage): Promise<string | Uint8Array | undefined> {
+/**
+ * Text where the body is UTF-8; a status for one that is too large, or without room for it.
+ * @param hold false where there is no room for more
+ */
+async function bodyOf(
+  request: IncomingMessage,
+  hold: (bytes: number) => boolean,
+): Promise<string | Uint8Array | 413 | 503> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
+  // Else the connection would go with what is not read, and the answer with it.
+  const read = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  for await (const part of read) {
     bytes += part.length;
-    if (bytes > BODY_MAX_BYTES) return undefined;
+    if (!hold(part.length)) return 503;
+    if (bytes > BODY_MAX_BYTES) return 413;
     parts.push(part);
   }
   const body = Buffer.concat(parts);

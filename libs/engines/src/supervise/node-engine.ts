@@ -176,11 +176,11 @@ export class NodeEngine implements EngineProcess {
   }
 
   async #fire({ tag, body }: Extract<FromEngine, { type: 'fire' }>): Promise<void> {
-    const { ports, counts } = this.#parts;
+    const { ports, spec, counts } = this.#parts;
     if (body.length > LIMITS.fireBytes) {
       throw new RangeError(`an event has at most ${LIMITS.fireBytes} bytes`);
     }
-    await ports.fire(tag, unpackMap(Buffer.from(body)));
+    await ports.fire(tag, unpackMap(Buffer.from(body)), spec.name);
     counts.fired += 1;
   }
 

@@ -29,7 +29,8 @@ export interface EnginePorts {
   readonly masterId: string;
   /** @param position where to go on; absent: what comes from now on */
   openFeed(fits: (tag: string) => boolean, position: string | undefined): Promise<EngineFeed>;
-  fire(tag: string, data: SaltMap): Promise<void>;
+  /** @param engine the name of its entry @throws Error where the engine has had its share */
+  fire(tag: string, data: SaltMap, engine: string): Promise<void>;
   /** Calls a function as the master's own user. @throws Error with the text of its failure */
   call(called: {
     readonly kind: 'runner' | 'wheel';

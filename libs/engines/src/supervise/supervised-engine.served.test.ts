@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until as untilWithin } from '@brine/testing/waits';
@@ -287,6 +287,58 @@ describe('webhook', () => {
       expect(answer.status, `${method} ${path.slice(0, 20)}`).toBe(status);
     }
     expect(master.fired).toEqual([]);
+  });
+
+  test('refuses a large body without a length too, and then takes the next request', async () => {
+    const url = await listening();
+    const parts = async function* (): AsyncGenerator<Buffer> {
+      for (let n = 0; n < 9; n += 1) yield Buffer.alloc(1024 * 1024, 120);
+    };
+    const chunked = { method: 'POST', body: ReadableStream.from(parts()), duplex: 'half' } as const;
+    expect((await fetch(`${url}/large`, chunked)).status).toBe(413);
+    expect((await fetch(`${url}/small`, { method: 'POST', body: 'x' })).status).toBe(200);
+    expect(tagsFired()).toEqual(['salt/engines/hook/small']);
+  });
+
+  test('an address that has had its share hears 429, and when to come again', async () => {
+    const url = await listening();
+    const body = 'x'.repeat(8 * 1024 * 1024);
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    for (let n = 0; n < 8 && last?.status !== 429; n += 1) {
+      last = await fetch(`${url}/${n}`, { method: 'POST', body });
+      statuses.push(last.status);
+    }
+    expect(statuses.slice(0, 4)).toEqual([200, 200, 200, 200]);
+    expect(last?.status).toBe(429);
+    expect(last?.headers.get('retry-after')).toBe('10');
+    expect(master.fired).toHaveLength(statuses.length - 1);
+    await until('it is logged', () => master.logged.some((line) => line.includes('its share')));
+  });
+
+  test('one address can not take all connections, nor keep them by sending nothing', async () => {
+    const { engine } = started({ webhook: { address: '127.0.0.1', port: 0 } });
+    await until('it listens', () => engine.status().figures['port'] !== undefined);
+    const port = Number(engine.status().figures['port']);
+    let closed = 0;
+    const sockets = Array.from({ length: 40 }, (_, n) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.on('close', () => (closed += 1));
+      // Half of them begin a request and never end it.
+      if (n % 2 === 0) socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nX-');
+      return socket;
+    });
+    onTestFinished(() => void sockets.map((socket) => socket.destroy()));
+    const url = `http://127.0.0.1:${port}`;
+    const refused = await fetch(`${url}/x`, { method: 'POST', body: 'x' });
+    expect(refused.status).toBe(429);
+    expect(master.logged.filter((line) => line.includes('connections'))).toHaveLength(1);
+    await until('those beyond the limit are closed', () => closed >= 8);
+    await until('the slow ones are closed too', () => closed === 40);
+    const answer = await fetch(`${url}/x`, { method: 'POST', body: 'x' });
+    expect(answer.status).toBe(200);
+    await until('it is counted', () => Number(engine.status().figures['crowded']) >= 9);
   });
 
   test('with a certificate alone is refused', async () => {

@@ -31,8 +31,8 @@ export interface WorkerEnginesParts {
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
-  /** Fires an event on the bus of the whole cluster. */
-  readonly fire: (tag: string, data: SaltMap) => Promise<void>;
+  /** Fires an event of an engine on the bus of the whole cluster. */
+  readonly fire: EnginePorts['fire'];
 }
 
 /** The engines that this worker has, and those that others have. */
@@ -136,10 +136,10 @@ function portsOf({ bus, context, ports, fire }: WorkerEnginesParts): EnginePorts
   return {
     masterId: options.id,
     openFeed: (fits, position) => openFeed(bus, fits, position),
-    fire: async (tag, data) => {
+    fire: async (tag, data, engine) => {
       // What strangers send to an engine may be in it.
       if (!isName('tag', tag)) throw new RangeError('a tag of an engine holds signs of no name');
-      await fire(tag, data);
+      await fire(tag, data, engine);
     },
     call: async ({ kind, fun, args, kwargs }) => {
       const master = ports();
