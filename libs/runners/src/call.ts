@@ -7,6 +7,7 @@ import {
   invalidArgumentsText,
   UnknownKeywordError,
 } from './arguments.ts';
+import { tooDeep } from './depth.ts';
 import {
   type GivenArguments,
   masterOf,
@@ -15,6 +16,7 @@ import {
   type Shown,
   type WheelFunction,
 } from './function.ts';
+import { refusal } from './given-values.ts';
 import { refusedBecause } from './plain/refused.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
@@ -64,12 +66,16 @@ export async function callFunction(
   }
 }
 
-/** Runs a runner and gives what it returned. @throws what the function throws */
+/**
+ * Runs a runner and gives what it returned.
+ * @throws what the function throws; RefusedError inside too many other calls
+ */
 export async function runFunction(
   fun: RunnerFunction,
   given: GivenArguments,
   context: MasterContext,
 ): Promise<Shown> {
+  checkDepth(fun, context);
   const jobs = new JobRecords(context.client);
   const shown = await fun.run(bindArguments(fun, given), { ...context, jobs });
   if (shown.pages === undefined) return shown;
@@ -77,6 +83,11 @@ export async function runFunction(
   const value: SaltMap = new Map();
   for await (const page of pages) for (const [key, one] of page) value.set(key, one);
   return { ...rest, value };
+}
+
+function checkDepth({ name }: Pick<RunnerFunction, 'name'>, { master }: MasterContext): void {
+  const why = master && tooDeep(name, master.call.depth ?? 0, master);
+  if (why !== undefined) throw refusal(why);
 }
 
 async function runWheel(fun: WheelFunction, given: GivenArguments, context: MasterContext) {

@@ -38,6 +38,8 @@ export type { CallIdentity } from '@brine/master/functions';
 /** What a function can reach in a master, beside the ports of requests. */
 export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
+  /** Calls that a call may be in: an orchestration that calls itself ends there. */
+  readonly depthMax: number;
   /**
    * An option by Salt's name, with its default; `undefined` for no such option. Secrets of Brine's
    * own options are masked.

@@ -12,6 +12,7 @@ import {
   unpackMap,
 } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
+import { callFunction } from '../src/call.ts';
 import type { RunnerContext, RunnerMaster } from '../src/function.ts';
 import { type OwnedRun, RunLostError } from '../src/owned-run.ts';
 
@@ -81,6 +82,10 @@ export class OrchestrationWorld {
   cacheBehind = 0;
   /** False: runners and wheels of steps leave no entry in the job cache. */
   keepsEntries = true;
+  /** True: runners of steps are run, orchestrations in orchestrations. */
+  runsOrchestrations = false;
+  /** What became of those, the innermost first. */
+  readonly outcomes: FunctionOutcome[] = [];
   /** Functions that were sent to be published, those that were known already too. */
   readonly sent: string[] = [];
   saves = 0;
@@ -250,13 +255,14 @@ export class OrchestrationWorld {
     return jobs as unknown as JobRecords;
   }
 
-  #master(jid: string): RunnerMaster {
+  #master(jid: string, depth = 0): RunnerMaster {
     const append = (event: { tag: string; body: Uint8Array }) => {
       this.fire(event.tag, unpackMap(Buffer.from(event.body)));
       return Promise.resolve({ duplicate: false });
     };
     const master = {
-      call: { kind: 'runner', fun: 'state.orchestrate', jid, ...this.caller },
+      call: { kind: 'runner', fun: 'state.orchestrate', jid, depth, ...this.caller },
+      depthMax: 4,
       rules: { masterMinionId: 'm_master', runnerReturns: true, access: this.access },
       audit: {
         record: (act: AuditedAct) => void this.audited.push(act),
@@ -326,14 +332,21 @@ export class OrchestrationWorld {
   }
 
   /** Runners and wheels that steps call; each leaves its entry in the job cache. */
-  #runFunction({ fun, jid, kwargs }: FunctionCall): Promise<FunctionOutcome> {
+  async #runFunction(call: FunctionCall): Promise<FunctionOutcome> {
+    const { fun, jid, kwargs, depth } = call;
     this.ran.push(fun);
+    if (this.runsOrchestrations) {
+      const context = { ...this.context(), master: this.#master(jid, depth) };
+      const outcome = await callFunction(call, context);
+      this.outcomes.push(outcome);
+      return outcome;
+    }
     const success = kwargs.get('fails') !== true;
     const value = `${fun} done`;
     const entry = mapOf({ return: mapOf({ return: value, success }) });
     const returns = mapOf({ m_master: entry });
     if (this.keepsEntries) this.#returned.set(jid, mapOf({ minions: [], returns }));
-    return Promise.resolve({ value, success });
+    return { value, success };
   }
 }
 

@@ -76,6 +76,7 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
       ...{ kind: 'runner', fun: 'test.arg', jid: JID, user: 'root', principal: 'root' },
       ...limited?.call,
     },
+    depthMax: 12,
     option: (name: string) => configured[name],
     shownOptions: mapOf(configured),
     banks: memoryBanks(memory, pillars),

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, handleEach } from '@brine/bus';
 import { eventData } from '@brine/bus/event-data';
 import { type EventMessage, EventReader } from '@brine/bus/events';
+import { LIMITS } from '@brine/bus/share';
 import { Timeline } from '@brine/bus/timeline';
 import {
   type ClientPorts,
@@ -202,6 +203,7 @@ export class WorkerFunctions implements MasterFunctions {
         runs: this.#options.runs().of(call),
         reactor: reactor(),
         schedule: schedule(),
+        depthMax: LIMITS.calls.depth,
         run: (fun, given) => this.#runInner(call, fun, given),
       },
     };
@@ -210,7 +212,10 @@ export class WorkerFunctions implements MasterFunctions {
   /** A runner that another one calls. @throws what that function throws, or that it may not */
   async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
     judgeInner(this.#options.ports(), outer, { kind: 'runner', fun, ...given });
-    const call = { ...outer, kind: 'runner', fun, ...given, via: nameOfCall(outer) } as const;
+    const call: FunctionCall = {
+      ...{ ...outer, kind: 'runner', fun, ...given },
+      ...{ via: nameOfCall(outer), depth: (outer.depth ?? 0) + 1 },
+    };
     const found = runnerNamed(fun);
     if (found === undefined) {
       if (this.#site === undefined) throw new Error(`'${fun}' is not available.`);

@@ -8,7 +8,7 @@ import { callerNow, withinCall } from './kept-caller.ts';
 /** Who asked for a call, and as what. */
 export type CallIdentity = Pick<
   FunctionCall,
-  'kind' | 'fun' | 'jid' | 'user' | 'principal' | 'caller' | 'via'
+  'kind' | 'fun' | 'jid' | 'user' | 'principal' | 'caller' | 'via' | 'depth'
 >;
 
 /** A call as the rows of what it does name it. */

@@ -2,6 +2,7 @@ import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { OrchestrationWorld, type Plain } from '../../test/orchestration-world.ts';
 import { bindArguments } from '../arguments.ts';
+import { callFunction } from '../call.ts';
 import { RUNNERS } from '../table.ts';
 
 test.each<[string, Plain]>([
@@ -18,4 +19,43 @@ test.each<[string, Plain]>([
   for (const { data } of world.fired) {
     expect(Buffer.from(pack(data)).includes('pw-secret')).toBe(false);
   }
+});
+
+test.each(['salt.runner', 'salt.parallel_runners'])(
+  'an orchestration that runs itself by %s ends as a failed step that says why',
+  async (state) => {
+    const runner = { name: 'state.orchestrate', mods: 'main' };
+    const step =
+      state === 'salt.runner'
+        ? [{ name: runner.name }, { mods: runner.mods }]
+        : [{ runners: { one: [{ name: runner.name }, { kwarg: { mods: runner.mods } }] } }];
+    const world = new OrchestrationWorld({ main: { again: { [state]: step } } });
+    world.runsOrchestrations = true;
+    const fun = RUNNERS.get('state.orchestrate')!;
+    const given = bindArguments(fun, { args: ['main'], kwargs: mapOf({}) });
+    const { retcode } = await fun.run(given, world.context());
+    // As in Salt a step with parallel runners never fails for an orchestration of them.
+    expect(retcode).toBe(state === 'salt.runner' ? 1 : 0);
+    expect(world.ran).toHaveLength(4);
+    const [innermost] = world.outcomes;
+    expect(innermost).toMatchObject({ success: false, retcode: 1 });
+    expect(Buffer.from(pack(innermost?.value ?? null)).toString()).toContain(
+      'was not run: it is inside 4 calls of runners, each of which began the next',
+    );
+  },
+);
+
+test('a runner that templates call is inside the call of theirs', async () => {
+  const world = new OrchestrationWorld({ main: {} });
+  const context = world.context();
+  const call = { kind: 'runner', fun: 'test.arg', args: [1], kwargs: mapOf({}) } as const;
+  const at = (depth: number) => {
+    const { master } = context;
+    return callFunction(call, {
+      ...context,
+      master: { ...master!, call: { ...master!.call, depth } },
+    });
+  };
+  expect(await at(4)).toMatchObject({ success: true });
+  expect(await at(5)).toMatchObject({ success: false, retcode: 1 });
 });

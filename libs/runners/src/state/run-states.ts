@@ -6,6 +6,7 @@ import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire'
 import { hasSecretArguments } from '@brine/wire/load';
 import { isTruthy, pyStr, typeName } from '@brine/wire/text';
 import { bindArguments, UnknownKeywordError } from '../arguments.ts';
+import { tooDeep } from '../depth.ts';
 import type { RunnerFunction, WheelFunction } from '../function.ts';
 import { fireArgs } from './minion-job.ts';
 import { nestedChanges, parallelComment } from './parallel-results.ts';
@@ -77,6 +78,8 @@ async function oneStep(
     const comment = `${title} function '${pyStr(name)}' would be executed.`;
     return mapOf({ name, result: null, changes: mapOf({}), comment });
   }
+  const why = tooDeepFor(world, pyStr(name));
+  if (why !== undefined) return failed(name, why);
   const given = new Map([...args].filter(([key]) => key !== 'name'));
   const nested = await nestedCall(world, callable, kind, pyStr(name), given, call);
   const { jid, outcome } = await runNested(world, nested, call);
@@ -166,11 +169,24 @@ async function runNested(
   await fireArgs(world, call, shownCall(nested));
   const { user, principal, caller } = master.call;
   const identity = {
-    ...{ jid, user, principal, via: nameOfCall(master.call) },
+    ...{ jid, user, principal, via: nameOfCall(master.call), depth: depthWithin(world) },
     ...(caller === undefined ? {} : { caller }),
   };
   const outcome = await unlessCutOff(runAndTell(master, { ...nested, ...identity }), world.cutOff);
   return { jid, outcome };
+}
+
+/** The calls that those of this orchestration's steps are inside of. */
+function depthWithin({ master }: StateWorld): number {
+  return (master.call.depth ?? 0) + 1;
+}
+
+function tooDeepFor(world: StateWorld, what: string): string | undefined {
+  return tooDeep(what, depthWithin(world), world.master);
+}
+
+function failed(name: SaltValue, comment: string): SaltMap {
+  return mapOf({ name, result: false, changes: mapOf({}), comment });
 }
 
 /** A call as the event `args` has it: without arguments where they hold secrets. */
@@ -229,9 +245,10 @@ async function parallelStep(
   const name = args.get('name') ?? null;
   const runners = runnersOf(args.get('runners') ?? null, name);
   if (runners === undefined) {
-    const comment = 'The runners parameter must be a string or dict.';
-    return mapOf({ name, result: false, changes: mapOf({}), comment });
+    return failed(name, 'The runners parameter must be a string or dict.');
   }
+  const why = tooDeepFor(world, pyStr(name));
+  if (why !== undefined) return failed(name, why);
   const outputs = new Map<string, SaltValue>(runners.map(([id]) => [id, null]));
   const jids: SaltMap = new Map();
   const waiting = [...runners];
@@ -307,12 +324,12 @@ function parallelResult(name: SaltValue, outputs: ReadonlyMap<string, SaltValue>
     // Salt looks for a retcode where orchestrations have none: this never fails.
     return mapOf({ name, result: true, changes, comment: ALL_GOOD });
   }
-  const failed = maps.filter(([, out]) => !isZero(out.get('exit_code'))).map(([id]) => id);
+  const bad = maps.filter(([, out]) => !isZero(out.get('exit_code'))).map(([id]) => id);
   return mapOf({
     name,
-    result: failed.length === 0,
+    result: bad.length === 0,
     changes: mapOf({ ret: new Map(outputs) }),
-    comment: failed.length === 0 ? ALL_GOOD : parallelComment(failed),
+    comment: bad.length === 0 ? ALL_GOOD : parallelComment(bad),
   });
 }
 

@@ -241,7 +241,7 @@ export class Matching {
   }
 }
 
-/** Who chose the event; undefined where it was the master itself. Log-ins are those of strangers. */
+/** Who chose the event; undefined for the master itself. Log-ins are those of strangers. */
 function sourceOf({ kind, minion, engine }: EventMessage): string | undefined {
   if (engine !== undefined) return `engine ${engine}`;
   if (kind === 'auth') return 'log-ins';

@@ -45,7 +45,7 @@ const WAITING_MAX = 9;
 const LOOK_MS = 250;
 
 /**
- * Takes work of one kind out of the queues of the cluster, some at a time. The kinds have queues and
+ * Takes work of one kind out of the queues of the cluster, some at a time. Kinds have queues and
  * places at work of their own: a storm of events delays no job of the schedule.
  */
 export class QueueWork {

@@ -247,10 +247,11 @@ function recordOf({ jid, kind, owner, ended, data }: FoundRun): OwnedRunRecord {
 
 /** A call as it is kept with its run. */
 function callMap(call: FunctionCall): SaltMap {
-  const { kind, fun, jid, user, principal, caller, via, timeoutSeconds, args, kwargs } = call;
+  const { kind, fun, jid, user, principal, caller, via, depth, timeoutSeconds, args, kwargs } =
+    call;
   const whole = mapOf({ args: [...args], kwargs });
   const kept = pack(whole).length <= CALL_MAX_BYTES ? whole : mapOf({});
-  const who = mapOf({ kind, fun, jid, user, principal, caller, via, timeoutSeconds });
+  const who = mapOf({ kind, fun, jid, user, principal, caller, via, depth, timeoutSeconds });
   return new Map([...who, ...kept]);
 }
 
@@ -261,6 +262,7 @@ function callOf(by: SaltMap, jid: string): FunctionCall | undefined {
   // A run of an earlier release says only that its caller is limited: it may do nothing more.
   const caller = mapIn(by, 'caller') ?? (boolOf(by, 'limited') === true ? mapOf({}) : undefined);
   const via = textOf(by, 'via');
+  const depth = by.get('depth');
   return {
     kind: textOf(by, 'kind') === 'wheel' ? 'wheel' : 'runner',
     fun,
@@ -269,6 +271,7 @@ function callOf(by: SaltMap, jid: string): FunctionCall | undefined {
     principal: textOf(by, 'principal') ?? '',
     ...(caller === undefined ? {} : { caller }),
     ...(via === undefined ? {} : { via }),
+    ...(typeof depth === 'number' ? { depth } : {}),
     ...(typeof seconds === 'number' ? { timeoutSeconds: seconds } : {}),
     args: listOf(by, 'args') ?? [],
     kwargs: mapIn(by, 'kwargs') ?? mapOf({}),
