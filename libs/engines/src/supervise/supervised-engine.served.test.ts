@@ -324,6 +324,8 @@ describe('webhook', () => {
     const sockets = Array.from({ length: 40 }, (_, n) => {
       const socket = connect(port, '127.0.0.1');
       socket.on('error', () => undefined);
+      // One that does not read is told nothing of its end.
+      socket.resume();
       socket.on('close', () => (closed += 1));
       // Half of them begin a request and never end it.
       if (n % 2 === 0) socket.write('POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nX-');
