@@ -39,6 +39,8 @@ export async function ensureRoles(port: number, passwords: Passwords): Promise<v
     );
     if (rows[0]?.recovers === true) return true;
     await client.query(rolesText(passwords.services));
+    // As a role that is named for the schema has it: no table needs its schema in a query.
+    await client.query(`ALTER ROLE ${SERVICES_ROLE} SET search_path = brine, public`);
     const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [
       EMBEDDED_DATABASE,
     ]);
