@@ -97,6 +97,8 @@ describe('the role of the services', () => {
   });
 
   test('can not lend the superuser a function at the next start', async () => {
+    // What is to be handed over, and so goes through the functions.
+    await ask(await superuserUrl(), 'CREATE SCHEMA of_superuser');
     await ask(
       server.url,
       'CREATE SCHEMA evil',
