@@ -1,6 +1,7 @@
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runningPostgresUrl } from '@brine/postgres-server';
 import { type SaltHome, type SaltPorts, type SaltProcess, SaltSandbox } from '@brine/testing';
 import pg from 'pg';
 import { ProcessTree } from '../measure/process-tree.ts';
@@ -101,12 +102,9 @@ export class BrineUnderTest implements MasterUnderTest {
   async #database(): Promise<pg.Pool> {
     if (this.#pool !== undefined) return this.#pool;
     const dir = join(this.home.cacheDir, 'brine', 'postgres');
-    const pid = (await readFile(join(dir, 'data', 'postmaster.pid'), 'utf8')).split('\n');
-    const password = (await readFile(join(dir, 'services-password'), 'utf8')).trim();
-    // postmaster.pid: pid, directory, start time, port (PostgreSQL's miscadmin.h).
-    const port = Number(pid[3]);
-    const account = { user: 'brine_services', database: 'brine', password };
-    this.#pool = new pg.Pool({ host: '127.0.0.1', port, max: 1, ...account });
+    const url = await runningPostgresUrl(dir);
+    if (url === undefined) throw new Error(`no PostgreSQL runs below ${dir}`);
+    this.#pool = new pg.Pool({ connectionString: url, max: 1 });
     this.#pool.on('error', (error) =>
       process.stderr.write(`bench: PostgreSQL: ${error.message}\n`),
     );
