@@ -1,4 +1,4 @@
-// One minion that stores as much as it can holds up neither the schedule nor the reactions of others.
+// A minion that stores as much as it can holds up neither the schedule nor reactions of others.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, freePorts } from '@brine/testing';

@@ -181,6 +181,8 @@ class Wire {
       wheel: { set: () => nothing },
       inbox: {
         open: () => nothing,
+      },
+      answers: {
         request: (subject: string, payload: Uint8Array) => {
           note(subject, payload);
           return new Promise(() => undefined);

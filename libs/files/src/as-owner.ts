@@ -248,7 +248,7 @@ function otherOnAll(paths: readonly string[]): Other | undefined {
 }
 
 /**
- * The first directory that is not root's on the way to a path. Undefined where root alone may change
+ * The first directory that is not root's on a way to a path. Undefined where root alone may change
  * any of it: then nobody else can lead root elsewhere, now or later. What stands in a directory of
  * root's alone, root has put there, whomever it belongs to.
  */

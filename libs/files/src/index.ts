@@ -1,4 +1,3 @@
-export type { StartedAs } from './as-owner.ts';
 export {
   asOwnerOf,
   asOwnerOfNow,

@@ -34,7 +34,7 @@ export interface SealedLaneStats {
 }
 
 /**
- * Why a request was given up: its time was over, too much was kept, too much was kept of its minion,
+ * Why a request was given up: its time was over, too much was kept, or too much of its minion,
  * or the gateway ended.
  */
 export type LostReason = 'old' | 'full' | 'share' | 'stopped';

@@ -12,7 +12,7 @@ beforeEach(() => {
     waits.push(options.timeoutMs);
     return Promise.reject(new BusError('BUS_TIMEOUT', 'no answer'));
   };
-  queries = new JobCacheQueries({ inbox: { request } } as unknown as Bus);
+  queries = new JobCacheQueries({ answers: { request } } as unknown as Bus);
 });
 
 test('a question for a page of returns may take longer than one for a row', async () => {

@@ -4,11 +4,14 @@ import { CONSUMERS_ROOT, STREAMS_API, STREAMS_API_APART } from '@brine/bus/apart
 import { PERMISSIONS } from './permissions.ts';
 import { quote } from './quote.ts';
 
+/** Passwords of the services; none where they have certificates. */
+type Passwords = Readonly<Record<ServiceName, string>> | undefined;
+
 /** The account of the streams, and of the services that hold the master's key. */
 export const INNER_ACCOUNT = 'BRINE';
 
 /** Subjects on which the server itself answers: its interface, and what streams take in. */
-const OF_STREAMS = /^(?:\$JS\.|\$KV\.|brine\.(?:bodies|kept|events|publications|reactions)\.)/;
+const OF_STREAMS = /^(?:\$JS\.|\$KV\.|brine\.(?:bodies|kept|events|publications|reactions|due)\.)/;
 
 /** A consumer can be told to send to any subject, so another service makes it. */
 const MAKES_CONSUMER = `${STREAMS_API}CONSUMER.CREATE.`;
@@ -24,9 +27,6 @@ function apart(subject: string): string {
   if (!subject.startsWith(STREAMS_API)) return subject;
   return `${STREAMS_API_APART}${subject.slice(STREAMS_API.length)}`;
 }
-
-/** Those of the services, for a server on loopback; with certificates there are none. */
-type Passwords = Readonly<Record<ServiceName, string>> | undefined;
 
 /** One line of the exports of an account, and who imports it. */
 interface Bridge {

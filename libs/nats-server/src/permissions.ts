@@ -1,6 +1,6 @@
 import type { BucketName, ServiceName } from '@brine/bus';
-import { BUCKETS, SERVICE_INBOXES, STREAMS } from '@brine/bus';
-import { answerInbox, CONSUMERS_ROOT } from '@brine/bus/apart';
+import { BUCKETS, STREAMS } from '@brine/bus';
+import { answerInbox, CONSUMERS_ROOT, SERVICE_INBOXES } from '@brine/bus/apart';
 
 /** What a user of the NATS server may do. */
 export interface Permissions {

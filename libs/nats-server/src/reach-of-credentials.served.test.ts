@@ -1,5 +1,6 @@
 import type { Bus } from '@brine/bus';
-import { BUCKETS, isRecord, SERVICE_INBOXES, SERVICE_NAMES, STREAMS } from '@brine/bus';
+import { BUCKETS, isRecord, SERVICE_NAMES, STREAMS } from '@brine/bus';
+import { SERVICE_INBOXES } from '@brine/bus/apart';
 import type { TestNats } from '@brine/testing';
 import { startNats } from '@brine/testing';
 import { headers } from '@nats-io/nats-core';
@@ -21,7 +22,8 @@ const RECORD = '{"state":"accepted","pub":"PEM","at":1}';
 const SEEDS: Readonly<Record<string, string>> = {
   EVENTS: 'brine.events.syndic',
   PUBLICATIONS: 'brine.publications.marker',
-  REACTIONS: 'brine.reactions.event',
+  REACTIONS: 'brine.reactions.event.seed.1',
+  DUE: 'brine.due.job',
   brine_bodies: 'brine.bodies.rep.seed.0',
   brine_kept_bodies: 'brine.kept.evt.seed.0',
   ...Object.fromEntries(BUCKETS.map((name) => [`KV_${name}`, `$KV.${name}.seed`])),
@@ -32,7 +34,8 @@ const EVENTS = ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job', 'sight
 const PLACES = [
   ...[...EVENTS, 'run'].map((kind) => `brine.events.${kind}`),
   ...['job', 'again', 'marker'].map((kind) => `brine.publications.${kind}`),
-  ...['event', 'due'].map((kind) => `brine.reactions.${kind}`),
+  ...['event', 'due', 'event.a.1'].map((kind) => `brine.reactions.${kind}`),
+  'brine.due.job',
   ...['req', 'rep', 'qry'].map((space) => `brine.bodies.${space}.forged.0`),
   ...['evt', 'pub'].map((space) => `brine.kept.${space}.forged.0`),
   ...BUCKETS.map((name) => `$KV.${name}.forged`),
@@ -156,9 +159,11 @@ const FORMS: Readonly<Record<string, Form>> = {
   },
 };
 
+const isQueue = (stream: string): boolean => stream === STREAMS.reactions || stream === STREAMS.due;
+
 /** A queue has one reader, which has to acknowledge. */
 const works = (form: string, stream: string): boolean =>
-  stream !== STREAMS.reactions || !/syndic|one reader|pushes/.test(form);
+  !isQueue(stream) || !/syndic|one reader|pushes/.test(form);
 
 /** Ways to write whatever the rights say, which only rights can stop. */
 const WRITES: Readonly<Record<string, (stream: string, place: string) => Sent>> = {
@@ -211,7 +216,7 @@ beforeAll(async () => {
   admin = await nats.connect('admin');
   for (const stream of ALL_STREAMS) {
     for (let n = 0; n < 3; n++) admin.connection.publish(SEEDS[stream]!, RECORD);
-    const readers = stream === STREAMS.reactions ? [] : ['syndic-a', 'rlive'];
+    const readers = isQueue(stream) ? [] : ['syndic-a', 'rlive'];
     for (const name of ['store', ...readers]) {
       const config = { name, durable_name: name, ack_policy: 'explicit', ack_wait: 1e7 };
       await ask(create(stream, name), { stream_name: stream, config });

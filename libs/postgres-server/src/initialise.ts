@@ -22,7 +22,7 @@ import { assertReachable } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { type Passwords, SUPERUSER } from './roles.ts';
 
-/** Files beside the data with the passwords of the two roles, for the user that starts the server. */
+/** Files beside the data with the passwords of both roles, for the user that starts the server. */
 export const PASSWORD_FILES = { superuser: 'password', services: 'services-password' } as const;
 /** Major version of the data directory that the installed programs read. */
 const MAJOR_VERSION = '18';
@@ -38,7 +38,7 @@ export function serverEnvironment(): Record<string, string> {
 }
 
 /**
- * Makes the data directory `<dir>/data` if there is none. Returns the passwords of the superuser and
+ * Makes the directory `<dir>/data` if there is none. Returns the passwords of the superuser and
  * of the services, which are kept in files of their own (mode 0600). initdb works in a directory of
  * its own, which is renamed when it is whole: a process killed half-way leaves nothing that looks
  * done.

@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 /**
- * The role that initdb makes: a superuser. It is for this library alone, which makes the other roles
+ * The role that initdb makes: a superuser. It is for this library alone, which makes other roles
  * with it. A superuser runs programs and reads files as the account of the server.
  */
 export const SUPERUSER = 'brine';
@@ -108,7 +108,7 @@ SELECT format('ALTER %s %s OWNER TO ${SERVICES_ROLE}', kind, name) AS statement 
 WHERE NOT EXISTS (
   SELECT FROM pg_depend d WHERE d.classid = class AND d.objid = mine.oid AND d.deptype = 'e')`;
 
-/** Each statement alone: one transaction over years of days would take more locks than there are. */
+/** Each statement alone: a transaction over years of days would take more locks than there are. */
 async function handOver(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(OWNED);
   for (const { statement } of rows) await client.query(statement);

@@ -12,7 +12,7 @@ export function keyPath({ ownPkiDir }: Pick<MasterOptions, 'ownPkiDir'>): string
   return join(ownPkiDir, 'backup.key');
 }
 
-/** The key in a file; undefined where there is none. @throws BackupError for a file that has none */
+/** The key in a file; undefined without a file. @throws BackupError for a file that has none */
 export async function readKey(path: string): Promise<BackupKey | undefined> {
   const bytes = await asOwnerOf(dirname(path), () => readBounded(path, KEY_MAX_BYTES));
   if (bytes === undefined) return undefined;

@@ -1,2 +1,8 @@
-export { answerInbox, CONSUMERS_ROOT, STREAMS_API, STREAMS_API_APART } from '../subjects/names.ts';
+export {
+  answerInbox,
+  CONSUMERS_ROOT,
+  SERVICE_INBOXES,
+  STREAMS_API,
+  STREAMS_API_APART,
+} from '../subjects/names.ts';
 export { makeConsumers } from './make-consumers.ts';

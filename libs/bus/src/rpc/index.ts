@@ -3,7 +3,6 @@ export type { ToldService } from '../roll/roll-call.ts';
 export { callRoll, rollKey } from '../roll/roll-call.ts';
 export type { JetStreamFacts } from '../streams/jetstream-facts.ts';
 export { jetStreamFacts } from '../streams/jetstream-facts.ts';
-export type { ShareLimits } from './limits.ts';
 export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
 export { hearPresence, sayPresence } from './presence-words.ts';

@@ -52,7 +52,7 @@ export function isPublicationKind(text: string): text is PublicationKind {
 }
 
 /**
- * Why there is work in a queue. `event`: an entry of `reactor:` matches an event. `due`: a job of the
+ * Why there is work in a queue. `event`: an entry of `reactor:` fits an event. `due`: a job of the
  * master's schedule is due.
  */
 export const REACTION_KINDS = ['event', 'due'] as const;
