@@ -22,6 +22,7 @@ export function memoryServed(): ServedPorts {
         begun.set(key, first);
         return first.by === by ? 0 : 1;
       },
+      unnote: async (key) => void begun.delete(key),
     },
     mines: {
       fetch: (id) => Promise.resolve(mines.get(id)),

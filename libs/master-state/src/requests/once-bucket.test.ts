@@ -68,6 +68,15 @@ test('a note says how long ago the first sending was, 0 for tries of its gateway
   expect(await once.note('other', 'b')).toBe(0);
 });
 
+test('what was noted and not written is new, and noted again by its next sending', async () => {
+  await once.note('k', 'a');
+  await once.unnote('k', 'a');
+  now += 120_000;
+  expect(await once.note('k', 'b')).toBe(0);
+  now += 120_000;
+  expect(await once.note('k', 'c')).toBe(120_000);
+});
+
 test('work under the nonce of an event counts as done, and does not wait', async () => {
   await once.note('k', 'a');
   expect(await once.begin('k', 'b')).toEqual({ kind: 'done', reply: '' });

@@ -60,11 +60,20 @@ export class BucketOnce implements Once {
 
   async note(key: string, by: string): Promise<number> {
     // No work is under way that would end it: another command with this nonce need not wait.
-    const created = this.#bucket.create(escapeKey(key), pack([by, NO_REPLY]));
+    const value = pack([by, NO_REPLY]);
+    const created = this.#bucket.create(escapeKey(key), value);
     if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
-    if (first === undefined || read(first).by === by) return 0;
-    return this.#now() - first.timeMs;
+    if (first === undefined) return 0;
+    const known = read(first);
+    if (known.sealed !== undefined) return known.by === by ? 0 : this.#now() - first.timeMs;
+    // It was not written. Where another sending is quicker, the stream still knows that one.
+    await unlessConflict(WHAT, this.#bucket.update(escapeKey(key), value, first.revision));
+    return 0;
+  }
+
+  async unnote(key: string, by: string): Promise<void> {
+    await fromHotState(WHAT, this.#bucket.put(escapeKey(key), pack([by])));
   }
 
   async done(key: string, by: string, reply: SaltValue): Promise<void> {

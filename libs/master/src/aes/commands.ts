@@ -24,7 +24,7 @@ import {
 import { masterOpts, masterTops } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
-import { isNewToEvents, onceKey, onceOnly } from './once.ts';
+import { eventsOnce, onceKey, onceOnly } from './once.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
 import { rememberPillarRequest, renderPillar } from './pillar.ts';
@@ -172,11 +172,9 @@ const minionEvent: AesCommand = async (ports, request) => {
   const load = unpackMap(request.body);
   load.delete('tok');
   load.delete('nonce');
-  const take = async (): Promise<boolean> => {
-    const isNew = await isNewToEvents(ports, request);
-    return !isNew || (await takeMinionEvent(ports, onceId(request), load));
-  };
-  // In front of the note: what was noted counts as stored after a while, and is answered.
+  const store = (): Promise<boolean> => takeMinionEvent(ports, onceId(request), load);
+  const take = (): Promise<boolean> => eventsOnce(ports, request, store);
+  // In front of the note: a sending that is refused writes nothing.
   const peer = await sharingPeer(ports, request);
   const taken = await ports.inShare(peer, request.body.length, take);
   return { reply: 'send', value: taken ? null : emptyMap(), about: aboutRequest('event', request) };

@@ -163,6 +163,20 @@ describe('events of a minion', () => {
     expect(made.counts.get('aes_came_again')).toBe(1);
   });
 
+  test('that could not be stored are new when they come again, however late', async () => {
+    const append = made.ports.events.append.bind(made.ports.events);
+    const away = (): Promise<never> => Promise.reject(new MasterUnavailableError('it is full'));
+    Object.assign(made.ports.events, { append: away });
+    const note = made.ports.once.note.bind(made.ports.once);
+    const late = async (key: string, by: string): Promise<number> =>
+      (await note(key, by)) * 1_000_000;
+    Object.assign(made.ports.once, { note: late });
+    await expect(send('_minion_event', event, 'r1')).rejects.toThrow(MasterUnavailableError);
+    Object.assign(made.ports.events, { append });
+    expect(await send('_minion_event', event, 'r2')).toBe(null);
+    expect(made.events).toHaveLength(1);
+  });
+
   test('beyond its share are not answered and not noted, so that they come again', async () => {
     const asked: unknown[] = [];
     const noted: string[] = [];

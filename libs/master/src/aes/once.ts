@@ -53,15 +53,33 @@ export async function onceOnly(
 const EVENTS_KNOWN_MS = 100_000;
 
 /**
- * Whether the events of a request may be given to the stream: this is its first sending, or the
- * stream still knows the first. Minions send many events, so that this is one write beside theirs.
+ * Gives the events of a request to the stream if this is its first sending, or the stream still
+ * knows the first. Minions send many events, so that this is one write beside theirs: the note is
+ * there before the events are, and goes where they could not be stored.
+ *
+ * @param store what it returns is returned; true where nothing was to be done
  */
-export async function isNewToEvents(ports: MasterPorts, request: AesRequest): Promise<boolean> {
+export async function eventsOnce(
+  ports: MasterPorts,
+  request: AesRequest,
+  store: () => Promise<boolean>,
+): Promise<boolean> {
   const key = onceKey(request);
-  if (key === undefined) return true;
-  if ((await ports.once.note(key, request.request.id)) <= EVENTS_KNOWN_MS) return true;
-  ports.count('aes_came_again');
-  return false;
+  if (key === undefined) return store();
+  const by = request.request.id;
+  if ((await ports.once.note(key, by)) > EVENTS_KNOWN_MS) {
+    ports.count('aes_came_again');
+    return true;
+  }
+  try {
+    return await store();
+  } catch (fault) {
+    await ports.once.unnote(key, by).catch((cause: unknown) => {
+      if (!(cause instanceof MasterUnavailableError)) throw cause;
+      ports.count('aes_once_not_noted');
+    });
+    throw fault;
+  }
 }
 
 async function noteDone(

@@ -98,6 +98,8 @@ export interface Once {
    * @returns ms since its first sending; 0 where this is it, or another try of the same gateway
    */
   note(key: string, by: string): Promise<number>;
+  /** What was noted was not written: its next sending is the first one again. */
+  unnote(key: string, by: string): Promise<void>;
 }
 
 /** Where files go that minions send. */
