@@ -255,3 +255,14 @@ test('a copy that is cleared is fetched again', async () => {
   await backend.copies.lock();
   expect(await backend.copies.clear()).toEqual([expect.stringContaining('it is being updated')]);
 });
+
+test('workers of a host that begin at once all have the files', async () => {
+  await repository('repo');
+  for (let round = 0; round < 10; round += 1) {
+    const workers = Array.from({ length: 4 }, () => serve([join(dir, 'repo')]));
+    const found = await Promise.all(workers.map((one) => contentOf(one, 'top.sls', 'base')));
+    expect([round, told, ...found]).toEqual([round, [], 'two', 'two', 'two', 'two']);
+    await Promise.all(opened.splice(0).map((backend) => backend.close()));
+    await rm(join(dir, 'cache'), { recursive: true });
+  }
+});

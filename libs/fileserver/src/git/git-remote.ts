@@ -17,6 +17,8 @@ const RENEW_LOOK_MS = 100;
 /** Written after each fetch: other workers of the host see by its time that refs changed. */
 const STAMP = 'brine-fetched';
 const LOCK = 'update.lk';
+/** What `git init` makes last (git: setup.c init_db, create_object_directory). */
+const LAST_MADE = 'objects/info';
 /** Timers of workers are not of one moment: a fetch is due a little early. */
 const DUE_SHARE = 0.9;
 /** Commits whose paths are kept in memory. */
@@ -61,10 +63,9 @@ export class GitRemote {
     return { cwd: this.dir, env: accessEnv(this.config), signal: this.#signal };
   }
 
-  /** Makes the copy where there is none, and reads what it has. @throws GitError */
+  /** Reads what an earlier start left in the copy. @throws GitError */
   async open(): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 });
-    await runGit(['init', '--quiet', '--bare', '.'], this.call);
     await this.#readRefs();
   }
 
@@ -76,6 +77,7 @@ export class GitRemote {
     const { depth, refspecs, url } = this.config;
     const shallow = depth > 0 ? ['--depth', String(depth)] : [];
     const fetched = await withLock(this.lockPath, async () => {
+      if (!(await this.#isMade())) await this.#make();
       // What another worker has fetched is no news of this one.
       await this.#readRefs();
       const before = wordOf(this.#refs);
@@ -127,7 +129,7 @@ export class GitRemote {
       for (const name of await readdir(this.dir)) {
         if (name !== LOCK) await rm(join(this.dir, name), { recursive: true, force: true });
       }
-      await runGit(['init', '--quiet', '--bare', '.'], this.call);
+      await this.#make();
       await this.#stamp();
       return true;
     });
@@ -162,6 +164,16 @@ export class GitRemote {
     }
   }
 
+  /** Under the lock: git fails where two make a copy at once. @throws GitError */
+  async #make(): Promise<void> {
+    await runGit(['init', '--quiet', '--bare', '.'], this.call);
+  }
+
+  /** False also while another worker makes it. */
+  async #isMade(): Promise<boolean> {
+    return (await stat(join(this.dir, LAST_MADE)).catch(() => undefined)) !== undefined;
+  }
+
   async #stamp(): Promise<void> {
     await writeFile(join(this.dir, STAMP), '');
   }
@@ -173,6 +185,7 @@ export class GitRemote {
   }
 
   async #readRefs(): Promise<void> {
+    if (!(await this.#isMade())) return;
     // Taken before: a fetch meanwhile is seen the next time.
     const stampedAt = await this.#stampedAt();
     const format = '--format=%(refname) %(objectname) %(*objectname)';

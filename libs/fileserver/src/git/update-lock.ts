@@ -60,7 +60,8 @@ async function take(path: string, owner = String(process.pid)): Promise<boolean>
 
 async function isLeftOver(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return true;
+  // It was given back just now, and may be another's already.
+  if (found === undefined) return false;
   if (await isHeld(path)) return false;
   if (Date.now() - found.mtimeMs > STALE_MS) return true;
   const [pid = '', host] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ');
