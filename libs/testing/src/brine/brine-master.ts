@@ -100,7 +100,8 @@ export class BrineMaster {
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     const isOwn = !('DATABASE_URL' in env) && usesBuiltInPostgres(config);
-    if (isOwn && settings.firstStart !== true) {
+    // Another release makes data as it did: without the roles of this one.
+    if (isOwn && settings.firstStart !== true && settings.program === undefined) {
       await placePostgresData(join(home.cacheDir, 'brine', 'postgres'));
     }
     await settings.onHome?.(home);
