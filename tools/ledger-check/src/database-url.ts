@@ -10,7 +10,7 @@ export async function databaseUrlOf(options: MasterOptions): Promise<string> {
   const named = options.brine.postgres.url;
   if (named !== undefined && named !== '') return named;
   const dir = join(options.brine.stateDir, 'postgres');
-  const url = await runningPostgresUrl(dir);
+  const url = runningPostgresUrl(dir);
   if (url === undefined) throw new Error(`no PostgreSQL runs below ${dir}`);
   return url;
 }

@@ -102,7 +102,7 @@ export class BrineUnderTest implements MasterUnderTest {
   async #database(): Promise<pg.Pool> {
     if (this.#pool !== undefined) return this.#pool;
     const dir = join(this.home.cacheDir, 'brine', 'postgres');
-    const url = await runningPostgresUrl(dir);
+    const url = runningPostgresUrl(dir);
     if (url === undefined) throw new Error(`no PostgreSQL runs below ${dir}`);
     this.#pool = new pg.Pool({ connectionString: url, max: 1 });
     this.#pool.on('error', (error) =>
