@@ -23,21 +23,18 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { letPass, type Said, saidBy } from './said.fixture.ts';
+import { isRoot, letPass, NOBODY, type Said, saidBy } from './said.fixture.ts';
 
 /*
  * Root's commands in directories of an account that is not root, with something planted at every
  * level of every one of them: a link to what is root's alone, and a pipe that never says anything.
  */
 
-const NOBODY = 65_534;
 const SECRET = 'known-to-root-alone';
 const JID = '20241125120000000001';
 const TOKEN = 'ab'.repeat(32);
 const KEY = `${'k'.repeat(75)}=`;
 const TOPS = ['pki', 'cache', 'lists', 'run'];
-
-const isRoot = process.getuid?.() === 0;
 
 let dir: string;
 let nats: TestNats;

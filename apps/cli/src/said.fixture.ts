@@ -3,6 +3,11 @@ import { dirname } from 'node:path';
 import { runCommandLine } from './command-line.ts';
 import type { Terminal } from './terminal.ts';
 
+/** An account that owns nothing of the system. */
+export const NOBODY = 65_534;
+/** Only root can make directories of others, and works in them as their owner. */
+export const isRoot = process.getuid?.() === 0;
+
 /** What a command printed, and its exit code. */
 export interface Said {
   readonly code: number;

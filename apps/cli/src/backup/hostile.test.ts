@@ -14,11 +14,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { filePart, type FileRecord, type Manifest } from '@brine/backup';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { letPass } from '../said.fixture.ts';
+import { isRoot, letPass, NOBODY } from '../said.fixture.ts';
 import { hostOptions, restoredConfig, RestoreFiles } from './restore-files.ts';
-
-const NOBODY = 65_534;
-const isRoot = process.getuid?.() === 0;
 
 let dir: string;
 

@@ -297,7 +297,7 @@ function below(root: string, record: FileRecord): string {
   return join(root, path);
 }
 
-/** A link is told by where it leads. */
+/** Of a link the text of its target; undefined where nothing is. */
 async function hashOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
