@@ -1,7 +1,7 @@
 import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
 import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
-import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
+import { loadSls, YamlLoadError, YamlWork } from '@brine/yaml';
 import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 import { pythonFunctions } from './python-functions.ts';
@@ -207,11 +207,14 @@ function pathNames({ path, sls }: SlsSource): [string, string][] {
 
 function yaml(text: string): SaltValue {
   try {
-    const value = loadYaml(text, YamlWork.ofFile());
+    const value = loadSls(text, YamlWork.ofFile());
     return value === null || value === '' || value === false || value === 0 ? new Map() : value;
   } catch (error) {
     if (!(error instanceof YamlLoadError)) throw error;
-    throw new RenderError(error.message, { cause: error });
+    // Salt: salt/renderers/yaml.py has no line for what libyaml's scanner refuses.
+    const { fault } = error;
+    const message = fault?.kind === 'scanner' ? fault.problem : error.message;
+    throw new RenderError(message, { cause: error });
   }
 }
 

@@ -1,7 +1,45 @@
+/** A place in a text; all counted from 0, in code points. */
+export interface Mark {
+  readonly index: number;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What PyYAML knows of an error: `context` is where what is wrong began. */
+export interface YamlFault {
+  /** What the text is called in the error. */
+  readonly name: string;
+  readonly kind: 'reader' | 'scanner' | 'parser' | 'composer' | 'constructor';
+  readonly context?: string;
+  readonly contextMark?: Mark;
+  readonly problem: string;
+  readonly mark?: Mark;
+}
+
 /** A text that PyYAML would refuse to load. */
 export class YamlLoadError extends Error {
-  constructor(text: string, options?: ErrorOptions) {
+  /** Absent where the text is beyond a bound that PyYAML does not have. */
+  readonly fault: YamlFault | undefined;
+
+  constructor(text: string, options?: ErrorOptions & { readonly fault?: YamlFault }) {
     super(text, options);
     this.name = 'YamlLoadError';
+    this.fault = options?.fault;
   }
+}
+
+/** The error with the words of PyYAML (lib/yaml/error.py MarkedYAMLError). */
+export function faultError(fault: YamlFault): YamlLoadError {
+  const { name, context, contextMark, problem, mark } = fault;
+  const lines: string[] = [];
+  if (context !== undefined) lines.push(context);
+  const isElsewhere = contextMark?.line !== mark?.line || contextMark?.column !== mark?.column;
+  if (contextMark !== undefined && isElsewhere) lines.push(placeText(name, contextMark));
+  lines.push(problem);
+  if (mark !== undefined) lines.push(placeText(name, mark));
+  return new YamlLoadError(lines.join('\n'), { fault });
+}
+
+function placeText(name: string, { line, column }: Mark): string {
+  return `  in "${name}", line ${line + 1}, column ${column + 1}`;
 }

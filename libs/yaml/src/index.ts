@@ -1,7 +1,9 @@
-export { YamlEmitter } from './emitter.ts';
+export { YamlEmitter } from './emit/emitter.ts';
+export { doubleQuoted, singleQuoted } from './emit/scalar.ts';
 export { YamlLoadError } from './errors.ts';
-export { loadYaml, plainValue } from './load.ts';
-export type { PlainMeaning } from './resolve.ts';
-export { resolvePlain } from './resolve.ts';
-export { doubleQuoted, singleQuoted } from './scalar.ts';
+export type { YamlFile } from './load.ts';
+export { loadSls, loadYaml, loadYamlFile } from './load.ts';
+export { plainValue } from './values/plain-value.ts';
+export type { PlainMeaning } from './values/resolve.ts';
+export { resolvePlain } from './values/resolve.ts';
 export { YamlWork, YamlWorkError } from './work.ts';

@@ -45,9 +45,9 @@ export class YamlWork {
     this.spend(text.length);
   }
 
-  /** For a node within what an alias stands for. @throws YamlWorkError. */
-  spendAliasNode(): void {
-    this.spend(STEPS_PER_ALIAS_NODE);
+  /** For the nodes that an alias stands for. @throws YamlWorkError. */
+  spendAliasNodes(nodes: number): void {
+    this.spend(STEPS_PER_ALIAS_NODE * nodes);
   }
 
   /** For whatever else. @throws YamlWorkError. */

@@ -1,4 +1,4 @@
-import { resolvePlain } from './resolve.ts';
+import { resolvePlain } from '../values/resolve.ts';
 
 /** What libyaml's emitter finds out about a scalar before it chooses a style. */
 export interface ScalarFacts {

@@ -1,3 +1,5 @@
+import { integerOf, sexagesimal } from './numbers.ts';
+
 /** What an unquoted YAML 1.1 scalar means; dates are told from text so that dumps quote them. */
 export type PlainMeaning =
   | { readonly kind: 'str' | 'timestamp' | 'merge' | 'value' }
@@ -8,6 +10,9 @@ export type PlainMeaning =
 
 const STR: PlainMeaning = { kind: 'str' };
 const MAX_DIGITS = 4300;
+
+/** What texts begin with that are not only text. */
+const FIRST = /^[-+.0-9<=yYnNtTfFoO]/;
 
 // The patterns of PyYAML's resolver (PyYAML: lib/yaml/resolver.py).
 const BOOL = /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/;
@@ -22,10 +27,11 @@ const FLOAT = new RegExp(
 );
 const INT = new RegExp(
   [
-    '^(?:[-+]?0b[0-1_]+',
-    '[-+]?0[0-7_]+',
+    // No number has underscores alone: PyYAML takes those for one, and then fails.
+    '^(?:[-+]?0b_*[0-1][0-1_]*',
+    '[-+]?0_*[0-7][0-7_]*',
     '[-+]?(?:0|[1-9][0-9_]*)',
-    '[-+]?0x[0-9a-fA-F_]+',
+    '[-+]?0x_*[0-9a-fA-F][0-9a-fA-F_]*',
     '[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)$',
   ].join('|'),
 );
@@ -39,11 +45,12 @@ export function resolvePlain(text: string): PlainMeaning {
   if (text === '' || text === '~' || text === 'null' || text === 'Null' || text === 'NULL') {
     return { kind: 'null' };
   }
+  if (!FIRST.test(text)) return STR;
   if (BOOL.test(text)) return { kind: 'bool', value: /^(?:y|t|on)/i.test(text) };
   // Python's own bound for the digits of a number (sys.set_int_max_str_digits).
   if (text.length > MAX_DIGITS) return STR;
   if (FLOAT.test(text)) return { kind: 'float', value: floatOf(text) };
-  if (INT.test(text)) return { kind: 'int', value: intOfText(text) };
+  if (INT.test(text)) return { kind: 'int', value: integerOf(text) };
   if (TIMESTAMP.test(text)) return { kind: 'timestamp' };
   if (text === '<<') return { kind: 'merge' };
   return text === '=' ? { kind: 'value' } : STR;
@@ -56,31 +63,7 @@ function floatOf(text: string): number {
   let value: number;
   if (body === '.inf') value = Number.POSITIVE_INFINITY;
   else if (body === '.nan') value = Number.NaN;
-  else if (body.includes(':')) value = sexagesimal(body);
+  else if (body.includes(':')) value = sexagesimal(body.split(':'));
   else value = Number(body);
-  return negative ? -value : value;
-}
-
-function sexagesimal(body: string): number {
-  return body.split(':').reduce((sum, digits) => sum * 60 + Number(digits), 0);
-}
-
-/**
- * The integer in a text that the pattern above took. A leading zero is decimal, not octal, as
- * Salt has it (Salt: salt/utils/yamlloader.py construct_scalar).
- */
-function intOfText(text: string): bigint {
-  const plain = text.replaceAll('_', '');
-  const negative = plain.startsWith('-');
-  const body = plain.replace(/^[-+]/, '');
-  let value: bigint;
-  if (/^0b/.test(body)) value = BigInt(body === '0b' ? 0 : body);
-  else if (/^0x/.test(body)) value = BigInt(body === '0x' ? 0 : body);
-  else if (body.includes(':')) {
-    value = body.split(':').reduce((sum, digits) => sum * 60n + BigInt(digits), 0n);
-  } else if (/^[-+]/.test(plain) && /^0[0-7]+$/.test(body)) {
-    // Behind a sign the zero is not seen by Salt's rule: octal, as PyYAML has it.
-    value = BigInt(`0o${body.slice(1)}`);
-  } else value = BigInt(body === '' ? 0 : body);
   return negative ? -value : value;
 }
