@@ -3,6 +3,8 @@ import { DATA_FILTERS } from './data-filters.ts';
 import { HASH_FILTERS } from './hash-filters.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { NET_FILTERS } from './net-filters.ts';
+import { PATH_FILTERS } from './path-filters.ts';
+import { RANDOM_FILTERS } from './random-filters.ts';
 import { REGEX_FILTERS } from './regex-filters.ts';
 import { SALT_FILTERS } from './salt-filters.ts';
 import { TEXT_FILTERS } from './text-filters.ts';
@@ -13,6 +15,8 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...LIST_FILTERS,
   ...HASH_FILTERS,
   ...NET_FILTERS,
+  ...PATH_FILTERS,
+  ...RANDOM_FILTERS,
   ...REGEX_FILTERS,
   ...SALT_FILTERS,
   ...DATA_FILTERS,

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { bind, textArgument, wholeNumber } from '../arguments.ts';
+import { bind, textArgument } from '../arguments.ts';
 import type { Filter } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { update } from '../python/container-methods.ts';
@@ -40,18 +40,6 @@ export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['uuid', (value) => uuid5(textOf(value))],
   ['strftime', (value, args, { outside }) => date(value, args, outside.now())],
   ['date_format', (value, args, { outside }) => date(value, args, outside.now())],
-  ['random_hash', (_value, args, { outside }) => randomHash(args, outside.random)],
-  ['rand_str', (_value, args, { outside }) => randomHash(args, outside.random)],
-  [
-    'random',
-    (value, _args, { outside }) => {
-      const list = iterate(value);
-      return (
-        list[Math.floor(outside.random() * list.length)] ??
-        new Undefined('No random item, sequence was empty.')
-      );
-    },
-  ],
   [
     'set_dict_key_value',
     (value, args) => nested(value, args, (dict, key, item) => dict.set(key, item)),
@@ -99,18 +87,6 @@ function validHmac(value: unknown, { positional: [secret, challenge] }: CallArgu
     .update(str(value))
     .digest('base64');
   return sum === str(challenge);
-}
-
-function randomHash(args: CallArguments, random: () => number): string {
-  const bound = bind('random_hash', ['size', 'hash_type'], args, {
-    size: 9_999_999_999,
-    hash_type: 'sha256',
-  });
-  const seed = String(random() * wholeNumber(bound.get('size')));
-  const type = bound.get('hash_type') == null ? 'sha256' : str(bound.get('hash_type'));
-  if (!/^(?:md5|sha(?:1|224|256|384|512))$/.test(type))
-    throw valueError(`unsupported hash type ${type}`);
-  return createHash(type).update(seed).digest('hex');
 }
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];

@@ -4,7 +4,16 @@ import type { Filter } from '../environment.ts';
 import { JinjaError, valueError } from '../errors.ts';
 import { contains } from '../python/operators.ts';
 import { str } from '../python/text.ts';
-import { type CallArguments, intValue, isList, truth, Tuple } from '../python/values.ts';
+import {
+  type CallArguments,
+  intValue,
+  isDict,
+  isList,
+  iterate,
+  truth,
+  Tuple,
+  typeName,
+} from '../python/values.ts';
 
 interface Address {
   readonly version: 4 | 6;
@@ -42,6 +51,8 @@ export const NET_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     (value, args) =>
       eachAddress(value, args, ({ version, prefix }) => intValue(size(version, prefix))),
   ],
+  ['filter_by_networks', (value, args) => within(value, args)],
+  ['mac_str_to_bytes', (value) => macBytes(str(value))],
   ['gen_mac', (value, _args, { outside }) => mac(str(value), outside.random)],
 ]);
 
@@ -201,4 +212,60 @@ function mac(prefix: string, random: () => number): string {
       .padStart(2, '0')
       .toUpperCase();
   return `${prefix}:${byte()}:${byte()}:${byte()}`;
+}
+
+/** Addresses in one of the networks, once for each: of a list, or of each list of a dict. */
+function within(value: unknown, args: CallArguments): unknown {
+  const given = bind('filter_by_networks', ['networks'], args).get('networks');
+  if (given === null) return value;
+  const networks = iterate(given).map((text) => networkOf(text));
+  const filtered = (list: unknown): unknown[] =>
+    iterate(list).flatMap((text) => {
+      const address = plainAddress(text);
+      return networks.filter((network) => isIn(address, network)).map(() => text);
+    });
+  if (isDict(value)) return new Map([...value].map(([name, list]) => [name, filtered(list)]));
+  if (isList(value) || value instanceof Tuple) return filtered(value);
+  throw valueError(`Do not know how to filter a <class '${typeName(value)}'>`);
+}
+
+function networkOf(text: unknown): Address {
+  const network = parse(text);
+  if (network === undefined) {
+    const shown = JSON.stringify(str(text)).replaceAll('"', "'");
+    throw valueError(`${shown} does not appear to be an IPv4 or IPv6 network`);
+  }
+  if (firstOf(network) !== numberOf(network)) throw valueError(`${str(text)} has host bits set`);
+  return network;
+}
+
+function plainAddress(text: unknown): Address {
+  const address = typeof text === 'string' && !text.includes('/') ? parse(text) : undefined;
+  if (address !== undefined) return address;
+  const shown = JSON.stringify(str(text)).replaceAll('"', "'");
+  throw valueError(`${shown} does not appear to be an IPv4 or IPv6 address`);
+}
+
+function isIn(address: Address, network: Address): boolean {
+  if (address.version !== network.version) return false;
+  const offset = numberOf(address) - firstOf(network);
+  return offset >= 0n && offset < size(network.version, network.prefix);
+}
+
+function numberOf({ ip }: Address): bigint {
+  return ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+}
+
+function firstOf(network: Address): bigint {
+  const number = numberOf(network);
+  return number - (number % size(network.version, network.prefix));
+}
+
+/** The six bytes of an address, with or without a sign between them. */
+function macBytes(text: string): Uint8Array {
+  const digits = text.length === 17 ? text.replaceAll(text.charAt(2), '') : text;
+  if (digits.length !== 12) throw valueError('Invalid MAC address');
+  const odd = /^[0-9A-Fa-f]{12}$/.test(digits) ? undefined : digits;
+  if (odd !== undefined) throw valueError(`invalid literal for int() with base 16: '${odd}'`);
+  return new Uint8Array(Buffer.from(digits, 'hex'));
 }

@@ -52,6 +52,7 @@ export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['is_iter', (value) => Array.isArray(value) || isDict(value) || value instanceof PySet],
   ['is_list', (value) => isList(value)],
   ['method_call', (value, args) => methodCall(value, args)],
+  ['mysql_to_dict', (lines, args) => rowsOf(lines, args)],
   ['quote', (value) => shellQuote(textArgument('quote', value))],
   ['regex_escape', (value) => escapePattern(textArgument('regex_escape', value))],
   ['sequence', (value) => (unhashable(value) || value instanceof Tuple ? value : [value])],
@@ -271,6 +272,27 @@ function allowed(value: unknown, args: CallArguments, host: FilterHost): boolean
     list.some((expression) => fits(str(value), expression, host));
   if (oneFits(black)) return false;
   return white.length === 0 || oneFits(white);
+}
+
+/** The table that MySQL prints: a dict of rows by the values of one column. */
+function rowsOf(lines: unknown, args: CallArguments): unknown {
+  const key = bind('mysql_to_dict', ['key'], args).get('key');
+  const rows = new Map<unknown, unknown>();
+  let names: readonly string[] | undefined;
+  for (const line of iterate(lines).map(str)) {
+    if (line === '' || line.startsWith('+')) continue;
+    const cells = line.split('|').map((cell) => strip(cell));
+    if (names === undefined) {
+      if (cells.length > 1) names = cells;
+      continue;
+    }
+    const row = new Map<unknown, unknown>(
+      names.slice(1, -1).map((name, at) => [name, toNumber(cells[at + 1])]),
+    );
+    if (!row.has(key)) throw new JinjaError('KeyError', str(key));
+    rows.set(keyOf(row.get(key)), row);
+  }
+  return rows;
 }
 
 function methodCall(
