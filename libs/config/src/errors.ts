@@ -28,9 +28,9 @@ export interface ConfigWarning {
   /**
    * `unknown`: no such option; `unused`: without effect here, or with less than it asks for;
    * `refused`: the same, and a master must not start with it; `harmless`: without effect, and
-   * nothing is lost; `missing`: no directory.
+   * nothing is lost; `missing`: no directory; `odd`: of another type, and taken.
    */
-  readonly kind: 'unknown' | 'unused' | 'refused' | 'harmless' | 'missing';
+  readonly kind: 'unknown' | 'unused' | 'refused' | 'harmless' | 'missing' | 'odd';
   readonly text: string;
   readonly file: string;
   /** 1-based, 0 where no line is meant. */

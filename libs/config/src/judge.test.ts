@@ -261,7 +261,7 @@ describe('warnings about the others', () => {
       "unused: Option 'jinja_sls_env' (loops) in /master, line 2, is in force in part: minions " +
         'use these; the master renders pillars without them',
     ]);
-    expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
+    expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: False\n')).toEqual([]);
   });
 
   test('what runners and orchestrations read is in force, or says in which part', () => {

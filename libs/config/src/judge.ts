@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConfigWarning } from './errors.ts';
-import { flag } from './kinds.ts';
-import { type ConfigMap, type ConfigValue, isList, Misfit } from './option.ts';
+import { wordOf } from './kinds.ts';
+import { type ConfigMap, type ConfigValue, isList } from './option.ts';
 import type { Standing, StandingTable } from './standing.ts';
 import type { Origin } from './table.ts';
-
-const SWITCH = flag({ default: false, doc: '' });
 
 /** Options as they were read, and where each stands. */
 export interface JudgedOptions {
@@ -64,8 +62,7 @@ function asksForNothing(value: ConfigValue, preset: ConfigValue): boolean {
 
 /** A switch as it is written in real files; undefined for what is none. */
 function switchOf(value: ConfigValue): boolean | undefined {
-  const read = SWITCH.read(value);
-  return read instanceof Misfit ? undefined : read;
+  return typeof value === 'boolean' ? value : wordOf(value);
 }
 
 /** Maps of configuration files have no prototype, which would make them differ. */

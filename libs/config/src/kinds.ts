@@ -5,6 +5,7 @@ import {
   isConfigMap,
   isList,
   Misfit,
+  Odd,
   type Option,
 } from './option.ts';
 
@@ -26,18 +27,62 @@ const VARIABLE = /^(?:\*|[A-Za-z_][A-Za-z0-9_]*\*?)$/;
 const YES = new Set(['true', 'yes', 'on', '1']);
 const NO = new Set(['false', 'no', 'off', '0', '']);
 
-/** A switch. Quoted words and 0 / 1 are taken too, as they are common in real files. */
+/**
+ * A switch. A value of another type counts as in Python, with a warning: an empty one is off, any
+ * other is on (Salt: salt/config/__init__.py `_validate_opts` warns and keeps it).
+ */
 export function flag(field: Field<boolean>): Option<boolean> {
-  const read = (value: ConfigValue): boolean | Misfit => {
+  const read = (value: ConfigValue): boolean | Odd<boolean> =>
+    typeof value === 'boolean' ? value : new Odd(isTrue(value), saidOf(isTrue(value)));
+  return { type: 'flag', ...field, read };
+}
+
+/**
+ * A switch that opens something to others. As {@link flag}, but a word that says no is off: a
+ * quoted "no" opens nothing here.
+ */
+export function openingFlag(field: Field<boolean>): Option<boolean> {
+  const read = (value: ConfigValue): boolean | Odd<boolean> => {
     if (typeof value === 'boolean') return value;
-    if (typeof value === 'string' || typeof value === 'number') {
-      const word = String(value).toLowerCase();
-      if (YES.has(word)) return true;
-      if (NO.has(word)) return false;
-    }
-    return new Misfit('true or false');
+    const opens = isTrue(value) && wordOf(value) !== false;
+    return new Odd(opens, saidOf(opens));
   };
   return { type: 'flag', ...field, read };
+}
+
+/**
+ * A switch that has one of its values by the literal alone, as Salt asks for it: `auto_accept is
+ * True` (salt/config/__init__.py `apply_master_config`), `rotate_aes_key is False` (salt/key.py).
+ */
+export function literalFlag(literal: boolean, field: Field<boolean>): Option<boolean> {
+  const read = (value: ConfigValue): boolean | Odd<boolean> =>
+    typeof value === 'boolean' ? value : new Odd(!literal, saidOf(!literal));
+  return { type: 'flag', ...field, read };
+}
+
+/** A switch of Brine, or of a variable: quoted words and 0 / 1 are what they say. */
+export function wordFlag(field: Field<boolean>): Option<boolean> {
+  const read = (value: ConfigValue): boolean | Misfit =>
+    (typeof value === 'boolean' ? value : wordOf(value)) ?? new Misfit('true or false');
+  return { type: 'flag', ...field, read };
+}
+
+/** What a text or number says of a switch; undefined where it says nothing. */
+export function wordOf(value: ConfigValue): boolean | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const word = String(value).toLowerCase();
+  return YES.has(word) ? true : NO.has(word) ? false : undefined;
+}
+
+function saidOf(counts: boolean): string {
+  return `must be true or false; it counts as ${String(counts)}`;
+}
+
+/** Python's truth of a value. */
+function isTrue(value: ConfigValue): boolean {
+  if (isConfigMap(value)) return Object.keys(value).length > 0;
+  if (isList(value) || value instanceof Uint8Array) return value.length > 0;
+  return Boolean(value) || Number.isNaN(value);
 }
 
 /** A whole number; the same in quotes is taken, as Salt's check takes it. */

@@ -19,6 +19,17 @@ export class Misfit {
   }
 }
 
+/** A value of another type than the option has, that is taken all the same. */
+export class Odd<T> {
+  readonly value: T;
+  /** What a warning says after the name and place of the option. */
+  readonly said: string;
+  constructor(value: T, said: string) {
+    this.value = value;
+    this.said = said;
+  }
+}
+
 /** One option: its default, its unit and its meaning stand on the field, and so does its check. */
 export interface Option<T> {
   /** Name of the type, for the reference table. */
@@ -31,7 +42,7 @@ export interface Option<T> {
   readonly env?: string;
   /** True where `root_dir` is put before a relative path (Salt: salt/config prepend_root_dir). */
   readonly underRoot?: boolean;
-  readonly read: (value: ConfigValue) => T | Misfit;
+  readonly read: (value: ConfigValue) => T | Odd<T> | Misfit;
 }
 
 /** Options by the name they have in the file; a nested table is a map in the file. */

@@ -7,6 +7,7 @@ import {
   isConfigMap,
   isOption,
   Misfit,
+  Odd,
   type Option,
   type OptionTable,
   type OptionValues,
@@ -61,7 +62,7 @@ function readOption(
   const override = option.env === undefined ? undefined : context.env[option.env];
   if (option.env !== undefined && override !== undefined && override !== '') {
     const read = option.read(override);
-    if (!(read instanceof Misfit)) return read;
+    if (!(read instanceof Misfit)) return read instanceof Odd ? read.value : read;
     throw new ConfigError(
       'CONFIG_VALUE',
       `Environment variable ${option.env} (option '${path}') must be ${read.expected}`,
@@ -70,7 +71,11 @@ function readOption(
   if (value === undefined || value === null) return option.default;
   const read = option.read(value);
   if (read instanceof Misfit) throw misfit(path, read, context);
-  return read;
+  if (!(read instanceof Odd)) return read;
+  const { file, line } = context.originOf(path);
+  const text = `Option '${path}' in ${file}, line ${line}, ${read.said}`;
+  context.warn({ kind: 'odd', text, file, line, option: path });
+  return read.value;
 }
 
 function mapAt(path: string, value: ConfigValue | undefined, context: TableContext): ConfigMap {

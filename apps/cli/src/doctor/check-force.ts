@@ -6,6 +6,7 @@ const LEVELS: Readonly<Record<ConfigWarning['kind'], Finding['level']>> = {
   unused: 'warn',
   unknown: 'warn',
   missing: 'warn',
+  odd: 'warn',
   harmless: 'ok',
 };
 

@@ -1,4 +1,4 @@
-import { anything, flag, integer, map, text, texts } from '../kinds.ts';
+import { anything, flag, integer, map, openingFlag, text, texts } from '../kinds.ts';
 
 /** Who may run what. */
 export const accessOptions = {
@@ -18,8 +18,11 @@ export const accessOptions = {
     default: false,
     doc: 'Users that may ask for another lifetime of a token.',
   }),
-  keep_acl_in_token: flag({ default: false, doc: 'Keep the rights in the token.' }),
-  permissive_acl: flag({ default: false, doc: 'Rights of `*` are passed over, as in Salt.' }),
+  keep_acl_in_token: openingFlag({ default: false, doc: 'Keep the rights in the token.' }),
+  permissive_acl: openingFlag({
+    default: false,
+    doc: 'Rights of `*` are passed over, as in Salt.',
+  }),
   eauth_acl_module: text({ default: '', doc: 'Module that gives rights.' }),
   eauth_tokens: text({ default: 'localfs', doc: 'Where tokens are kept.' }),
   peer: map({ default: {}, doc: 'What minions may run on other minions.' }),

@@ -1,7 +1,6 @@
 import { CHILD_VARIABLE } from '@brine/environment';
 import {
   decimal,
-  flag,
   integer,
   list,
   map,
@@ -11,6 +10,7 @@ import {
   text,
   texts,
   variables,
+  wordFlag,
 } from '../kinds.ts';
 
 /** What may be traced, from nothing to everything. */
@@ -30,7 +30,7 @@ export const brineOptions = {
         'Directory of the certificates that `brine pki init` makes for NATS. Each service reads ' +
         'those below its own name. `<pki_dir>/services` when empty.',
     }),
-    plain: flag({
+    plain: wordFlag({
       default: false,
       env: 'BRINE_NATS_PLAIN',
       doc: 'Allow NATS beyond loopback without TLS. Only for a network that is trusted.',
@@ -162,7 +162,7 @@ export const brineOptions = {
   event_http: {
     url: maybeText({ doc: 'Address that `event_return: http` posts events to.' }),
     headers: map({ default: {}, doc: 'Headers of these requests.' }),
-    verify: flag({ default: true, doc: 'Check the certificate of the server.' }),
+    verify: wordFlag({ default: true, doc: 'Check the certificate of the server.' }),
     ca_bundle: maybeText({ doc: 'Certificates that are trusted. Without it, those of Node.' }),
   },
   minion_banks: oneOf(['auto', 'never', '3006', '3008'], {
@@ -258,7 +258,7 @@ export const brineOptions = {
       '`sampled`: the same, the first 100 returns of a job, 1 % of the others, and a share of ' +
       'log-ins, pillars and events. `all`: everything.',
   }),
-  trace_publications: flag({
+  trace_publications: wordFlag({
     default: false,
     doc:
       'Send `traceparent` with each job, so that minions of Salt 3008 join its trace. ' +
@@ -271,7 +271,7 @@ export const brineOptions = {
       'Exit codes of commands where Salt says 0 although nothing was done: an error, or 0 as ' +
       'Salt. docs/exit-codes.md lists them.',
   }),
-  progress: flag({
+  progress: wordFlag({
     default: true,
     env: 'BRINE_PROGRESS',
     doc: 'While a command waits, show on a terminal how many minions have returned.',
@@ -302,7 +302,7 @@ export const brineOptions = {
     postgres_via: maybeText({
       doc: 'Address (`host:port`) of a fault proxy before the PostgreSQL of `brine master`.',
     }),
-    eauth_auto: flag({
+    eauth_auto: wordFlag({
       default: false,
       doc: 'The login module `auto` lets every user in.',
     }),

@@ -1,4 +1,14 @@
-import { anything, flag, integer, map, maybeText, oneOf, text, texts } from '../kinds.ts';
+import {
+  anything,
+  flag,
+  integer,
+  map,
+  maybeText,
+  oneOf,
+  openingFlag,
+  text,
+  texts,
+} from '../kinds.ts';
 
 /** The event bus and what listens to it. */
 export const eventOptions = {
@@ -74,7 +84,7 @@ export const eventOptions = {
     unit: 's',
     doc: 'Time between two salt/stats events of a worker.',
   }),
-  order_masters: flag({
+  order_masters: openingFlag({
     default: false,
     doc: 'This master has syndics below it. Without it no minion may speak for others.',
   }),

@@ -1,4 +1,4 @@
-import { flag, integer, map, texts } from '../kinds.ts';
+import { flag, integer, map, openingFlag, texts } from '../kinds.ts';
 
 /** Files that the master serves. */
 export const fileOptions = {
@@ -7,7 +7,7 @@ export const fileOptions = {
     default: ['roots'],
     doc: 'File servers, in the order in which they are asked.',
   }),
-  fileserver_followsymlinks: flag({ default: true, doc: 'Follow symbolic links.' }),
+  fileserver_followsymlinks: openingFlag({ default: true, doc: 'Follow symbolic links.' }),
   fileserver_ignoresymlinks: flag({ default: false, doc: 'Leave out symbolic links.' }),
   file_ignore_regex: texts({ default: [], doc: 'Files that are not served.' }),
   file_ignore_glob: texts({ default: [], doc: 'Files that are not served.' }),
@@ -33,6 +33,6 @@ export const fileOptions = {
     unit: 's',
     doc: 'How often fileserver_events looks for changes in the roots.',
   }),
-  file_recv: flag({ default: false, doc: 'Minions may send files.' }),
+  file_recv: openingFlag({ default: false, doc: 'Minions may send files.' }),
   file_recv_max_size: integer({ default: 100, unit: 'MB', doc: 'Largest file a minion sends.' }),
 } as const;

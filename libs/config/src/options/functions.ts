@@ -1,4 +1,4 @@
-import { decimal, flag, integer, map, maybeText, texts } from '../kinds.ts';
+import { decimal, flag, integer, literalFlag, map, maybeText, texts } from '../kinds.ts';
 
 /** What runners, wheels and orchestrations read. */
 export const functionOptions = {
@@ -20,7 +20,7 @@ export const functionOptions = {
     default: {},
     doc: 'Modules that `saltutil.sync_*` does not copy, by kind.',
   }),
-  clean_dynamic_modules: flag({
+  clean_dynamic_modules: literalFlag(true, {
     default: true,
     doc: '`saltutil.sync_*` removes copies of modules that are no longer in the file roots.',
   }),

@@ -1,4 +1,4 @@
-import { anything, flag, integer, list, maybeText, text, texts } from '../kinds.ts';
+import { anything, flag, integer, list, maybeText, openingFlag, text, texts } from '../kinds.ts';
 
 const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
 
@@ -31,7 +31,7 @@ export const gitfsOptions = {
   gitfs_proxy: text({ default: '', doc: 'Proxy for http and https.' }),
   gitfs_user: text({ default: '', doc: 'User for https.' }),
   gitfs_password: text({ default: '', doc: 'Password for https.' }),
-  gitfs_insecure_auth: flag({ default: false, doc: 'Send the password over http too.' }),
+  gitfs_insecure_auth: openingFlag({ default: false, doc: 'Send the password over http too.' }),
   gitfs_privkey: text({ default: '', doc: 'Path of a private key for ssh.' }),
   gitfs_pubkey: text({ default: '', doc: 'Public key for ssh. Git does not need it.' }),
   gitfs_passphrase: text({ default: '', doc: 'Refused: give such a key to an ssh-agent.' }),

@@ -1,4 +1,4 @@
-import { decimal, flag, integer, map, oneOf, text, texts } from '../kinds.ts';
+import { decimal, flag, integer, literalFlag, map, oneOf, text, texts } from '../kinds.ts';
 
 /** Jobs, their records, and the time clients wait. */
 export const jobOptions = {
@@ -53,7 +53,10 @@ export const jobOptions = {
   unique_jid: flag({ default: false, doc: 'Append the process id to job ids.' }),
   cache: text({ default: 'localfs', doc: 'Where minion data is kept for local tools.' }),
   minion_data_cache: flag({ default: true, doc: 'Keep grains, pillar and mine of minions.' }),
-  minion_data_cache_events: flag({ default: true, doc: 'Fire minion/refresh events.' }),
+  minion_data_cache_events: literalFlag(true, {
+    default: true,
+    doc: 'Fire minion/refresh events.',
+  }),
   preserve_minion_cache: flag({ default: false, doc: 'Keep minion data of deleted keys.' }),
   nodegroups: map({ default: {}, doc: 'Named groups of minions.' }),
   range_server: text({ default: 'range:80', doc: 'Server of range targets.' }),

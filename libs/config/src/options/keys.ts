@@ -1,5 +1,15 @@
 import { userInfo } from 'node:os';
-import { decimal, flag, integer, maybeText, oneOf, text, texts } from '../kinds.ts';
+import {
+  decimal,
+  flag,
+  integer,
+  literalFlag,
+  maybeText,
+  oneOf,
+  openingFlag,
+  text,
+  texts,
+} from '../kinds.ts';
 
 /** Who may sign in, and the keys that protect the traffic. */
 export const keyOptions = {
@@ -9,8 +19,11 @@ export const keyOptions = {
     env: 'BRINE_USER',
     doc: 'User the master runs as. `brine master` that root starts changes to this user.',
   }),
-  open_mode: flag({ default: false, doc: 'Accept every key, also a changed one. Dangerous.' }),
-  auto_accept: flag({ default: false, doc: 'Accept the key of every new minion.' }),
+  open_mode: literalFlag(true, {
+    default: false,
+    doc: 'Accept every key, also a changed one. Dangerous.',
+  }),
+  auto_accept: literalFlag(true, { default: false, doc: 'Accept the key of every new minion.' }),
   autosign_timeout: integer({
     default: 120,
     min: 0,
@@ -37,7 +50,7 @@ export const keyOptions = {
     min: 0,
     doc: 'Lowest version of the request envelope that is served.',
   }),
-  auth_events: flag({ default: true, doc: 'Fire salt/auth events.' }),
+  auth_events: literalFlag(true, { default: true, doc: 'Fire salt/auth events.' }),
   auth_events_autosign_grains: texts({
     default: [],
     doc:
@@ -54,7 +67,10 @@ export const keyOptions = {
     unit: 's',
     doc: 'Age at which session keys and the AES key are renewed.',
   }),
-  rotate_aes_key: flag({ default: true, doc: 'New AES key when a key is deleted or rejected.' }),
+  rotate_aes_key: literalFlag(false, {
+    default: true,
+    doc: 'New AES key when a key is deleted or rejected.',
+  }),
   ping_on_rotate: flag({
     default: false,
     doc: 'Ping all minions after a new AES key.',
@@ -66,7 +82,7 @@ export const keyOptions = {
   }),
   require_minion_sign_messages: flag({ default: false, doc: 'Refuse unsigned returns.' }),
   drop_messages_signature_fail: flag({ default: false, doc: 'Drop wrongly signed returns.' }),
-  allow_minion_key_revoke: flag({ default: true, doc: 'A minion may revoke its own key.' }),
+  allow_minion_key_revoke: openingFlag({ default: true, doc: 'A minion may revoke its own key.' }),
   master_sign_pubkey: flag({
     default: false,
     doc: 'Send a signature of the public key at each log-in. Minions must be set up for it.',
@@ -82,7 +98,10 @@ export const keyOptions = {
   master_pubkey_signature: maybeText({
     doc: 'File in pki_dir with that signature; `<id>_pubkey_signature` when unset.',
   }),
-  permissive_pki_access: flag({ default: false, doc: 'Let the group read the pki directory.' }),
+  permissive_pki_access: openingFlag({
+    default: false,
+    doc: 'Let the group read the pki directory.',
+  }),
   loop_interval: decimal({
     default: 60,
     min: 1,

@@ -1,4 +1,4 @@
-import { flag, integer, text } from '../kinds.ts';
+import { flag, integer, openingFlag, text } from '../kinds.ts';
 
 /** The directory of the login module `ldap` (Salt: salt/auth/ldap.py `__defopts__`). */
 export const ldapOptions = {
@@ -7,7 +7,10 @@ export const ldapOptions = {
   'auth.ldap.port': integer({ default: 389, min: 1, max: 65_535, doc: 'Port of the directory.' }),
   'auth.ldap.tls': flag({ default: false, doc: 'Use ldaps.' }),
   'auth.ldap.starttls': flag({ default: false, doc: 'Begin TLS on the plain port.' }),
-  'auth.ldap.no_verify': flag({ default: false, doc: 'Trust any certificate of the directory.' }),
+  'auth.ldap.no_verify': openingFlag({
+    default: false,
+    doc: 'Trust any certificate of the directory.',
+  }),
   'auth.ldap.basedn': text({ default: '', doc: 'Where users are searched.' }),
   'auth.ldap.binddn': text({
     default: '',

@@ -1,4 +1,15 @@
-import { anything, decimal, flag, integer, map, oneOf, port, text, texts } from '../kinds.ts';
+import {
+  anything,
+  decimal,
+  flag,
+  integer,
+  literalFlag,
+  map,
+  oneOf,
+  port,
+  text,
+  texts,
+} from '../kinds.ts';
 import { brineOptions } from './brine.ts';
 import { keyOptions } from './keys.ts';
 import { loggingOptions } from './logging.ts';
@@ -36,7 +47,7 @@ export const minionOptions = {
     unit: 's',
     doc: 'Time between checks that the master is there.',
   }),
-  ipv6: flag({ default: false, doc: 'Use IPv6.' }),
+  ipv6: literalFlag(true, { default: false, doc: 'Use IPv6.' }),
   keysize: keyOptions.keysize,
   auth_timeout: decimal({ default: 5, min: 0, unit: 's', doc: 'Time for one sign-in.' }),
   auth_tries: integer({ default: 7, min: 0, doc: 'Tries of one sign-in.' }),

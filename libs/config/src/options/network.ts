@@ -1,11 +1,21 @@
-import { decimal, flag, integer, maybeInteger, maybeText, oneOf, port, text } from '../kinds.ts';
+import {
+  decimal,
+  flag,
+  integer,
+  literalFlag,
+  maybeInteger,
+  maybeText,
+  oneOf,
+  port,
+  text,
+} from '../kinds.ts';
 
 /** Addresses, ports and socket limits of the master. */
 export const networkOptions = {
   interface: text({ default: '0.0.0.0', doc: 'Address that 4505 and 4506 are bound to.' }),
   publish_port: port({ default: 4505, doc: 'Port on which minions receive publications.' }),
   ret_port: port({ default: 4506, doc: 'Port for requests of minions and clients.' }),
-  ipv6: flag({
+  ipv6: literalFlag(true, {
     default: false,
     doc: "Listen on IPv6 too. As in Salt, interface has to be an address of IPv6: `'::'` is both.",
   }),

@@ -1,4 +1,4 @@
-import { anything, flag, integer, list, map, oneOf, text, texts } from '../kinds.ts';
+import { anything, flag, integer, list, map, oneOf, openingFlag, text, texts } from '../kinds.ts';
 
 /** The pillar: what the master tells each minion alone. */
 export const pillarOptions = {
@@ -17,7 +17,7 @@ export const pillarOptions = {
     default: ['libvirt', 'virtkey'],
     doc: 'External pillars that minions may ask for.',
   }),
-  pillar_opts: flag({ default: false, doc: "Put the master's options into the pillar." }),
+  pillar_opts: openingFlag({ default: false, doc: "Put the master's options into the pillar." }),
   pillar_version: integer({ default: 2, doc: 'Version of the pillar protocol.' }),
   pillarenv: anything({ default: null, doc: 'Environment of the pillar.' }),
   saltenv: anything({ default: null, doc: 'Environment of states.' }),
