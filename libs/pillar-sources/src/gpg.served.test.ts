@@ -10,15 +10,19 @@ const always = (): boolean => true;
 
 let keyDir = '';
 let message = '';
+let keytab = '';
+const KEYTAB = Buffer.from('0502ff00fe80c3280a', 'hex');
 
 beforeAll(() => {
   keyDir = mkdtempSync(join(tmpdir(), 'bg-'));
-  const quiet = { input: 'secret\n', stdio: ['pipe', 'pipe', 'ignore'] as const };
-  const gpg = (...args: string[]): string =>
-    execFileSync('gpg', ['--homedir', keyDir, '--batch', ...args], {
-      ...quiet,
-      stdio: [...quiet.stdio],
-    }).toString();
+  const gpgOf =
+    (input: string | Buffer) =>
+    (...args: string[]): string =>
+      execFileSync('gpg', ['--homedir', keyDir, '--batch', ...args], {
+        input,
+        stdio: ['pipe', 'pipe', 'ignore'],
+      }).toString();
+  const gpg = gpgOf('secret\n');
   gpg(
     '--passphrase',
     '',
@@ -28,7 +32,9 @@ beforeAll(() => {
     'default',
     'never',
   );
-  message = gpg('--armor', '--trust-model', 'always', '-r', 'pillar@example.com', '--encrypt');
+  const encrypt = ['--armor', '--trust-model', 'always', '-r', 'pillar@example.com', '--encrypt'];
+  message = gpg(...encrypt);
+  keytab = gpgOf(KEYTAB)(...encrypt);
 }, 120_000);
 
 afterAll(() => {
@@ -61,5 +67,31 @@ test('a message that must not be opened stays, one beside it is opened', () => {
   const mayOpen = (one: string): boolean => one !== other;
   expect(decryptAll(value, { keyDir, mustSucceed: true }, mayOpen)).toEqual(
     mapOf({ a: `secret\n\n${other}` }),
+  );
+});
+
+test('a message that holds no text gives bytes, also beside text', () => {
+  const settings = { keyDir, mustSucceed: true };
+  const cut = KEYTAB.subarray(0, -1);
+  expect(decryptAll(mapOf({ a: keytab, b: [`ü ${keytab.trim()}`] }), settings, always)).toEqual(
+    mapOf({ a: new Uint8Array(cut), b: [new Uint8Array(Buffer.concat([Buffer.from('ü '), cut]))] }),
+  );
+});
+
+test('messages in bytes are opened; bytes that are UTF-8 become a text, others stay', () => {
+  const settings = { keyDir, mustSucceed: true };
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const other = new Uint8Array([0xff, 0x0a]);
+  expect(decryptAll([bytes(message), bytes('ü\n'), other], settings, always)).toEqual([
+    'secret',
+    'ü\n',
+    other,
+  ]);
+});
+
+test('a message in one line that cannot be opened stays with real line ends, as in Salt', () => {
+  const broken = '-----BEGIN PGP MESSAGE-----\\n\\nnothing\\n-----END PGP MESSAGE-----';
+  expect(decryptAll(broken, { keyDir, mustSucceed: false }, always)).toBe(
+    broken.replaceAll('\\n', '\n'),
   );
 });

@@ -21,9 +21,9 @@ export interface GpgSettings {
 }
 
 /**
- * Decrypts the PGP messages in the texts of a value with the real gpg (Salt:
- * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. A text
- * with a message loses the line ends at its end.
+ * Decrypts the PGP messages in the texts and bytes of a value with the real gpg (Salt:
+ * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. What has a
+ * message loses the line ends at its end. What is UTF-8 then is a text, anything else is bytes.
  * @throws GpgError
  */
 export function decryptAll(
@@ -31,35 +31,51 @@ export function decryptAll(
   settings: GpgSettings,
   mayOpen: (message: string) => boolean,
 ): SaltValue {
-  if (typeof value === 'string') return decryptText(value, settings, mayOpen);
+  if (typeof value === 'string') {
+    if (value.search(MESSAGE) === -1) return value;
+    return decryptBytes(Buffer.from(value), settings, mayOpen);
+  }
+  if (value instanceof Uint8Array) return decryptBytes(Buffer.from(value), settings, mayOpen);
   if (Array.isArray(value)) return value.map((item) => decryptAll(item, settings, mayOpen));
   if (!(value instanceof Map)) return value;
   return new Map([...value].map(([key, item]) => [key, decryptAll(item, settings, mayOpen)]));
 }
 
-function decryptText(
-  text: string,
+function decryptBytes(
+  bytes: Buffer,
   settings: GpgSettings,
   mayOpen: (message: string) => boolean,
-): string {
-  if (text.search(MESSAGE) === -1) return text;
-  const open = text.replaceAll(MESSAGE, (message) =>
-    mayOpen(message) ? decryptMessage(message, settings) : message,
-  );
-  return open.replace(/\n+$/, '');
+): SaltValue {
+  // A letter of Latin-1 for each byte: what gpg makes may be none of any encoding.
+  const closed = bytes.toString('latin1');
+  const open = closed.replaceAll(MESSAGE, (found) => {
+    const message = Buffer.from(found, 'latin1').toString('utf8');
+    return mayOpen(message) ? decryptMessage(message, settings).toString('latin1') : found;
+  });
+  const hasMessage = closed.search(MESSAGE) !== -1;
+  return textOrBytes(Buffer.from(hasMessage ? open.replace(/\n+$/, '') : open, 'latin1'));
 }
 
-function decryptMessage(message: string, { keyDir, mustSucceed }: GpgSettings): string {
+function textOrBytes(bytes: Buffer): SaltValue {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return new Uint8Array(bytes);
+  }
+}
+
+function decryptMessage(message: string, { keyDir, mustSucceed }: GpgSettings): Buffer {
   const args = ['--homedir', keyDir, '--status-fd', '2', '--no-tty', '-d'];
+  // Messages are often written as one line of YAML.
+  const input = Buffer.from(message.replaceAll('\\n', '\n'));
   const run = spawnSync('gpg', args, {
-    // Messages are often written as one line of YAML.
-    input: message.replaceAll('\\n', '\n'),
+    input,
     env: childEnvironment(process.env),
     timeout: TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
   });
   if (run.error !== undefined) throw new GpgError('GPG unavailable', { cause: run.error });
-  if (run.stdout.length > 0) return run.stdout.toString('utf8');
-  if (!mustSucceed) return message;
+  if (run.stdout.length > 0) return run.stdout;
+  if (!mustSucceed) return input;
   throw new GpgError(`Could not decrypt cipher, received: ${run.stderr.toString('utf8').trim()}`);
 }
