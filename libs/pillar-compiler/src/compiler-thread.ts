@@ -57,7 +57,7 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
   const saltenv = textOf(asked, 'saltenv') ?? null;
   const pillarenv = textOf(asked, 'pillarenv') ?? null;
   const env = pillarenv ?? options.pillarenv ?? saltenv ?? 'base';
-  const files = RootFiles.of(data.roots, env);
+  const files = RootFiles.of(data.roots, env, Object.values(data.fileRoots).flat());
   const { nodegroups } = options;
   const minion = {
     id: textOf(asked, 'id') ?? '',

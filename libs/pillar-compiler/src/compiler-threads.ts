@@ -137,6 +137,7 @@ export function threadData(options: MasterOptions): PillarThreadData {
   const opts = namedOptions(options);
   return {
     roots: directoriesOf(options.pillarRoots),
+    fileRoots: directoriesOf(options.fileRoots),
     gpg: gpgSettings(options),
     externals: externalsData(options),
     options: pillarOptions(options),

@@ -1,4 +1,5 @@
 import { setPriority } from 'node:os';
+import { normalize } from 'node:path';
 import { PyFunction, str } from '@brine/jinja';
 import {
   callStateFunction,
@@ -23,7 +24,7 @@ import {
 import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
 import { FILE, RUNNER } from './sls-questions.ts';
-import { threadStart } from './thread-start.ts';
+import { type PillarThreadData, threadStart } from './thread-start.ts';
 
 /** One SLS file to render, or a function to call. */
 export interface SlsTask {
@@ -74,7 +75,7 @@ export function runSlsTask({ asked: packed, way, hasPython }: SlsTask): SlsResul
     ext: null,
   };
   const ports: PillarPorts = {
-    files: servedFiles(calls),
+    files: servedFiles(calls, data.fileRoots),
     outside: OUTSIDE,
     functions: () => new Map([...hostFunctions(), ...masterFunctions(calls, minion.saltenv)]),
     decrypt: (value, mayOpen) => decryptAll(value, data.gpg, mayOpen),
@@ -115,21 +116,42 @@ function answerTo(asked: SaltMap, context: StateFileContext): SaltMap {
   }
 }
 
-/** The files of the file server; one that was read once stays the same for this file. */
-function servedFiles(calls: BlockingCalls): PillarFiles {
+/**
+ * The files of the file server; one that was read once stays the same for this file. An absolute
+ * path below `file_roots` is that of a file of an environment; Salt reads any file of the host so
+ * (salt/utils/jinja.py get_source).
+ */
+function servedFiles(calls: BlockingCalls, roots: PillarThreadData['fileRoots']): PillarFiles {
   const texts = new Map<string, string | undefined>();
+  const ask = (saltenv: string, path: string): string | undefined => {
+    const text = calls.call('render', FILE, mapOf({ saltenv, path }));
+    return typeof text === 'string' ? text : undefined;
+  };
+  const found = (saltenv: string, path: string): string | undefined => {
+    const [place] = path.startsWith('/') ? placesBelow(roots, normalize(path)) : [];
+    return ask(saltenv, path) ?? (place === undefined ? undefined : ask(...place));
+  };
   return {
     environments: [],
     list: () => [],
     read: (saltenv, path) => {
       const key = `${saltenv}\0${path}`;
-      if (!texts.has(key)) {
-        const text = calls.call('render', FILE, mapOf({ saltenv, path }));
-        texts.set(key, typeof text === 'string' ? text : undefined);
-      }
+      if (!texts.has(key)) texts.set(key, found(saltenv, path));
       return texts.get(key);
     },
   };
+}
+
+/** An absolute path as environments and paths below their directories. */
+function placesBelow(
+  roots: PillarThreadData['fileRoots'],
+  file: string,
+): (readonly [saltenv: string, path: string])[] {
+  return Object.entries(roots).flatMap(([saltenv, dirs]) => {
+    const starts = dirs.map((dir) => normalize(`${dir}/`));
+    const below = starts.filter((start) => start !== '/' && file.startsWith(start));
+    return below.map((start) => [saltenv, file.slice(start.length)] as const);
+  });
 }
 
 /** Functions that only a master has. */

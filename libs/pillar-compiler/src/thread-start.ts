@@ -7,6 +7,8 @@ import type { ExternalsData } from './pillar-externals.ts';
 /** What a thread is started with. */
 export interface PillarThreadData {
   readonly roots: Readonly<Record<string, readonly string[]>>;
+  /** `file_roots`: templates may name files below them by absolute paths. */
+  readonly fileRoots: Readonly<Record<string, readonly string[]>>;
   readonly gpg: GpgSettings;
   readonly externals: ExternalsData;
   readonly options: Omit<PillarOptions, 'opts' | 'extPillar'>;

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { join, normalize, sep } from 'node:path';
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_FILES = 100_000;
@@ -14,29 +14,42 @@ export class RootFiles {
   /** Directories by environment. */
   readonly roots: Readonly<Record<string, readonly string[]>>;
   readonly #confines: readonly string[] | undefined;
+  readonly #beside: readonly string[];
   readonly #texts = new Map<string, string | undefined>();
 
   /**
    * As configured; `__env__` stands for the environment that is asked for, where that has no
-   * directories of its own (Salt: Pillar.__gen_opts).
+   * directories of its own (Salt: Pillar.__gen_opts). Templates may name files by their absolute
+   * paths below these directories, and below those `beside` them.
    */
-  static of(roots: Readonly<Record<string, readonly string[]>>, asked: string): RootFiles {
+  static of(
+    roots: Readonly<Record<string, readonly string[]>>,
+    asked: string,
+    beside: readonly string[] = [],
+  ): RootFiles {
     const { __env__: any, ...named } = roots;
-    if (any === undefined || Object.hasOwn(named, asked)) return new RootFiles(named);
+    if (any === undefined || Object.hasOwn(named, asked)) {
+      return new RootFiles(named, undefined, beside);
+    }
     const dirs = isBelow(asked) ? any.map((dir) => dir.replaceAll('__env__', asked)) : [];
-    return new RootFiles({ ...named, [asked]: dirs });
+    return new RootFiles({ ...named, [asked]: dirs }, undefined, beside);
   }
 
   /** With `confines`, links lead nowhere that is not below one of these directories. */
-  constructor(roots: Readonly<Record<string, readonly string[]>>, confines?: readonly string[]) {
+  constructor(
+    roots: Readonly<Record<string, readonly string[]>>,
+    confines?: readonly string[],
+    beside: readonly string[] = [],
+  ) {
     this.roots = roots;
+    this.#beside = beside;
     this.#confines = confines?.map((dir) => realpathSync(dir) + sep);
     this.environments = Object.keys(roots);
   }
 
   /**
-   * The text of a file; undefined where there is none, where the path leaves the root, or where
-   * the file is larger than 16 MiB.
+   * The text of a file; undefined where there is none, where the path leaves the roots, or where
+   * the file is larger than 16 MiB. An absolute path is that of a file below any of the roots.
    */
   read(saltenv: string, path: string): string | undefined {
     const key = `${saltenv}\0${path}`;
@@ -46,17 +59,26 @@ export class RootFiles {
 
   /** The absolute path of the file that {@link read} reads; undefined where there is none. */
   place(saltenv: string, path: string): string | undefined {
-    if (path.includes('\0') || path.startsWith('/') || path.split('/').includes('..')) {
-      return undefined;
-    }
-    for (const root of this.#rootsOf(saltenv)) {
-      const file = join(root, path);
-      const facts = statSync(file, { throwIfNoEntry: false });
-      if (facts?.isFile() === true && facts.size <= MAX_FILE_BYTES) {
-        if (this.#mayRead(file)) return file;
-      }
-    }
-    return undefined;
+    if (path.includes('\0')) return undefined;
+    if (path.startsWith('/')) return this.#absolute(saltenv, normalize(path));
+    if (path.split('/').includes('..')) return undefined;
+    return this.#rootsOf(saltenv)
+      .map((root) => join(root, path))
+      .find((file) => this.#isThere(file));
+  }
+
+  /** Salt reads any file of the host by its absolute path (salt/utils/jinja.py get_source). */
+  #absolute(saltenv: string, file: string): string | undefined {
+    // As in Salt, nothing is there for an environment without directories.
+    if (this.#rootsOf(saltenv).length === 0) return undefined;
+    const dirs = [...Object.values(this.roots).flat(), ...this.#beside];
+    const isBelowOne = dirs.some((dir) => file.startsWith(normalize(`${dir}/`)));
+    return isBelowOne && this.#isThere(file) ? file : undefined;
+  }
+
+  #isThere(file: string): boolean {
+    const facts = statSync(file, { throwIfNoEntry: false });
+    return facts?.isFile() === true && facts.size <= MAX_FILE_BYTES && this.#mayRead(file);
   }
 
   #load(saltenv: string, path: string): string | undefined {
