@@ -1,5 +1,6 @@
 """What the modules of the site's Salt do for a master: each use by Salt's own loaders."""
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -17,6 +18,7 @@ import salt.loader
 import salt.minion
 import salt.payload
 import salt.pillar
+import salt.state
 import salt.utils.args
 import salt.utils.state
 import salt.version
@@ -194,7 +196,8 @@ class Site:
             kwargs["argline"] = given["argline"]
         source = given["input"]
         template = io.StringIO(source) if isinstance(source, str) else source
-        made = renderers[given["name"]](template, given["saltenv"], given["sls"], **kwargs)
+        with pillar_at_hand(given["pillar"]):
+            made = renderers[given["name"]](template, given["saltenv"], given["sls"], **kwargs)
         return made.read() if hasattr(made, "read") else made
 
     # Outputters and returners.
@@ -228,6 +231,21 @@ class Site:
         if name not in self.returners:
             raise UnknownName(name)
         return self.returners[name]
+
+
+@contextlib.contextmanager
+def pillar_at_hand(pillar):
+    """Keeps Salt's states from compiling the pillar of which a file is just being rendered.
+
+    The renderer stateconf makes a State to look for what is wrong in its data. That would compile
+    the pillar, with the same file in it, and so on without end.
+    """
+    gather = salt.state.State._gather_pillar
+    salt.state.State._gather_pillar = lambda state: pillar
+    try:
+        yield
+    finally:
+        salt.state.State._gather_pillar = gather
 
 
 def site_options(config):
