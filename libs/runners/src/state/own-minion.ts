@@ -211,8 +211,11 @@ export class OwnMinion {
   }
 
   async #render(sls: string, saltenv: string): Promise<RenderedSls | undefined> {
-    const below = sls.replaceAll('.', '/');
-    for (const path of [`${below}.sls`, `${below}/init.sls`]) {
+    // The path of a salt:// URL has no slash in front (Salt: salt/utils/url.py parse).
+    const below = sls.replaceAll(/[.\\]/g, '/');
+    for (const path of [`${below}.sls`, `${below}/init.sls`].map((one) =>
+      one.replace(/^\/+/, ''),
+    )) {
       if ((await this.#master.files.find(path, saltenv)) === undefined) continue;
       const answer = await this.#ask(this.#asked({ saltenv, sls, path }));
       const error = textOf(answer, 'error');
