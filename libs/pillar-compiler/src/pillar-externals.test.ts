@@ -1,7 +1,11 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SERVED } from '@brine/config';
+import { PyFunction } from '@brine/jinja';
 import type { PillarOptions, PillarPorts } from '@brine/pillar';
-import { mapOf, type SaltValue } from '@brine/wire';
-import { expect, test } from 'vitest';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { expect, onTestFinished, test } from 'vitest';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
 const OPTIONS: PillarOptions = {
@@ -64,4 +68,32 @@ test('the external pillars that options may name without a word are those that a
   const asked = [...SERVED.ext_pillar, ...salts];
   const served = await Promise.all(asked.map(async (name) => [name, await isServed(name)]));
   expect(served.filter(([, is]) => is).map(([name]) => name)).toEqual(SERVED.ext_pillar);
+});
+
+test('a template of file_tree has the host only where the master named it', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-tree-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  mkdirSync(join(dir, 'hosts', 'a'), { recursive: true });
+  const text = "{{ 'cmd.run' in salt }} {{ opts.get('secret') }} {{ opts.id }} {{ grains.os }}";
+  writeFileSync(join(dir, 'hosts', 'a', 'f'), text);
+  writeFileSync(join(dir, 'hosts', 'a', 'g'), '#!gpg\nsealed');
+  const args = mapOf({ root_dir: dir, template: true, render_default: 'jinja' });
+  const ports: PillarPorts = {
+    ...PORTS,
+    functions: () => new Map([['cmd.run', new PyFunction('cmd.run', () => 'root')]]),
+    decrypt: () => 'open',
+  };
+  const opts = mapOf({ id: 'the_master', secret: 'of the master' });
+  const made = (ext: SaltMap | null): SaltValue | undefined => {
+    const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
+    const externals = new Externals(DATA, settings, { ...OPTIONS, opts });
+    const minion = { id: 'a', grains: mapOf({ os: 'Debian' }), saltenv: null, pillarenv: null };
+    return externals.ask('file_tree', { ...minion, override: mapOf({}), ext }, args, {
+      ports,
+      pillar: mapOf({}),
+    });
+  };
+  expect(made(null)).toEqual(mapOf({ f: 'True of the master the_master Debian', g: 'open' }));
+  const chosen = made(mapOf({ file_tree: args }));
+  expect(chosen).toEqual(mapOf({ f: 'False None a Debian', g: '#!gpg\nsealed' }));
 });

@@ -7,6 +7,7 @@ import {
   type PillarPorts,
   refusedOnDemand,
   saltclassPillar,
+  textRenderer,
 } from '@brine/pillar';
 import {
   askExternal,
@@ -41,11 +42,15 @@ type Outcome = { readonly value: SaltValue } | { readonly error: Error };
  */
 export class Externals {
   readonly #data: ExternalsData;
-  readonly #settings: ExternalSettings;
+  readonly #settings: Omit<ExternalSettings, 'render'>;
   readonly #options: PillarOptions;
   readonly #early = new Map<string, Map<SaltValue, Outcome>>();
 
-  constructor(data: ExternalsData, settings: ExternalSettings, options: PillarOptions) {
+  constructor(
+    data: ExternalsData,
+    settings: Omit<ExternalSettings, 'render'>,
+    options: PillarOptions,
+  ) {
     this.#data = data;
     this.#settings = settings;
     this.#options = options;
@@ -114,7 +119,8 @@ export class Externals {
       const classPorts = { files, outside, log, functions, python };
       return saltclassPillar(classPorts, options, minion, pillar);
     }
-    return askExternal(name, minion, args, this.#settings);
+    const render = textRenderer(safe, options, minion);
+    return askExternal(name, minion, args, { ...this.#settings, render });
   }
 
   /** A pillar of the files of each remote (Salt: salt/pillar/git_pillar.py). */

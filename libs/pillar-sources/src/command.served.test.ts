@@ -10,6 +10,14 @@ test('the id of the minion is pasted into the command', () => {
   );
 });
 
+test.each([
+  ['a text', 'echo "a: 1"'],
+  ['a list', ['echo "a: 1"']],
+  ['a map', mapOf({ command: 'echo "a: 1"' })],
+])('the command may be given as %s', (_form, args) =>
+  expect(readCommand('yaml', 'a', args, settings)).toEqual(mapOf({ a: 1 })),
+);
+
 describe('an id that a shell or a command would read is refused', () => {
   test.each(['-rf', '--help', 'a b', 'a;b', '$(id)', 'a\nb', '`id`', 'a|b', '*', '~root', "a'b"])(
     '%j',

@@ -3,6 +3,7 @@ import { childEnvironment } from '@brine/environment';
 import type { SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
+import { callArguments } from './call-arguments.ts';
 import type { ExternalSettings } from './source-settings.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -11,15 +12,16 @@ const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 /**
  * What a command prints, as YAML or JSON; `%s` stands for the minion's id (Salt:
  * salt/pillar/cmd_yaml.py, cmd_json.py). Unreadable output is logged and gives no data.
- * @throws TypeError where the command is no text
+ * @throws TypeError where the command is no text, or there are other arguments than Salt has
  * @throws Error for an id that a shell could read, or a command that cannot be run
  */
 export function readCommand(
   form: 'yaml' | 'json',
   id: string,
-  command: SaltValue,
+  args: SaltValue,
   settings: Pick<ExternalSettings, 'log'>,
 ): SaltValue {
+  const command = callArguments(args, ['command']).get('command');
   if (typeof command !== 'string') throw new TypeError('the command must be a text');
   const output = run(command, id);
   try {

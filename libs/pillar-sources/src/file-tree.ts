@@ -2,43 +2,61 @@ import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { matchGlob, matchMinion } from '@brine/target';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyStr, typeName } from '@brine/wire/text';
+import { callArguments } from './call-arguments.ts';
 import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 const MAX_DEPTH = 32;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_TREE_BYTES = 64 * 1024 * 1024;
 
+/** A file that is no UTF-8 is no template. */
+const TEXT = { fatal: true, ignoreBOM: true };
+
+/** Its parameters, in the order of Salt's. */
+const OPTIONS = [
+  ...['root_dir', 'follow_dir_links', 'debug', 'keep_newline'],
+  ...['render_default', 'renderer_blacklist', 'renderer_whitelist', 'template'],
+];
+
 interface TreeRules {
   readonly followDirLinks: boolean;
   /** True: always; else globs of paths whose last line end is kept. */
   readonly keepNewline: boolean | readonly string[];
+  /** What a file's contents become. */
+  readonly made: (contents: Uint8Array) => SaltValue;
 }
 
 /**
  * Files as pillar: those of `hosts/<id>` over those of `nodegroups/<group>` for the groups that the
- * minion is in (Salt: salt/pillar/file_tree.py). Contents that are no UTF-8 stay bytes.
- * @throws Error for `template: True`, which is not served, or a tree of more than 64 MiB
+ * minion is in (Salt: salt/pillar/file_tree.py). Contents are bytes; with `template: True` they are
+ * what the renderers make of them.
+ * @throws Error for arguments that Salt has not, for what does not render, or for a tree of more
+ * than 64 MiB
  */
 export function readFileTree(
   minion: ExternalMinion,
   args: SaltValue,
   settings: ExternalSettings,
 ): SaltMap {
-  const options = isMap(args) ? args : new Map<SaltValue, SaltValue>([['root_dir', args]]);
-  const root = options.get('root_dir');
-  if (typeof root !== 'string' || root === '') {
+  const options = callArguments(args, [], OPTIONS);
+  const root = options.get('root_dir') ?? null;
+  if (!isTruthy(root)) {
     settings.log('error', 'file_tree: no root_dir specified');
     return new Map();
   }
-  if (options.get('template') === true) throw new Error('file_tree: template is not served');
-  const keep = options.get('keep_newline') ?? false;
+  if (typeof root !== 'string') {
+    throw new TypeError(`expected str, bytes or os.PathLike object, not ${typeName(root)}`);
+  }
+  const keep = options.has('keep_newline') ? (options.get('keep_newline') ?? null) : false;
   if (typeof keep !== 'boolean' && !Array.isArray(keep)) {
     settings.log('error', 'file_tree: keep_newline must be True, False or a list of globs');
     return new Map();
   }
   const rules: TreeRules = {
-    followDirLinks: options.get('follow_dir_links') === true,
-    keepNewline: Array.isArray(keep) ? keep.map(String) : keep,
+    followDirLinks: isTruthy(options.get('follow_dir_links') ?? null),
+    keepNewline: Array.isArray(keep) ? keep.map(pyStr) : keep,
+    made: options.get('template') === true ? rendering(options, settings) : (bytes) => bytes,
   };
   const pillar: SaltMap = new Map();
   for (const dir of rootDirs(root, minion, settings)) {
@@ -46,6 +64,18 @@ export function readFileTree(
     else over(pillar, ofRoot(dir, minion, rules, settings));
   }
   return pillar;
+}
+
+function rendering(
+  options: SaltMap,
+  { render }: Pick<ExternalSettings, 'render'>,
+): TreeRules['made'] {
+  const how = {
+    pipe: options.get('render_default') ?? null,
+    blacklist: options.get('renderer_blacklist') ?? null,
+    whitelist: options.get('renderer_whitelist') ?? null,
+  };
+  return (bytes) => render(new TextDecoder('utf-8', TEXT).decode(bytes), how);
 }
 
 function rootDirs(
@@ -104,10 +134,8 @@ function readTree(
     if (facts?.isFile() !== true || facts.size > MAX_FILE_BYTES) continue;
     budget.bytes -= facts.size;
     if (budget.bytes < 0) throw new Error('file_tree: more than 64 MiB');
-    tree.set(
-      name,
-      contents(path, keeps(rules, prefix === '.' ? `./${name}` : `${prefix}/${name}`)),
-    );
+    const keep = keeps(rules, prefix === '.' ? `./${name}` : `${prefix}/${name}`);
+    tree.set(name, rules.made(contents(path, keep)));
   }
   return tree;
 }
@@ -117,14 +145,9 @@ function keeps({ keepNewline }: TreeRules, path: string): boolean {
   return keepNewline.some((glob) => matchGlob(glob, path));
 }
 
-function contents(path: string, keepNewline: boolean): SaltValue {
+function contents(path: string, keepNewline: boolean): Uint8Array {
   const bytes = readFileSync(path);
-  const cut = !keepNewline && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(cut);
-  } catch {
-    return cut;
-  }
+  return new Uint8Array(!keepNewline && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes);
 }
 
 function isDirectory(path: string): boolean {

@@ -17,7 +17,10 @@ beforeAll(async () => {
     else if (request.url === '/list') answer.end('[1]');
     else if (request.url === '/broken') answer.end('{');
     else if (request.url === '/large') answer.end(Buffer.alloc(17 * 1024 * 1024, 0x20));
-    else answer.end(JSON.stringify({ asked: request.url }));
+    else if (request.url === '/headers') {
+      const { authorization, 'x-token': token } = request.headers;
+      answer.end(JSON.stringify({ authorization, token }));
+    } else answer.end(JSON.stringify({ asked: request.url }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -54,4 +57,26 @@ test.each(['.', '..', '...'])('a grain %s leads to no other path', async (grain)
 
 test('an address that is no text is an error', async () => {
   await expect(readHttp('json', minion, 1, { log })).rejects.toThrow(TypeError);
+});
+
+test('arguments may be a list, and with_grains any true value', async () => {
+  const made = await readHttp('json', minion, [`${url}/<os>`, 1], { log });
+  expect(made).toEqual(mapOf({ asked: '/De%20bian' }));
+});
+
+test('a login and headers go with the request, the answer below its namespace', async () => {
+  const login = { username: 'u', password: 'p', namespace: 'site' };
+  const args = mapOf({ url: `${url}/headers`, header_dict: mapOf({ 'X-Token': 7 }), ...login });
+  const authorization = `Basic ${Buffer.from('u:p').toString('base64')}`;
+  expect(await readHttp('json', minion, args, { log })).toEqual(
+    mapOf({ site: mapOf({ authorization, token: '7' }) }),
+  );
+});
+
+test.each([
+  ['auth', 'http_json: auth is not served'],
+  ['params', "ext_pillar() got an unexpected keyword argument 'params'"],
+])('the argument %s is an error', async (name, text) => {
+  const args = mapOf({ url, [name]: 'x' });
+  await expect(readHttp('json', minion, args, { log })).rejects.toThrow(text);
 });

@@ -1,16 +1,21 @@
-import { isMap, type SaltValue } from '@brine/wire';
-import { pyStr, readJson } from '@brine/wire/text';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyStr, readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
+import { callArguments } from './call-arguments.ts';
 import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
+/** What it is called with beside `url` (Salt: salt/pillar/http_json.py ext_pillar). */
+const OPTIONS = ['with_grains', 'header_dict', 'auth', 'username', 'password', 'namespace'];
+
 /**
  * What a web service says of a minion; `%s` in its address stands for the id, `<grain>` for a
  * grain where `with_grains` is set (Salt: salt/pillar/http_json.py, http_yaml.py). An
  * unreachable service, or an answer that is no map, is logged and gives no data.
- * @throws TypeError where there is no address
+ * @throws TypeError where there is no address, or there are other arguments than Salt has
+ * @throws Error for `auth`, which is not served
  */
 export async function readHttp(
   form: 'json' | 'yaml',
@@ -18,21 +23,20 @@ export async function readHttp(
   args: SaltValue,
   { log }: Pick<ExternalSettings, 'log'>,
 ): Promise<SaltValue> {
-  const [given, flag] = isMap(args)
-    ? [args.get('url'), args.get('with_grains')]
-    : Array.isArray(args)
-      ? args
-      : [args];
+  const options = callArguments(args, ['url'], OPTIONS);
+  const given = options.get('url');
   if (typeof given !== 'string') throw new TypeError('the url must be a text');
-  const address = addressOf(given, minion, flag === true);
+  if (isTruthy(options.get('auth') ?? null)) throw new Error(`http_${form}: auth is not served`);
+  const address = addressOf(given, minion, isTruthy(options.get('with_grains') ?? null));
   if (address === undefined) {
     log('error', `Unable to get minion grains of the url ${given}`);
     return new Map();
   }
   try {
-    const text = await fetchText(address);
+    const text = await fetchText(address, headersOf(options));
     const value = form === 'json' ? readJson(text) : loadYaml(text, YamlWork.ofFile());
-    if (isMap(value)) return value;
+    const namespace = options.get('namespace') ?? null;
+    if (isMap(value)) return isTruthy(namespace) ? new Map([[namespace, value]]) : value;
     log('error', `http_${form}: ${address} returned no map`);
   } catch (error) {
     log('error', `http_${form}: ${address}: ${(error as Error).message}`);
@@ -54,8 +58,22 @@ function addressOf(url: string, minion: ExternalMinion, withGrains: boolean): st
   return isWhole ? full : undefined;
 }
 
-async function fetchText(address: string): Promise<string> {
-  const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+function headersOf(options: SaltMap): Record<string, string> {
+  const more = options.get('header_dict');
+  const headers = [...(isMap(more) ? more : [])].map(([name, value]) => [
+    pyStr(name),
+    pyStr(value),
+  ]);
+  const [user, password] = [options.get('username') ?? null, options.get('password') ?? null];
+  if (isTruthy(user) && isTruthy(password)) {
+    const login = Buffer.from(`${pyStr(user)}:${pyStr(password)}`).toString('base64');
+    headers.push(['Authorization', `Basic ${login}`]);
+  }
+  return Object.fromEntries(headers) as Record<string, string>;
+}
+
+async function fetchText(address: string, headers: Record<string, string>): Promise<string> {
+  const answer = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -1,5 +1,5 @@
 import type { Nodegroups } from '@brine/target';
-import type { SaltMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** The minion for which an external pillar is computed. */
 export interface ExternalMinion {
@@ -13,5 +13,14 @@ export interface ExternalSettings {
   /** Directories by environment, for a relative `root_dir`. */
   readonly pillarRoots: Readonly<Record<string, readonly string[]>>;
   readonly nodegroups: Nodegroups;
+  /** Renders a text, by the renderers of its first line or else of `pipe`. Throws Salt's text. */
+  readonly render: (text: string, how: TextRenderers) => SaltValue;
   readonly log: (level: 'critical' | 'error', text: string) => void;
+}
+
+/** The renderers for a text: `pipe` for one that names none, and which are allowed. */
+export interface TextRenderers {
+  readonly pipe: SaltValue;
+  readonly blacklist: SaltValue;
+  readonly whitelist: SaltValue;
 }

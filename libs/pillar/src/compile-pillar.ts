@@ -1,15 +1,20 @@
-import { str } from '@brine/jinja';
+import { truth } from '@brine/jinja';
 import { matchGlob } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { decryptKeys } from './decrypt.ts';
 import { mergePillars } from './merge.ts';
 import { withExternals } from './merge-externals.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { NOT_A_MAP, pythonType, RaisedError } from './raised.ts';
 import { minionOpts, RenderError, SlsRenderer } from './render-sls.ts';
 import { findSls, slsNames } from './sls-names.ts';
 import { TopFiles, type TopMatches } from './top.ts';
 
 const MAX_INCLUDES = 100;
+
+/** What `defaults` are given to as keywords, and those of its own that they cannot have. */
+const CALLED = 'compile_template()';
+const TAKEN = ['template', 'renderers', 'default', 'blacklist', 'whitelist', 'saltenv', 'sls'];
 
 /**
  * The pillar of one minion, errors under `_errors` (Salt: salt/pillar/__init__.py compile_pillar).
@@ -145,7 +150,7 @@ class PillarCompiler {
     sls: string,
     saltenv: string,
     done: Map<string, SaltValue>,
-    defaults: SaltMap,
+    defaults: SaltValue,
     mayMiss: TopMatches['mayMiss'],
     depth: number,
   ): Rendered {
@@ -178,9 +183,9 @@ class PillarCompiler {
     return { state: this.#included(state, include, context), done };
   }
 
-  #render(sls: string, saltenv: string, path: string, defaults: SaltMap): SaltValue {
+  #render(sls: string, saltenv: string, path: string, given: SaltValue): SaltValue {
     try {
-      return this.#renderer.render({ saltenv, path, sls, defaults });
+      return this.#renderer.render({ saltenv, path, sls, defaults: defaultsOf(given) });
     } catch (error) {
       if (!(error instanceof RenderError)) throw error;
       const text = `Rendering SLS '${sls}' failed, render error:\n${error.message}`;
@@ -201,11 +206,9 @@ class PillarCompiler {
     let last: string[] = [];
     const depth = context.depth + 1;
     for (const item of include) {
-      const [named, details] = isMap(item) ? ([...item][0] ?? ['', null]) : [item, null];
-      const given = isMap(details) ? details.get('defaults') : undefined;
-      if (isMap(item)) defaults = isMap(given) ? given : mapOf({});
-      const key = isMap(details) ? details.get('key') : undefined;
-      for (const name of this.#includedNames(str(named), context)) {
+      const { named, key, ...own } = readInclude(item);
+      if (own.defaults !== undefined) ({ defaults } = own);
+      for (const name of this.#includedNames(named, context)) {
         const before = this.#errors.length;
         const known = context.done.get(name);
         const found =
@@ -216,8 +219,9 @@ class PillarCompiler {
         // As in Salt, a name that two patterns match appears twice, and so do its errors.
         if (known === undefined) last = this.#errors.slice(before);
         else this.#errors.push(...last);
-        if (isEmpty(found) || !isMap(found)) continue;
-        const part = typeof key === 'string' && key !== '' ? under(key, found) : found;
+        if (isEmpty(found)) continue;
+        const part = isEmpty(key) ? found : under(key, found);
+        if (!isMap(part)) throw new RaisedError('TypeError', NOT_A_MAP);
         if (this.#options.includesOverrideSls) whole = this.#merge(whole, part);
         else parts.push(part);
       }
@@ -253,17 +257,71 @@ interface Including {
   readonly done: Map<string, SaltValue>;
   readonly mayMiss: TopMatches['mayMiss'];
   readonly depth: number;
-  readonly defaults: SaltMap;
+  readonly defaults: SaltValue;
 }
 
-/** `a:b` puts a part under `a`, then `b`. */
-function under(key: string, part: SaltMap): SaltMap {
-  return key.split(':').reduceRight((inner, name) => mapOf({ [name]: inner }), part);
+/** What an item of `include` says: a name, or a map from a name to `defaults` and `key`. */
+interface Included {
+  readonly named: string;
+  /** Undefined for a name alone: those of the item before it hold on, as in Salt. */
+  readonly defaults: SaltValue | undefined;
+  readonly key: SaltValue;
+}
+
+/** @throws RaisedError for an item that Salt fails at */
+function readInclude(item: SaltValue): Included {
+  if (!isMap(item)) return { named: includedName(item), defaults: undefined, key: null };
+  const [first] = item;
+  if (first === undefined) throw new RaisedError('StopIteration', '');
+  const [name, details] = first;
+  if (!isMap(details)) throw lacking(details, 'get');
+  const defaults = details.get('defaults');
+  const key = details.get('key') ?? null;
+  return {
+    named: includedName(name),
+    defaults: defaults === undefined ? mapOf({}) : defaults,
+    key,
+  };
+}
+
+function includedName(name: SaltValue): string {
+  if (typeof name === 'string') return name;
+  throw lacking(name, 'lstrip');
+}
+
+function lacking(value: SaltValue, attribute: string): RaisedError {
+  const text = `'${pythonType(value)}' object has no attribute '${attribute}'`;
+  return new RaisedError('AttributeError', text);
+}
+
+/** `a:b` puts a part under `a`, then `b`. @throws RaisedError for a key that is no text */
+function under(key: SaltValue, part: SaltValue): SaltValue {
+  if (typeof key !== 'string') throw lacking(key, 'split');
+  return key.split(':').reduceRight<SaltValue>((inner, name) => mapOf({ [name]: inner }), part);
+}
+
+/** Names for a template: they reach Salt's renderer as keywords. @throws RenderError */
+function defaultsOf(given: SaltValue): SaltMap {
+  if (given === null) return new Map();
+  if (!isMap(given)) {
+    const text = `argument after ** must be a mapping, not ${pythonType(given)}`;
+    throw new RenderError(`salt.template.${CALLED} ${text}`);
+  }
+  for (const name of given.keys()) {
+    if (typeof name !== 'string') throw new RenderError('keywords must be strings');
+    if (name === '_pillar_rend') {
+      throw new RenderError(
+        `salt.template.${CALLED} got multiple values for keyword argument '${name}'`,
+      );
+    }
+    if (TAKEN.includes(name)) {
+      throw new RenderError(`${CALLED} got multiple values for argument '${name}'`);
+    }
+  }
+  return given;
 }
 
 /** What Python takes for false. */
 function isEmpty(value: SaltValue): boolean {
-  if (Array.isArray(value)) return value.length === 0;
-  if (isMap(value)) return value.size === 0;
-  return value === null || value === '' || value === false || value === 0;
+  return !truth(value);
 }

@@ -9,7 +9,9 @@ export type {
   PythonModules,
   RenderStep,
 } from './ports.ts';
+export type { Renderers } from './render-sls.ts';
 export { RenderError } from './render-sls.ts';
+export { textRenderer } from './render-text.ts';
 export { saltclassPillar, saltclassTops } from './saltclass.ts';
 export type { StateFileContext } from './state-files.ts';
 export { callStateFunction, renderStateFile } from './state-files.ts';

@@ -2,6 +2,7 @@ import { str } from '@brine/jinja';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { NOT_A_MAP, RaisedError } from './raised.ts';
 
 const MALFORMED = 'The "ext_pillar" option is malformed';
 
@@ -31,6 +32,7 @@ export function withExternals(external: Externals, start: SaltMap): SaltMap {
       errors.push(MALFORMED);
       return new Map();
     }
+    if (entry.size === 0) throw new RaisedError('StopIteration', '');
     const [first] = entry.keys();
     if (options.excludeExtPillar.includes(str(first))) continue;
     // Of several names in one entry the last counts, as in Salt.
@@ -38,7 +40,7 @@ export function withExternals(external: Externals, start: SaltMap): SaltMap {
     for (const [name, args] of entry) found = oneExternal(external, str(name), args, pillar, found);
     if (entry === minion.ext) external.sent.add(found);
     if (isMap(found) && found.size > 0) pillar = merge(pillar, found);
-    else if (isTrue(found)) throw new TypeError('an external pillar did not return a map');
+    else if (isTrue(found)) throw new RaisedError('TypeError', NOT_A_MAP);
   }
   return pillar;
 }

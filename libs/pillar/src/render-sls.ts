@@ -1,10 +1,11 @@
-import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
-import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
+import { JinjaError, renderTemplate, saltErrorText, str, truth, typeName } from '@brine/jinja';
+import { isMap, type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { loadSls, YamlLoadError, YamlWork } from '@brine/yaml';
 import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 import { pythonFunctions } from './python-functions.ts';
+import { pythonType } from './raised.ts';
 import { templateFunctions } from './template-functions.ts';
 
 /** A file that does not render; the text is Salt's. */
@@ -18,7 +19,12 @@ const RENDERERS = ['jinja', 'yaml', 'json', 'gpg'];
 /** Older names of pipes (salt/template.py OLD_STYLE_RENDERERS). */
 const OLD_STYLE: Readonly<Record<string, string>> = {
   yaml_jinja: 'jinja|yaml',
+  yaml_mako: 'mako|yaml',
+  yaml_wempy: 'wempy|yaml',
   json_jinja: 'jinja|json',
+  json_mako: 'mako|json',
+  json_wempy: 'wempy|json',
+  yamlex_jinja: 'jinja|yamlex',
 };
 
 /** Renderers of Salt's own: a file for one that is not there is an error, not an empty file. */
@@ -38,6 +44,15 @@ export interface SlsSource {
   readonly defaults: SaltMap;
 }
 
+/** The renderers that a text goes through which names none itself. */
+export interface Renderers {
+  /** A text `jinja|yaml`; null: none, and the text is not rendered. */
+  readonly pipe: SaltValue;
+  /** Those that are left out, and those that alone stay; empty: all stay. */
+  readonly blacklist?: SaltValue;
+  readonly whitelist?: SaltValue;
+}
+
 /** Renders the files of one pillar. */
 export class SlsRenderer {
   readonly #ports: PillarPorts;
@@ -47,11 +62,14 @@ export class SlsRenderer {
   readonly sent: MinionMessages;
   /** What templates see as `pillar`. */
   pillar: SaltMap = new Map();
+  /** What templates see as `opts`. */
+  opts: SaltMap;
 
   constructor(ports: PillarPorts, options: PillarOptions, minion: PillarMinion) {
     this.#ports = ports;
     this.#options = options;
     this.#minion = minion;
+    this.opts = minionOpts(options.opts, minion);
     this.sent = new MinionMessages(minion, () =>
       ports.log('error', `PGP messages that minion ${minion.id} sent itself were not decrypted`),
     );
@@ -63,19 +81,33 @@ export class SlsRenderer {
    * @throws RenderError
    */
   render(source: SlsSource): SaltValue {
-    const text = this.#ports.files.read(source.saltenv, source.path);
-    if (text === undefined || text.trim() === '') return new Map();
+    const text = this.#ports.files.read(source.saltenv, source.path) ?? '';
+    return this.#rendered(text, source, { pipe: this.#options.renderer });
+  }
+
+  /**
+   * The data of a text, through the renderers of its first line or else of `how`; an empty map
+   * where there are none (Salt: salt/template.py compile_template_str).
+   * @throws RenderError
+   */
+  renderText(text: string, how: Renderers): SaltValue {
+    return this.#rendered(text, { saltenv: 'base', path: '', sls: '', defaults: new Map() }, how);
+  }
+
+  #rendered(text: string, source: SlsSource, how: Renderers): SaltValue {
+    if (text.trim() === '') return new Map();
     const [first = ''] = text.split('\n');
     const own = first.startsWith('#!') && !first.startsWith('#!/');
-    const asked = own ? first.trim().slice(2) : this.#options.renderer;
-    const pipe = OLD_STYLE[asked] ?? asked;
-    const steps = pipe.split('|').map(stepOf);
+    const steps = stepsOf(own ? first.trim().slice(2) : how.pipe, how);
+    if (steps.length === 0) return new Map();
     const unknown = steps.find(({ name }) => !RENDERERS.includes(name));
     if (unknown !== undefined && this.#ports.python === undefined) return this.#without(unknown);
     let value: SaltValue = text;
-    for (const step of steps) {
-      if (RENDERERS.includes(step.name)) value = this.#step(step.name, value, source);
-      else {
+    for (const [at, step] of steps.entries()) {
+      if (RENDERERS.includes(step.name)) {
+        if (step.name !== 'gpg' && typeof value !== 'string') throw unread(value, steps[at - 1]);
+        value = this.#step(step, value, source);
+      } else {
         const made = this.#inPython(step, value, source);
         if (made === undefined) return this.#without(step);
         value = made;
@@ -105,11 +137,13 @@ export class SlsRenderer {
     }
   }
 
-  #step(name: string, input: SaltValue, source: SlsSource): SaltValue {
-    if (name === 'gpg') return this.#decrypted(input);
-    if (typeof input !== 'string') return input;
+  #step({ name, argline }: Step, input: SaltValue, source: SlsSource): SaltValue {
+    if (name === 'gpg' || typeof input !== 'string') return this.#decrypted(input);
     switch (name) {
       case 'jinja':
+        if (argline !== '' && argline !== '-s') {
+          throw new RenderError(`Unknown renderer option: ${argline}`);
+        }
         return this.#jinja(input, source);
       case 'yaml':
         return yaml(input);
@@ -129,7 +163,7 @@ export class SlsRenderer {
   #jinja(text: string, source: SlsSource): string {
     const { outside, files } = this.#ports;
     const { grains } = this.#minion;
-    const opts = minionOpts(this.#options.opts, this.#minion);
+    const { opts } = this;
     const data = { grains, pillar: this.pillar, opts };
     const functions = templateFunctions(
       data,
@@ -144,7 +178,7 @@ export class SlsRenderer {
       ['saltenv', source.saltenv],
       ['sls', source.sls],
       ...pathNames(source),
-      ...[...source.defaults].map(([name, value]) => [str(name), value] as const),
+      ...namesOf(source.defaults),
     ]);
     try {
       return renderTemplate(text, {
@@ -177,10 +211,56 @@ export function minionOpts(opts: SaltMap, minion: PillarMinion): SaltMap {
     .set('pillarenv', pillarenv);
 }
 
+/** Keywords that Salt's renderer takes for itself. */
+const KEYWORDS = ['context', 'env', 'argline', 'tmplpath', 'input_data'];
+
+/** Names that templates have already, and cannot get. */
+const OWN_NAMES = ['salt', 'grains', 'opts', 'pillar', 'proxy'];
+
+/** Names for a template, those of a map `context` among them. @throws RenderError */
+function namesOf(defaults: SaltMap): [string, SaltValue][] {
+  const own = OWN_NAMES.find((name) => defaults.has(name));
+  if (own !== undefined) {
+    const called = 'salt.utils.templates.wrap_tmpl_func.<locals>.render_tmpl()';
+    throw new RenderError(`${called} got multiple values for keyword argument '${own}'`);
+  }
+  const given = [...defaults].map(([name, value]) => [str(name), value] as [string, SaltValue]);
+  const context = defaults.get('context');
+  const more = isMap(context) ? [...context] : [];
+  return [
+    ...given.filter(([name]) => !KEYWORDS.includes(name)),
+    ...more.map(([name, value]) => [str(name), value] as [string, SaltValue]),
+  ];
+}
+
+/** A renderer of text got what the step before it made. */
+function unread(value: SaltValue, before: Step | undefined): RenderError {
+  const type = before?.name === 'json' ? typeName(value) : pythonType(value);
+  return new RenderError(`'${type}' object has no attribute 'read'`);
+}
+
 /** A step of a pipe of renderers, and the words behind its name. */
 interface Step {
   readonly name: string;
   readonly argline: string;
+}
+
+/** @throws RenderError for a pipe that is no text */
+function stepsOf(pipe: SaltValue, { blacklist, whitelist }: Renderers): Step[] {
+  if (pipe === null) return [];
+  if (typeof pipe !== 'string') {
+    throw new RenderError(`'${pythonType(pipe)}' object has no attribute 'split'`);
+  }
+  const steps = (OLD_STYLE[pipe] ?? pipe).split('|').map(stepOf);
+  return steps.filter(({ name }) => {
+    if (truth(whitelist ?? null) && !holds(whitelist, name)) return false;
+    return !holds(blacklist, name);
+  });
+}
+
+/** As Python's `in`, for a list or a text. */
+function holds(names: SaltValue | undefined, name: string): boolean {
+  return (Array.isArray(names) || typeof names === 'string') && names.includes(name);
 }
 
 function stepOf(text: string): Step {
@@ -208,7 +288,7 @@ function pathNames({ path, sls }: SlsSource): [string, string][] {
 function yaml(text: string): SaltValue {
   try {
     const value = loadSls(text, YamlWork.ofFile());
-    return value === null || value === '' || value === false || value === 0 ? new Map() : value;
+    return truth(value) ? value : new Map();
   } catch (error) {
     if (!(error instanceof YamlLoadError)) throw error;
     // Salt: salt/renderers/yaml.py has no line for what libyaml's scanner refuses.

@@ -1,9 +1,13 @@
 import type { PillarFiles } from './ports.ts';
 
-/** The file of an SLS name: `a.b` is `a/b.sls`, or `a/b/init.sls`; undefined where neither is. */
+/**
+ * The file of an SLS name: `a.b` is `a/b.sls`, or `a/b/init.sls`; undefined where neither is. What
+ * begins with dots or slashes stands at the root as well: the name becomes a `salt://` URL, whose
+ * path has no slash in front (Salt: salt/fileclient.py get_state, salt/utils/url.py parse).
+ */
 export function findSls(files: PillarFiles, saltenv: string, sls: string): string | undefined {
-  const path = sls.replaceAll('.', '/');
-  const found = [`${path}.sls`, `${path}/init.sls`];
+  const path = sls.replaceAll(/[.\\]/g, '/');
+  const found = [`${path}.sls`, `${path}/init.sls`].map((file) => file.replace(/^\/+/, ''));
   return found.find((file) => files.read(saltenv, file) !== undefined);
 }
 

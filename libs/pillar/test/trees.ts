@@ -6,7 +6,13 @@ import { askExternal, RootFiles } from '@brine/pillar-sources';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { onTestFinished } from 'vitest';
-import { compilePillar, type PillarOptions } from '../src/index.ts';
+import {
+  compilePillar,
+  type PillarMinion,
+  type PillarOptions,
+  type PillarPorts,
+  textRenderer,
+} from '../src/index.ts';
 
 const FIXTURES = new URL('../../../test/fixtures/pillar/', import.meta.url);
 
@@ -98,29 +104,28 @@ export class WrittenTree {
     const { nodegroups } = options;
     const log = (): void => undefined;
     const files = RootFiles.of(this.#roots, pillarenv ?? textOf(asked, 'saltenv') ?? 'base');
-    const compile = (): SaltMap =>
-      compilePillar(
-        {
-          files,
-          outside: { now: () => 0, random: () => 0 },
-          functions: () => new Map(),
-          decrypt: (value) => value,
-          external: (name, minion, _pillar, args) =>
-            askExternal(name, minion, args, { pillarRoots: files.roots, nodegroups, log }),
-          log,
-        },
-        options,
-        {
-          id: textOf(grains, 'id') ?? '',
-          grains,
-          saltenv: textOf(asked, 'saltenv') ?? null,
-          pillarenv,
-          override: mapAt(asked, 'override'),
-          ext: null,
-        },
-      );
+    const ports: PillarPorts = {
+      files,
+      outside: { now: () => 0, random: () => 0 },
+      functions: () => new Map(),
+      decrypt: (value) => value,
+      external: (name, who, _pillar, args) => {
+        const render = textRenderer(ports, options, minion);
+        const settings = { pillarRoots: files.roots, nodegroups, render, log };
+        return askExternal(name, who, args, settings);
+      },
+      log,
+    };
+    const minion: PillarMinion = {
+      id: textOf(grains, 'id') ?? '',
+      grains,
+      saltenv: textOf(asked, 'saltenv') ?? null,
+      pillarenv,
+      override: mapAt(asked, 'override'),
+      ext: null,
+    };
     try {
-      return compile();
+      return compilePillar(ports, options, minion);
     } catch (error) {
       // So the record has it: the request of the minion fails.
       return mapOf({ __raises__: (error as Error).name });
@@ -169,8 +174,9 @@ export function optionsOf(opts: SaltMap): PillarOptions {
   };
 }
 
-/** Values as JSON tells them: keys are texts, their order does not count. */
+/** Values as JSON tells them: keys and bytes are texts, their order does not count. */
 export function comparable(value: SaltValue): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (Array.isArray(value)) return value.map(comparable);
   if (!isMap(value)) return value;
   const entries = [...value].map(([key, item]) => [jsonKey(key), comparable(item)] as const);
