@@ -1,5 +1,4 @@
 import { setPriority } from 'node:os';
-import { normalize } from 'node:path';
 import { PyFunction, str } from '@brine/jinja';
 import {
   callStateFunction,
@@ -23,6 +22,7 @@ import {
 } from '@brine/wire';
 import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
+import { placeBelow } from './place-below.ts';
 import { FILE, RUNNER } from './sls-questions.ts';
 import { type PillarThreadData, threadStart } from './thread-start.ts';
 
@@ -128,8 +128,8 @@ function servedFiles(calls: BlockingCalls, roots: PillarThreadData['fileRoots'])
     return typeof text === 'string' ? text : undefined;
   };
   const found = (saltenv: string, path: string): string | undefined => {
-    const [place] = path.startsWith('/') ? placesBelow(roots, normalize(path)) : [];
-    return ask(saltenv, path) ?? (place === undefined ? undefined : ask(...place));
+    const place = placeBelow(roots, path);
+    return ask(saltenv, path) ?? (place && ask(place.saltenv, place.path));
   };
   return {
     environments: [],
@@ -140,18 +140,6 @@ function servedFiles(calls: BlockingCalls, roots: PillarThreadData['fileRoots'])
       return texts.get(key);
     },
   };
-}
-
-/** An absolute path as environments and paths below their directories. */
-function placesBelow(
-  roots: PillarThreadData['fileRoots'],
-  file: string,
-): (readonly [saltenv: string, path: string])[] {
-  return Object.entries(roots).flatMap(([saltenv, dirs]) => {
-    const starts = dirs.map((dir) => normalize(`${dir}/`));
-    const below = starts.filter((start) => start !== '/' && file.startsWith(start));
-    return below.map((start) => [saltenv, file.slice(start.length)] as const);
-  });
 }
 
 /** Functions that only a master has. */

@@ -19,7 +19,7 @@ export interface ExternalSettings {
 }
 
 /** The renderers for a text: `pipe` for one that names none, and which are allowed. */
-export interface TextRenderers {
+interface TextRenderers {
   readonly pipe: SaltValue;
   readonly blacklist: SaltValue;
   readonly whitelist: SaltValue;

@@ -9,7 +9,6 @@ export type {
   PythonModules,
   RenderStep,
 } from './ports.ts';
-export type { Renderers } from './render-sls.ts';
 export { RenderError } from './render-sls.ts';
 export { textRenderer } from './render-text.ts';
 export { saltclassPillar, saltclassTops } from './saltclass.ts';

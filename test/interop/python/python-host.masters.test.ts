@@ -271,6 +271,20 @@ describe.each(VERSIONS)('modules of Salt %s', (version) => {
     expect(await valueOf('more.double', [2])).toBe(4);
   });
 
+  it('stateconf fails at once for data that are no states, in a pillar that has the file', async () => {
+    const roots = join(sandbox.dir, 'site/roots');
+    const input = '#!stateconf\nv: 1\nw: x\n';
+    const top = readFileSync(join(roots, 'top.sls'), 'utf8');
+    await writeFile(join(roots, 'odd.sls'), input);
+    await writeFile(join(roots, 'top.sls'), "base: {'*': [odd]}\n");
+    const names = { name: 'stateconf', argline: '', saltenv: 'base', sls: 'odd' };
+    const file = { path: join(roots, 'odd.sls'), input, defaults: mapOf({}), pillar: mapOf({}) };
+    const rendering = host.call('render', 'render', pillarOf('odd', { ...names, ...file }));
+    const { message } = await failureOf(rendering);
+    await writeFile(join(roots, 'top.sls'), top);
+    expect(message).toContain("ID 'v'");
+  });
+
   it('an interpreter that is not there, or has no Salt, says so', async () => {
     const settings = { configFile: '/x', memoryBytes: MEMORY, runnerMs: RUNNER_MS };
     const said: string[] = [];
