@@ -89,7 +89,7 @@ test('messages in bytes are opened; bytes that are UTF-8 become a text, others s
   ]);
 });
 
-test('a message in one line that cannot be opened stays with real line ends, as in Salt', () => {
+test('a message in one line that cannot be opened gets real line ends', () => {
   const broken = '-----BEGIN PGP MESSAGE-----\\n\\nnothing\\n-----END PGP MESSAGE-----';
   expect(decryptAll(broken, { keyDir, mustSucceed: false }, always)).toBe(
     broken.replaceAll('\\n', '\n'),

@@ -66,3 +66,12 @@ test('without Python the text says how to have it', () => {
     'The renderer "py" is not available; set brine.python to use that of Salt',
   );
 });
+
+test.each(['', ' ', '|', 'constructor', '__proto__', 'toString|yaml', 'jinja|', '#!yaml', 'YAML'])(
+  'a first line #!%s names no renderer: the file is empty',
+  (line) => {
+    const { value, log } = made(`#!${line}\na: 1\n`);
+    expect(value()).toEqual(mapOf({}));
+    expect(log).toHaveLength(1);
+  },
+);

@@ -17,15 +17,15 @@ export class RenderError extends Error {
 const RENDERERS = ['jinja', 'yaml', 'json', 'gpg'];
 
 /** Older names of pipes (salt/template.py OLD_STYLE_RENDERERS). */
-const OLD_STYLE: Readonly<Record<string, string>> = {
-  yaml_jinja: 'jinja|yaml',
-  yaml_mako: 'mako|yaml',
-  yaml_wempy: 'wempy|yaml',
-  json_jinja: 'jinja|json',
-  json_mako: 'mako|json',
-  json_wempy: 'wempy|json',
-  yamlex_jinja: 'jinja|yamlex',
-};
+const OLD_STYLE: ReadonlyMap<string, string> = new Map([
+  ['yaml_jinja', 'jinja|yaml'],
+  ['yaml_mako', 'mako|yaml'],
+  ['yaml_wempy', 'wempy|yaml'],
+  ['json_jinja', 'jinja|json'],
+  ['json_mako', 'mako|json'],
+  ['json_wempy', 'wempy|json'],
+  ['yamlex_jinja', 'jinja|yamlex'],
+]);
 
 /** Renderers of Salt's own: a file for one that is not there is an error, not an empty file. */
 const OF_SALT = [
@@ -251,7 +251,7 @@ function stepsOf(pipe: SaltValue, { blacklist, whitelist }: Renderers): Step[] {
   if (typeof pipe !== 'string') {
     throw new RenderError(`'${pythonType(pipe)}' object has no attribute 'split'`);
   }
-  const steps = (OLD_STYLE[pipe] ?? pipe).split('|').map(stepOf);
+  const steps = (OLD_STYLE.get(pipe) ?? pipe).split('|').map(stepOf);
   return steps.filter(({ name }) => {
     if (truth(whitelist ?? null) && !holds(whitelist, name)) return false;
     return !holds(blacklist, name);

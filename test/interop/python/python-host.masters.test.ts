@@ -271,7 +271,7 @@ describe.each(VERSIONS)('modules of Salt %s', (version) => {
     expect(await valueOf('more.double', [2])).toBe(4);
   });
 
-  it('stateconf fails at once for data that are no states, in a pillar that has the file', async () => {
+  it('stateconf of no states fails at once, in a pillar that has the file', async () => {
     const roots = join(sandbox.dir, 'site/roots');
     const input = '#!stateconf\nv: 1\nw: x\n';
     const top = readFileSync(join(roots, 'top.sls'), 'utf8');
