@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deliverEvents, type PythonCallError, PythonHost } from '@brine/python-host';
@@ -276,13 +276,17 @@ describe.each(VERSIONS)('modules of Salt %s', (version) => {
     const input = '#!stateconf\nv: 1\nw: x\n';
     const top = readFileSync(join(roots, 'top.sls'), 'utf8');
     await writeFile(join(roots, 'odd.sls'), input);
-    await writeFile(join(roots, 'top.sls'), "base: {'*': [odd]}\n");
+    const mark = join(sandbox.dir, 'compiled');
+    const touch = `{% do salt['file.touch']('${mark}') %}`;
+    await writeFile(join(roots, 'top.sls'), `${touch}base: {'*': [odd]}\n`);
     const names = { name: 'stateconf', argline: '', saltenv: 'base', sls: 'odd' };
     const file = { path: join(roots, 'odd.sls'), input, defaults: mapOf({}), pillar: mapOf({}) };
     const rendering = host.call('render', 'render', pillarOf('odd', { ...names, ...file }));
     const { message } = await failureOf(rendering);
     await writeFile(join(roots, 'top.sls'), top);
-    expect(message).toContain("ID 'v'");
+    expect(message).toContain('The type v in 1 is not formatted as a dictionary');
+    // The pillar was not compiled for it once more, which would go on without end.
+    expect(existsSync(mark)).toBe(false);
   });
 
   it('an interpreter that is not there, or has no Salt, says so', async () => {
