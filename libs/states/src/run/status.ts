@@ -81,10 +81,13 @@ function factsOfOne(base: string, ret: SaltMap): Fact[] {
   const result = ret.get('result') ?? null;
   const skipped: Fact[] = isTruthy(ret.get('skip_req')) ? ['skip_req'] : [];
   const changed = isTruthy(ret.get('changes'));
+  // To onchanges a state that failed is one without changes, since Salt 3006.28.
+  if (base === 'onchanges') {
+    return [...skipped, changed && result !== false ? 'onchangesmet' : 'onchanges'];
+  }
   if (base === 'onfail') {
     if (result === true) return [...skipped, 'onfail'];
   } else if (result === false) return [...skipped, 'fail'];
-  if (base === 'onchanges') return [...skipped, changed ? 'onchangesmet' : 'onchanges'];
   if (base === 'watch' && changed) return [...skipped, 'change'];
   if (base === 'prereq') return [...skipped, result === null ? 'premet' : 'pre'];
   const ran = ret.get('__state_ran__');
