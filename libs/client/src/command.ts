@@ -14,12 +14,19 @@ export type JobReturn =
       readonly retcode?: SaltValue;
       readonly jid?: string;
     }
-  | { readonly kind: 'missing'; readonly id: string };
+  | {
+      readonly kind: 'missing';
+      readonly id: string;
+      /** The target lists it and the master has no key of it, so it was not asked. */
+      readonly unknown?: true;
+    };
 
 /** A job that was published. */
 export interface PublishedCommand {
   readonly jid: string;
   readonly minions: readonly string[];
+  /** Ids in lists of the target that the master does not know. */
+  readonly missing?: readonly string[];
   /** The job's events, if the publish asked for them. */
   readonly events?: EventQueue;
 }

@@ -57,7 +57,11 @@ export async function* gatherReturns(
   const { unlisted } = wait;
   if (unlisted === 1) logError('1 minion returned that was not asked');
   if (unlisted > 1) logError(`${unlisted} minions returned that were not asked`);
-  for (const id of wait.silent()) yield { kind: 'missing', id };
+  for (const id of wait.silent()) yield silence(id, wait.isUnknown(id));
+}
+
+function silence(id: string, isUnknown: boolean): JobReturn {
+  return { kind: 'missing', id, ...(isUnknown ? { unknown: true } : {}) };
 }
 
 /** A find_job that cannot be sent counts as unanswered: the wait must come to its end. */
@@ -80,7 +84,7 @@ class Wait {
   readonly #settings: GatherSettings;
   readonly #minions: Set<string>;
   readonly #found = new Set<string>();
-  readonly #missing = new Set<string>();
+  readonly #missing: Set<string>;
   /** Returns of minions that no list has named yet. */
   readonly #unlisted = new Map<string, JobReturn>();
   /** When each minion's own time is up. */
@@ -97,6 +101,8 @@ class Wait {
     this.#job = job;
     this.#settings = settings;
     this.#minions = new Set(job.minions);
+    // Inside of a master the event that names them does not come here.
+    this.#missing = new Set(job.missing);
     this.#owing = this.#minions.size;
     this.#askAt = now + settings.timeoutMs;
     this.#syndicsUntil = now + settings.syndicWaitMs;
@@ -247,6 +253,11 @@ class Wait {
     const ids = new Set(this.#owed());
     for (const id of this.#missing) if (!this.#found.has(id)) ids.add(id);
     return [...ids].sort();
+  }
+
+  /** Whether no list of minions has it: the master does not know it, nor does one below. */
+  isUnknown(id: string): boolean {
+    return !this.#minions.has(id);
   }
 
   #owed(): string[] {

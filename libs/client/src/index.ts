@@ -28,3 +28,4 @@ export { pythonJson } from './output/json.ts';
 export type { OutputContext, Outputter } from './output/outputter.ts';
 export { DEFAULT_STATE_DISPLAY, UnfitDataError } from './output/outputter.ts';
 export type { ClientPorts } from './ports.ts';
+export { subsetOf } from './subset.ts';

@@ -58,6 +58,15 @@ export class JobRecords {
     return isMap(value) && value.size > 0 ? value : undefined;
   }
 
+  /** Whom a job was for: its minions, and ids of its target that the master did not know. */
+  async targets(
+    jid: string,
+  ): Promise<{ readonly minions: string[]; readonly missing: string[] } | undefined> {
+    const row = await this.#ask('job', mapOf({ jid }));
+    if (!isMap(row)) return undefined;
+    return { minions: textsIn(row, 'minions'), missing: textsIn(row, 'missing') };
+  }
+
   /** The returns of a job by minion. */
   async returns(jid: string): Promise<SaltMap> {
     const all: SaltMap = new Map();
@@ -300,7 +309,11 @@ export function splitInput(value: SaltValue | undefined): string[] | undefined {
 
 /** The minions that a load was meant for. */
 export function minionsOf(load: SaltMap): string[] {
-  return (listOf(load, 'Minions') ?? []).filter((id) => typeof id === 'string');
+  return textsIn(load, 'Minions');
+}
+
+function textsIn(map: SaltMap, name: string): string[] {
+  return (listOf(map, name) ?? []).filter((text) => typeof text === 'string');
 }
 
 function asMap(value: SaltValue): SaltMap {

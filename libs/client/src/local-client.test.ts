@@ -80,8 +80,12 @@ class FakeMaster {
   }
 }
 
-function published(jid: string, minions: readonly string[]): SaltValue {
-  const load = mapOf({ jid, minions: [...minions], missing: [] });
+function published(
+  jid: string,
+  minions: readonly string[],
+  missing: readonly string[] = [],
+): SaltValue {
+  const load = mapOf({ jid, minions: [...minions], missing: [...missing] });
   return mapOf({ enc: 'clear', load });
 }
 
@@ -250,6 +254,30 @@ describe('gathering', () => {
     expect(all.at(-1)).toEqual({ kind: 'missing', id: 'b' });
     expect(master.loads[1]?.get('tgt')).toEqual(['b']);
     expect(master.loads[1]?.get('arg')).toEqual([JID]);
+  });
+
+  it('reports ids of a list that the master does not know, where no event names them', async () => {
+    const master: FakeMaster = new FakeMaster(() => {
+      master.returns('a', true);
+      return published(JID, ['a'], ['ghost']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all.at(-1)).toEqual({ kind: 'missing', id: 'ghost', unknown: true });
+    expect(master.loads).toHaveLength(1);
+  });
+
+  it('does not call an id unknown that a list of minions has', async () => {
+    const master: FakeMaster = new FakeMaster((load) => {
+      if (load.get('fun') === 'saltutil.find_job') return published(FIND_JID, []);
+      master.fire(`salt/job/${JID}/new`, { jid: JID, minions: ['low'], missing: ['ghost'] });
+      return published(JID, ['a'], ['low']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all).toEqual([
+      { kind: 'missing', id: 'a' },
+      { kind: 'missing', id: 'ghost', unknown: true },
+      { kind: 'missing', id: 'low' },
+    ]);
   });
 
   it('goes on waiting as long as a minion runs the job', async () => {

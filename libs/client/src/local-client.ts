@@ -240,11 +240,12 @@ export class LocalClient {
     const answer = isMap(reply) ? mapIn(reply, 'load') : undefined;
     if (answer === undefined) throw new RefusedError('PublishError', pyRepr(reply));
     const jid = textOf(answer, 'jid');
-    const minions = (listOf(answer, 'minions') ?? []).filter((id) => typeof id === 'string');
+    const minions = idsIn(answer, 'minions');
+    const missing = idsIn(answer, 'missing');
     if (jid === undefined || (minions.length === 0 && !this.#settings.orderMasters)) {
       return undefined;
     }
-    return { jid, minions };
+    return { jid, minions, ...(missing.length === 0 ? {} : { missing }) };
   }
 
   async #exchange(
@@ -286,6 +287,10 @@ const NOT_PERMITTED =
 /** True for the request port's error of a connection lost with a request in flight. */
 function isLost(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SALT_ZMQ_LOST';
+}
+
+function idsIn(answer: SaltMap, name: string): string[] {
+  return (listOf(answer, name) ?? []).filter((id) => typeof id === 'string');
 }
 
 function isEmpty(reply: SaltValue): boolean {

@@ -38,6 +38,7 @@ export interface PublishedJob {
 interface Asked {
   readonly fun: string;
   readonly tgt: unknown;
+  readonly tgtType?: string;
   readonly arg: readonly SaltValue[];
   readonly jid?: string;
   readonly requestId?: string;
@@ -47,6 +48,8 @@ interface Asked {
 interface Job {
   readonly jid: string;
   readonly minions: string[];
+  /** Ids of a list that are no minions. */
+  readonly missing: string[];
   readonly returns: SaltMap;
 }
 
@@ -61,6 +64,8 @@ export class OrchestrationWorld {
   readonly ran: string[] = [];
   readonly fired: { readonly tag: string; readonly data: SaltMap }[] = [];
   readonly logged: string[] = [];
+  /** What pillars were asked for. */
+  readonly pillarsAsked: SaltMap[] = [];
   readonly #files: Readonly<Record<string, Plain>>;
   readonly #minions: ReadonlyMap<string, Answer>;
   readonly #listeners = new Set<Parameters<RunnerMaster['listen']>[0]>();
@@ -203,6 +208,7 @@ export class OrchestrationWorld {
           if (found === undefined) yield { kind: 'missing', id };
           else yield { kind: 'return', id, ret: found.get('return'), jid: job.jid };
         }
+        for (const id of job.missing) yield { kind: 'missing', id, unknown: true };
       },
     };
     return client as unknown as LocalClient;
@@ -211,7 +217,11 @@ export class OrchestrationWorld {
   #carryOut(command: Asked): Job | undefined {
     const { fun, tgt, arg } = command;
     const jid = command.jid || this.nextJid();
-    const ids = this.#matching(tgt);
+    const wanted = Array.isArray(tgt) ? tgt.map(String) : String(tgt).split(',');
+    const ids = [...this.#minions.keys()].filter(
+      (id) => wanted.includes('*') || wanted.includes(id),
+    );
+    const missing = command.tgtType === 'list' ? wanted.filter((id) => !ids.includes(id)) : [];
     if (ids.length === 0) return undefined;
     const returns: SaltMap = new Map();
     for (const id of ids) {
@@ -220,9 +230,9 @@ export class OrchestrationWorld {
     }
     if (fun !== 'saltutil.find_job') {
       this.published.push({ jid, fun, tgt, arg });
-      this.#returned.set(jid, mapOf({ minions: ids, returns }));
+      this.#returned.set(jid, mapOf({ minions: ids, missing, returns }));
     }
-    return { jid, minions: ids, returns };
+    return { jid, minions: ids, missing, returns };
   }
 
   #batchState(jid: string): SaltMap | null {
@@ -233,18 +243,15 @@ export class OrchestrationWorld {
     return mapOf({ seq: 1, ended: true, completed: job.returns.size, plan });
   }
 
-  #matching(tgt: unknown): string[] {
-    const wanted = Array.isArray(tgt) ? tgt.map(String) : [String(tgt)];
-    return [...this.#minions.keys()].filter((id) => wanted.includes('*') || wanted.includes(id));
-  }
-
   #jobs(): JobRecords {
     const jobs = {
-      load: (jid: string) => {
+      targets: (jid: string) => {
         this.#clockMs += 6_000;
         this.cacheBehind -= 1;
         const job = this.cacheBehind >= 0 ? undefined : this.#returned.get(jid);
-        return Promise.resolve(job && mapOf({ Minions: job.get('minions') ?? [] }));
+        const listed = (name: string): SaltValue => job?.get(name) ?? [];
+        const known = job && { minions: listed('minions'), missing: listed('missing') };
+        return Promise.resolve(known);
       },
       returns: (jid: string) => {
         this.#clockMs += 6_000;
@@ -272,8 +279,10 @@ export class OrchestrationWorld {
       events: { append },
       option: (name: string) => this.options.get(name),
       pillars: {
-        render: (asked: SaltMap) =>
-          Promise.resolve(new Map([...this.pillar, ...(mapIn(asked, 'override') ?? [])])),
+        render: (asked: SaltMap) => {
+          this.pillarsAsked.push(asked);
+          return Promise.resolve(new Map([...this.pillar, ...(mapIn(asked, 'override') ?? [])]));
+        },
       },
       files: {
         envs: () => Promise.resolve(new Map([['roots', ['base']]])),

@@ -6,6 +6,7 @@ import {
   NO_MATCH,
   noResponseText,
   type PublishedCommand,
+  subsetOf,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
@@ -17,6 +18,9 @@ import type { Terminal } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { ProgressLine } from './progress-line.ts';
 import { type Row, summaryText } from './summary.ts';
+
+/** Said where no minion returned anything; the exit code is 2 then. */
+export const NO_RETURN = 'ERROR: No return received\n';
 
 /** Everything one run of `salt` works with. */
 export interface SaltRun {
@@ -45,7 +49,7 @@ export async function runAndShow(run: SaltRun): Promise<number> {
     if (job === undefined) {
       terminal.out(NO_MATCH);
       printer.show(new Map(), '');
-      terminal.err('ERROR: No return received\n');
+      terminal.err(NO_RETURN);
       return EXIT.noReturn;
     }
     interrupt.jid = job.jid;
@@ -72,24 +76,22 @@ async function publishOnly({ client, command, terminal }: SaltRun): Promise<stri
 async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
   const { client } = run;
   const subset = numberValue(run.options, 'subset') ?? 0;
-  if (subset <= 0) return client.publish(run.command, { listen: true });
+  if (subset === 0) return client.publish(run.command, { listen: true });
   const { recordsRoot: _recordsRoot, ...command } = run.command;
   const asked = await client.publish(
     { ...command, fun: 'sys.list_functions', arg: [] },
     { listen: true },
   );
-  if (asked === undefined) return undefined;
-  const able: string[] = [];
-  for await (const item of client.returns(asked)) {
-    if (item.kind !== 'return' || !Array.isArray(item.ret)) continue;
-    const { fun } = run.command;
-    if (typeof fun === 'string' && item.ret.includes(fun)) able.push(item.id);
+  if (asked === undefined) {
+    // As in Salt, the empty part of a target without minions is a second target without any.
+    run.terminal.out(NO_MATCH);
+    return undefined;
   }
-  const tgt = able
-    .map((id) => ({ id, order: Math.random() }))
-    .sort((a, b) => a.order - b.order)
-    .slice(0, subset)
-    .map(({ id }) => id);
+  const functions = new Map<string, SaltValue>();
+  for await (const item of client.returns(asked)) {
+    if (item.kind === 'return') functions.set(item.id, item.ret);
+  }
+  const tgt = subsetOf(functions, run.command.fun, subset);
   return client.publish({ ...run.command, tgt, tgtType: 'list' }, { listen: true });
 }
 
@@ -200,6 +202,6 @@ async function showDocs(run: SaltRun, job: PublishedCommand): Promise<number> {
     else run.printer.show(new Map([[fun, text]]), 'nested');
   }
   if (any) return EXIT.ok;
-  run.terminal.err('ERROR: No return received\n');
+  run.terminal.err(NO_RETURN);
   return EXIT.noReturn;
 }

@@ -37,7 +37,7 @@ export async function watchJob(
 
 async function allReturns(
   { client }: Pick<SaltRun, 'client'>,
-  job: Required<PublishedCommand>,
+  job: Required<Omit<PublishedCommand, 'missing'>>,
   records: JobRecords,
 ): Promise<AsyncIterable<JobReturn>> {
   const known: JobReturn[] = [];

@@ -23,6 +23,13 @@ test('minions that answer a ping are up, those that do not are down', async () =
   expect(scene.waits).toEqual([{}, { timeoutMs: 3_000 }, { gatherJobTimeoutMs: 7_000 }]);
 });
 
+test('an id of a list that the master does not know is neither up nor down', async () => {
+  const ghost = { kind: 'missing', id: 'ghost', unknown: true } as const;
+  const scene = sceneOf([], { minions: () => [...minions(), ghost] });
+  const kwargs = mapOf({ tgt: ['web1', 'ghost'], tgt_type: 'list' });
+  expect(await scene.value('manage.down', [], kwargs)).toEqual(['dead1', 'dead2']);
+});
+
 test('a target without minions is said, and nothing is up or down', async () => {
   const scene = sceneOf([]);
   expect(await scene.value('manage.status')).toEqual(mapOf({ up: [], down: [] }));

@@ -45,7 +45,10 @@ async function ping({ named }: BoundArguments, context: RunnerContext): Promise<
   });
   const up: string[] = [];
   const down: string[] = [];
-  for (const item of found?.returns ?? []) (item.kind === 'return' ? up : down).push(item.id);
+  for (const item of found?.returns ?? []) {
+    if (item.kind === 'return') up.push(item.id);
+    else if (item.unknown !== true) down.push(item.id);
+  }
   return { up: up.sort(), down: down.sort() };
 }
 

@@ -8,13 +8,13 @@ import {
   type PublishedCommand,
   resumeBatch,
   runBatch,
+  subsetOf,
 } from '@brine/client';
 import type { StateCall } from '@brine/states';
 import {
   boolOf,
   intOf,
   isMap,
-  listOf,
   mapOf,
   pack,
   type SaltMap,
@@ -46,7 +46,7 @@ export interface MinionJob {
   readonly batch: string | undefined;
   readonly subset: SaltValue | undefined;
   readonly failhard: boolean;
-  /** Minions that sent no return are failed ones. */
+  /** Minions that sent no return are failed ones, as those that the master does not know are. */
   readonly expectMinions: boolean;
   /** `ret_config` and `ret_kwargs`. */
   readonly kwargs: SaltMap;
@@ -210,16 +210,11 @@ async function chosenTarget(
     arg: [],
     isOwn: true,
   });
-  const able = (listed ?? []).flatMap((item) =>
-    item.kind === 'return' && Array.isArray(item.ret) && item.ret.includes(job.fun)
-      ? [{ id: item.id, order: Math.random() }]
-      : [],
+  const functions = (listed ?? []).flatMap((item) =>
+    item.kind === 'return' ? [[item.id, item.ret] as const] : [],
   );
   const size = Number(job.subset);
-  return able
-    .sort((a, b) => a.order - b.order)
-    .slice(0, Number.isFinite(size) ? Math.max(1, size) : able.length)
-    .map(({ id }) => id);
+  return subsetOf(new Map(functions), job.fun, Number.isFinite(size) ? size : Infinity);
 }
 
 function answersOf(
@@ -238,7 +233,7 @@ function answersOf(
         ...(retcode === undefined ? {} : { retcode }),
         ...(jid === undefined ? {} : { jid }),
       });
-    } else if (expect) answers.set(item.id, { failed: true });
+    } else if (expect || item.unknown === true) answers.set(item.id, { failed: true });
   }
   return answers;
 }
@@ -296,9 +291,9 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
   let heardMs = sinceMs;
   let last = { count: -1, atMs: sinceMs };
   for (;;) {
-    const known = await unlessAway(() => jobs.load(jid));
-    const load = known?.value;
-    const found = load === undefined ? undefined : await unlessAway(() => returnsOf(sent, load));
+    const known = await unlessAway(() => jobs.targets(jid));
+    const meant = known?.value;
+    const found = meant === undefined ? undefined : await unlessAway(() => returnsOf(sent, meant));
     const now = world.master.now();
     if (found !== undefined) heardMs = now;
     if (found?.value !== undefined) {
@@ -306,12 +301,13 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
       if (returned.size !== last.count) last = { count: returned.size, atMs: now };
       // A return may be on its way into the job cache when its minion runs the job no more.
       if (owing.length === 0 || now - last.atMs >= KNOWN_WITHIN_MS) {
-        return fromCache(returned, owing, jid, sent.job.expectMinions);
+        const failed = [...(sent.job.expectMinions ? owing : []), ...(meant?.missing ?? [])];
+        return fromCache(returned, failed, jid);
       }
     }
     // While the stream knows the first publish, a second one is none.
     const isSafe = known !== undefined || now - sent.atMs < KNOWN_TWICE_MS;
-    const isDue = load === undefined && now - sinceMs >= KNOWN_WITHIN_MS;
+    const isDue = meant === undefined && now - sinceMs >= KNOWN_WITHIN_MS;
     if (isDue && isSafe && !sent.isSent) {
       const answer = await unlessAway(() => sent.publish());
       if (answer !== undefined && answer.value === undefined) {
@@ -326,10 +322,9 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
 /** The returns in the job cache, and who owes one; undefined while minions run the job. */
 async function returnsOf(
   { world: { context }, jid }: SentJob,
-  load: SaltMap,
+  { minions }: { readonly minions: readonly string[] },
 ): Promise<{ readonly returned: SaltMap; readonly owing: readonly string[] } | undefined> {
   const { jobs, client } = context;
-  const minions = (listOf(load, 'Minions') ?? []).map(pyStr);
   const before = await jobs.returns(jid);
   const silent = minions.filter((id) => !before.has(id));
   if (silent.length === 0) return { returned: before, owing: [] };
@@ -353,9 +348,8 @@ async function runningOn(
 
 function fromCache(
   returned: SaltMap,
-  owing: readonly string[],
+  failed: readonly string[],
   jid: string,
-  expect: boolean,
 ): Map<string, MinionAnswer> {
   const answers = new Map<string, MinionAnswer>();
   for (const [id, value] of returned) {
@@ -369,9 +363,7 @@ function fromCache(
       ...(retcode === undefined ? {} : { retcode }),
     });
   }
-  if (expect) {
-    for (const id of owing) if (!answers.has(id)) answers.set(id, { failed: true });
-  }
+  for (const id of failed) if (!answers.has(id)) answers.set(id, { failed: true });
   return answers;
 }
 

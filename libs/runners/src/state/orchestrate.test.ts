@@ -119,6 +119,86 @@ test('salt.function tells what each minion returned, and fails on False', async 
   ]);
 });
 
+/** A step for a list of minions of which one is none; `more` of its arguments. */
+function listed(state: string, ...more: readonly Plain[]): Plain {
+  const target = [{ tgt: 'one,ghost' }, { tgt_type: 'list' }];
+  const what = state === 'salt.state' ? { sls: 'x' } : { name: 'f' };
+  return { a: { [state]: [...target, what, ...more] } };
+}
+
+const GHOST_STATE =
+  'a: false Run failed on minions: ghost\nMinion ghost did not return a state result.';
+const GHOST_FUNCTION =
+  'a: false Running function f failed on minions: ghost Function f ran on one, ghost.';
+
+test.each<readonly [Plain, string]>([
+  [listed('salt.state'), GHOST_STATE],
+  [listed('salt.state', { expect_minions: true }), GHOST_STATE],
+  [listed('salt.state', { expect_minions: false }), GHOST_STATE],
+  [listed('salt.state', { allow_fail: 1 }), 'a: true States ran successfully. Updating ghost.'],
+  [
+    listed('salt.state', { fail_minions: 'ghost' }),
+    'a: true States ran successfully. Updating ghost.',
+  ],
+  [listed('salt.function'), GHOST_FUNCTION],
+  [listed('salt.function', { expect_minions: true }), GHOST_FUNCTION],
+])('a minion of a list that the master does not know has failed: %j', async (main, shown) => {
+  const world = new OrchestrationWorld({ main }, { one: states(true) });
+  const { told: said, retcode, value } = await orchestrate(world);
+  expect(said[0]?.replace(/ No changes made to one\.$/, '')).toBe(shown);
+  expect(retcode).toBe(shown.startsWith('a: true') ? 0 : 1);
+  expect(mapIn(mapIn(stateOf(value, 'a'), 'changes') ?? mapOf({}), 'ret')?.get('ghost')).toBe(
+    false,
+  );
+});
+
+test.each(['salt.state', 'salt.function'])(
+  'such a minion has failed after a takeover of its %s as well',
+  async (state) => {
+    const main = listed(state);
+    const minions = { one: states(true) };
+    const expected = (await orchestrate(new OrchestrationWorld({ main }, minions))).told;
+    for (const livesFor of [1, 2]) {
+      const world = new OrchestrationWorld({ main }, minions);
+      world.livesFor = livesFor;
+      const jid = world.nextJid();
+      await expect(run(world, 'state.orchestrate', { mods: 'main' }, jid)).rejects.toThrow();
+      const work = OWNED_WORK.get('orchestrate');
+      const outcome = await work?.(world.takeOver(jid), world.context(jid));
+      expect(told(outcome?.value ?? null)).toEqual(expected);
+    }
+    expect(expected[0]).toContain('failed on minions: ghost');
+  },
+);
+
+test('a subset of fewer than no minions is one of them, as in Salt', async () => {
+  const step = [{ name: 'f' }, { tgt: '*' }, { subset: -1 }];
+  const main = { a: { 'salt.function': step } };
+  const answer: Answer = (fun) => (fun === 'sys.list_functions' ? ['f'] : true);
+  const world = new OrchestrationWorld({ main }, { one: answer, two: answer });
+  expect((await orchestrate(world)).told[0]).toMatch(/Function f ran on (one|two)\.$/);
+});
+
+test.each([
+  [{}, null],
+  [{ saltenv: 'dev' }, null],
+  [{ pillarenv: '' }, null],
+  [{ saltenv: 'dev', pillarenv: 'aws' }, 'aws'],
+])('the pillar of an orchestration with %j is that of %s', async (kwargs, pillarenv) => {
+  for (const fun of ['state.orchestrate', 'state.orchestrate_show_sls']) {
+    const world = new OrchestrationWorld({ main: { a: 'test.nop' } });
+    await run(world, fun, { mods: 'main', ...kwargs });
+    expect(world.pillarsAsked.map((asked) => asked.get('pillarenv'))).toEqual([pillarenv]);
+  }
+});
+
+test('pillarenv of the master counts where none is asked for', async () => {
+  const world = new OrchestrationWorld({ main: { a: 'test.nop' } });
+  world.options.set('pillarenv', 'aws');
+  await orchestrate(world);
+  expect(world.pillarsAsked.map((asked) => asked.get('pillarenv'))).toEqual(['aws']);
+});
+
 test('salt.runner and salt.wheel run under job ids of their own', async () => {
   const main = {
     a: { 'salt.runner': [{ name: 'test.sleep' }, { s_time: 0 }] },

@@ -294,10 +294,10 @@ function settingsOf(named: ReadonlyMap<string, SaltValue>, context: RunnerContex
   const saltenv = named.get('saltenv') ?? master.option('saltenv') ?? null;
   const env = saltenv === null ? 'base' : pyStr(saltenv);
   const pillarenv = named.get('pillarenv') ?? master.option('pillarenv') ?? null;
-  // As in Salt, the pillar of an orchestration is that of its environment.
   return {
     saltenv: env,
-    pillarenv: isTruthy(pillarenv) ? pyStr(pillarenv) : env,
+    // Without one the pillar is that of all environments, since Salt 3006.28.
+    pillarenv: isTruthy(pillarenv) ? pyStr(pillarenv) : null,
     override: isMap(pillar) ? pillar : mapOf({}),
     test: isTest(null, context),
     jid: undefined,

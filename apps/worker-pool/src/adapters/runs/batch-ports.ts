@@ -228,7 +228,9 @@ async function ping(client: LocalClient, load: SaltMap) {
     if (job === undefined) return undefined;
     const [up, down]: [string[], string[]] = [[], []];
     for await (const item of client.returns(job)) {
-      (item.kind === 'return' ? up : down).push(item.id);
+      // As in Salt, a batch does not tell of ids that no master knows.
+      if (item.kind === 'return') up.push(item.id);
+      else if (item.unknown !== true) down.push(item.id);
     }
     return { up, down };
   } catch (err) {
