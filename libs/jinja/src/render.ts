@@ -7,6 +7,7 @@ import {
 } from './environment.ts';
 import { JinjaError } from './errors.ts';
 import { Executor } from './execute.ts';
+import { type FileOptions, fileOptions } from './file-options.ts';
 import { standardGlobals } from './globals.ts';
 import { PyFunction, Undefined } from './python/values.ts';
 import { parseTemplate } from './syntax/parser.ts';
@@ -25,6 +26,10 @@ export interface RenderOptions {
   /** `allow_undefined`: a missing name prints nothing instead of failing. */
   readonly allowUndefined?: boolean;
   readonly limits?: RenderLimits;
+  /** False where a head `#jinja2:` is text, as it is to saltclass. */
+  readonly takesFileOptions?: boolean;
+  /** Gets what is wrong with that head. */
+  readonly warn?: (text: string) => void;
 }
 
 /**
@@ -32,11 +37,14 @@ export interface RenderOptions {
  * (Salt: salt/utils/templates.py render_jinja_tmpl).
  * @throws JinjaError
  */
-export function renderTemplate(source: string, options: RenderOptions): string {
+export function renderTemplate(template: string, options: RenderOptions): string {
+  const { source, whitespace: own, warnings } = headOf(template, options);
+  for (const text of warnings) options.warn?.(text);
   const whitespace = {
     trimBlocks: options.trimBlocks ?? false,
     lstripBlocks: options.lstripBlocks ?? false,
     keepTrailingNewline: options.keepTrailingNewline ?? false,
+    ...own,
   };
   const context = fullContext(options.variables);
   const extra = [['show_full_context', context]] as const;
@@ -56,13 +64,18 @@ export function renderTemplate(source: string, options: RenderOptions): string {
       new Scope(scope),
       undefined,
     );
-    return source.endsWith('\n') && !whitespace.keepTrailingNewline ? `${text}\n` : text;
+    return template.endsWith('\n') && !whitespace.keepTrailingNewline ? `${text}\n` : text;
   } catch (error) {
     if (error instanceof RangeError) {
       throw new JinjaError('Limit', 'maximum recursion depth exceeded');
     }
     throw error;
   }
+}
+
+function headOf(template: string, { takesFileOptions = true }: RenderOptions): FileOptions {
+  if (takesFileOptions) return fileOptions(template);
+  return { source: template, whitespace: {}, warnings: [] };
 }
 
 /**

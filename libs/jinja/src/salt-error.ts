@@ -1,5 +1,6 @@
 import { splitLines } from '@brine/wire/text';
-import type { JinjaError } from './errors.ts';
+import { JinjaError } from './errors.ts';
+import { fileOptions } from './file-options.ts';
 
 const AROUND = 5;
 const MARKER = '    <======================';
@@ -11,11 +12,13 @@ const MARKER = '    <======================';
  */
 export function saltErrorText(
   error: JinjaError,
-  source: string,
+  template: string,
   included?: { readonly file: string; readonly source: string },
 ): string {
   const head = saltErrorHead(error);
   const { line } = error;
+  // Lines are counted without the head that Salt takes off.
+  const source = withoutHead(template);
   if (line === undefined) return head;
   if (included === undefined) {
     // A line that is not there marks nothing: Salt shows all of the text.
@@ -24,6 +27,15 @@ export function saltErrorText(
     return `${head}; line ${line}\n\n${shown}`;
   }
   return `${head}\n${included.file}(${line}):\n${context(included.source, line)}`;
+}
+
+function withoutHead(template: string): string {
+  try {
+    return fileOptions(template).source;
+  } catch (error) {
+    if (error instanceof JinjaError) return template;
+    throw error;
+  }
 }
 
 /** The first line of it. */

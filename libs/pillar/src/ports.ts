@@ -34,7 +34,7 @@ export interface PillarPorts {
   /** Modules in Python; absent where the master has none. */
   readonly python?: PythonModules | undefined;
   /** A line for the master's log. */
-  log(level: 'critical' | 'error', text: string): void;
+  log(level: 'critical' | 'error' | 'warning', text: string): void;
 }
 
 /** One step of a pipe of renderers. */

@@ -187,6 +187,7 @@ export class SlsRenderer {
         trimBlocks: this.#options.trimBlocks,
         lstripBlocks: this.#options.lstripBlocks,
         allowUndefined: this.#options.allowUndefined,
+        warn: (warning) => this.#ports.log('warning', warning),
       });
     } catch (error) {
       if (!(error instanceof JinjaError)) throw error;

@@ -176,6 +176,7 @@ class ClassReader {
       variables,
       outside: { ...outside, load },
       allowUndefined: true,
+      takesFileOptions: false,
     });
     // The last line end, which Salt's own renderer keeps.
     return loadYaml(source.endsWith('\n') ? text.slice(0, -1) : text, YamlWork.ofFile());
