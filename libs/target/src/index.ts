@@ -7,7 +7,7 @@ export { checkMinions } from './master-side.ts';
 export { matchMinion } from './minion-side.ts';
 export { networkOf } from './network-of.ts';
 export type { Nodegroups } from './nodegroups.ts';
-export { expandNodegroup } from './nodegroups.ts';
+export { expandNodegroup, withoutNodegroups } from './nodegroups.ts';
 export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';
 export type { PillarTerms } from './pillar-terms.ts';
 export { pillarTerms } from './pillar-terms.ts';

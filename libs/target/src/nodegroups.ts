@@ -22,6 +22,29 @@ export function expandNodegroup(
   return expand(name, { groups, above: new Set(), work });
 }
 
+/**
+ * A compound expression with the words of its nodegroups in their places, so that minions need not
+ * know them (Salt: salt/client/__init__.py _prep_pub); undefined where one is not configured.
+ * @throws WorkError as {@link expandNodegroup}
+ */
+export function withoutNodegroups(
+  words: readonly string[],
+  groups: Nodegroups,
+  work = Work.ofTarget(1),
+): string[] | undefined {
+  const expanded: string[] = [];
+  for (const word of words) {
+    if (word.length < 3 || !word.startsWith('N@')) {
+      expanded.push(word);
+      continue;
+    }
+    const name = word.slice(2);
+    if (definitionOf(name, groups) === undefined) return undefined;
+    for (const one of expand(name, { groups, above: new Set(), work })) expanded.push(one);
+  }
+  return expanded;
+}
+
 interface Expansion {
   readonly groups: Nodegroups;
   /** The groups that this one stands in. */

@@ -3,6 +3,7 @@ import {
   compileSubdict,
   dataNeeded,
   expandNodegroup,
+  withoutNodegroups,
   matchMinion,
   pillarTerms,
   type Target,
@@ -101,6 +102,7 @@ export const targets: WorstWork = {
     'matchMinion',
     'dataNeeded',
     'expandNodegroup',
+    'withoutNodegroups',
     'compileSubdict',
     'pillarTerms',
   ].map((name) => `target.${name}`),
@@ -117,6 +119,7 @@ export const targets: WorstWork = {
     }),
     ['groups that double', () => expandNodegroup('g0', GROUPS)],
     ['groups of nothing that double', () => expandNodegroup('e0', GROUPS)],
+    ['a target of groups that double', () => withoutNodegroups(Array(1_000).fill('N@g0'), GROUPS)],
     ['a path and its data', () => compileSubdict(A_PATH, 'glob')(HOSTILE)],
   ],
 };

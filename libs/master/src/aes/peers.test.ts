@@ -82,6 +82,39 @@ test.each([
   expect(answer instanceof Map && answer.has('jid')).toBe(count > 0);
 });
 
+test.each([
+  ['N@archs', 'G@os:Arch'],
+  ['N@archs or N@webs', 'G@os:Arch or L@web1,web2'],
+  [['N@both', 'and', 'db*'], 'G@os:Arch or web1 and db*'],
+  ['N@nested and db*', '( ( G@os:Arch or web1 ) ) and db*'],
+  ['db*', 'db*'],
+])('minions need not know the nodegroups of %j', async (tgt, sent) => {
+  const rules = {
+    peer: { web1: ['test.ping'] },
+    nodegroups: {
+      archs: 'G@os:Arch',
+      webs: ['web1', 'web2'],
+      both: 'G@os:Arch or web1',
+      nested: ['N@both'],
+    },
+  };
+  const { job } = await pub(rules, { tgt, tgt_type: 'compound' });
+  const published = unpackMap(Buffer.from(job!.publication));
+  expect([published.get('tgt'), published.get('tgt_type')]).toEqual([sent, 'compound']);
+  expect(job!.minions).toContain('db1');
+});
+
+test.each([
+  ['a group that is not there', { tgt: 'N@nope or web1' }, ['test.ping']],
+  ['a group with minions beyond the rights', { tgt: 'N@archs' }, [mapOf({ 'web*': ['test.*'] })]],
+  ['a group that asks about pillars', { tgt: 'N@secret or web1' }, ['test.ping']],
+])('a nodegroup gives no right: %s', async (_name, fields, rights) => {
+  const nodegroups = { archs: 'G@os:Arch', secret: 'I@password:x*' };
+  const rules = { peer: { web1: rights }, nodegroups };
+  const { answer, job } = await pub(rules, { ...fields, tgt_type: 'compound' });
+  expect([answer, job]).toEqual([new Map(), undefined]);
+});
+
 test('without peer nothing is published', async () => {
   expect((await pub({})).answer).toEqual(new Map());
 });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readAcl } from '@brine/acl';
 import { isJid } from '@brine/job';
-import { expandNodegroup, matchPcre, type Target } from '@brine/target';
+import { expandNodegroup, matchPcre, type Target, withoutNodegroups } from '@brine/target';
 import {
   isMap,
   listOf,
@@ -147,11 +147,27 @@ async function allowedJob(
   });
   const asked = parsed(publish);
   if (asked === undefined) return undefined;
+  // Judged as the minion wrote it: limits on what a target names are for that.
   const expected = await expectedWithin(ports, acl, asked, NEVER);
   if (expected === undefined) return undefined;
+  const sent = withoutGroups(ports, asked);
+  if (sent === undefined) return undefined;
+  publish.set('tgt', sent.tgt as SaltValue);
   const principal = `${MINION_PREFIX}${minion}`;
   const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
-  return { load: publish, asked, caller, handed: undefined, expected };
+  return { load: publish, asked: sent, caller, handed: undefined, expected };
+}
+
+/**
+ * The publish with the master's nodegroups in their places in a compound target; undefined where
+ * one is not configured.
+ */
+function withoutGroups({ rules }: MasterPorts, asked: PublishRequest): PublishRequest | undefined {
+  const { tgt, tgtType } = asked;
+  if (tgtType !== 'compound') return asked;
+  const words = typeof tgt === 'string' ? tgt.split(/\s+/).filter((word) => word !== '') : tgt;
+  const expanded = withoutNodegroups(words, rules.nodegroups);
+  return expanded && { ...asked, tgt: expanded.join(' ') };
 }
 
 function parsed(job: SaltMap): PublishRequest | undefined {
