@@ -62,13 +62,16 @@ interface Master {
   readonly kept?: SaltMap | readonly (SaltMap | 'away')[];
   /** Called when the batch is begun. */
   readonly onBegin?: () => void;
+  /** What is said later, one each second. */
+  readonly repeated?: readonly Said[];
   /** So many questions for the batch are not answered. */
   readonly away?: number;
 }
 
 const refusal = (name: string): SaltMap => mapOf({ error: mapOf({ name, message: 'no' }) });
 
-function clientOf({ says, answer, state, kept, onBegin, away = 0 }: Master): LocalClient {
+function clientOf(master: Master): LocalClient {
+  const { says, answer, state, kept, onBegin, repeated = [], away = 0 } = master;
   let fire: (tag: string, packed: Uint8Array) => void = () => undefined;
   let unanswered = away;
   const answers: (SaltMap | 'away')[] = kept instanceof Map ? [kept] : [...(kept ?? [])];
@@ -87,6 +90,9 @@ function clientOf({ says, answer, state, kept, onBegin, away = 0 }: Master): Loc
     setTimeout(() => {
       for (const [tag, data] of says) fire(tag, pack(data, 'bin'));
     }, 1);
+    for (const [n, [tag, data]] of repeated.entries()) {
+      setTimeout(() => fire(tag, pack(data, 'bin')), n * 1_000);
+    }
     return answer ?? mapOf({ jid: JID });
   };
   return new LocalClient(
@@ -282,6 +288,24 @@ describe('a batch that another process may have begun', () => {
     expect(begun).toBe(1);
     expect(shown.slice(0, 2)).toEqual(['begun', 'start a']);
   });
+});
+
+test('a batch whose end was not heard ends though returns come again and again', async () => {
+  vi.useFakeTimers();
+  try {
+    const halted = mapOf({ seq: 2, ended: true, completed: 1, halted: true });
+    const state = halted.set('halted_reason', 'failhard').set('plan', mapOf({ active: ['b'] }));
+    // The same return each second: a minion that is not sure that it was heard.
+    const again = Array.from({ length: 300 }, (): Said => back('a', 2));
+    const master: Master = { says: [], state, kept: mapOf({ a: mapOf({ return: false }) }) };
+    const ended = told({ ...master, repeated: again });
+    const late = new Promise((resolve) => setTimeout(resolve, 60_000, 'late'));
+    const first = Promise.race([ended, late]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await first).toEqual(['begun', 'start a,b', 'return a', 'halted failhard']);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a master that is away for a while is asked again', async () => {

@@ -198,13 +198,24 @@ class BatchView {
   }
 
   async *follow(events: EventQueue): AsyncGenerator<BatchStep> {
+    let [sinceMs, before] = [Date.now(), this.#place];
     while (!this.#isOver || this.#owing > 0) {
-      const waitMs = this.#owing > 0 ? LATE_RETURN_MS : QUIET_MS;
-      const event = await events.next(Date.now() + waitMs);
+      // Events that say nothing new are no sign that the batch is heard.
+      if (this.#place !== before) [sinceMs, before] = [Date.now(), this.#place];
+      const untilMs = sinceMs + (this.#owing > 0 ? LATE_RETURN_MS : QUIET_MS);
+      const event = Date.now() < untilMs ? await events.next(untilMs) : undefined;
       if (event !== undefined) yield* this.#take(event);
-      else yield* this.catchUp();
+      else {
+        yield* this.catchUp();
+        sinceMs = Date.now();
+      }
     }
     if (this.#halted !== undefined) yield { kind: 'halted', reason: this.#halted };
+  }
+
+  /** Where the batch is, as far as it was heard. */
+  get #place(): string {
+    return `${this.#seq} ${this.#counted}`;
   }
 
   /** Returns that count and were neither shown nor given up. */

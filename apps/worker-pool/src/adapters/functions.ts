@@ -103,8 +103,8 @@ export interface LongWork extends Pick<MasterFunctions, 'beginBatch' | 'batch'> 
 const LISTEN_WAIT_MS = 5_000;
 const LISTEN_LOOK_MS = 10;
 
-/** What a client needs to gather returns. */
-const CLIENT_KINDS = ['ret', 'job', 'syndic'] as const;
+/** What a client needs to gather returns, and to follow a batch, whose events are `local` ones. */
+const CLIENT_KINDS = ['ret', 'job', 'syndic', 'local'] as const;
 
 /**
  * Runs the functions of the table inside a worker, as the master's own user. This worker answers

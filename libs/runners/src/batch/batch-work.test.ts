@@ -346,6 +346,22 @@ test('failhard ends the batch after the return, and tells what was abandoned', a
   });
 });
 
+test.each([
+  ['a minion dies in the first part', { m0: { never: true }, m1: { retcode: 2 }, m2: {} }, 'm2'],
+  ['its last part never returns', { m0: {}, m1: {}, m2: { never: true } }, undefined],
+  ['no minion returns', { m0: { never: true }, m1: { never: true } }, undefined],
+])('a batch with failhard ends where %s', async (_when, minions, spared) => {
+  const world = new World(minions, { failhard: true, size: '1' });
+  const worker = new Worker(world);
+  await world.goOn(120_000);
+  expect(world.ended).toBeDefined();
+  await worker.done;
+  expect(world.fired.at(-1)?.tag).toBe(
+    `salt/batch/${JID}/${spared === undefined ? 'complete' : 'halted'}`,
+  );
+  if (spared !== undefined) expect(world.runs.has(spared)).toBe(false);
+});
+
 test('a minion that runs long is asked and waited for, and a dead one is not', async () => {
   const world = new World({ slow: { runsMs: 20_000 }, dead: { never: true }, next: {} });
   const worker = new Worker(world);
