@@ -40,6 +40,7 @@ export async function runCopy(args: readonly string[], terminal: Terminal): Prom
       chunkBytes: config.saltCpChunkSize,
       compressed: isOn(options, 'gzip'),
       tell: (text) => logLine(terminal, 'WARNING', text),
+      out: (text) => terminal.out(text),
     };
     printer.show(await send(sending, options, terminal, config), 'nested');
     return EXIT.ok;

@@ -55,6 +55,7 @@ class Minions {
 }
 
 const told: string[] = [];
+const printed: string[] = [];
 
 function sending(minions: Minions, path: string, compressed = true): Sending {
   return {
@@ -63,6 +64,7 @@ function sending(minions: Minions, path: string, compressed = true): Sending {
     chunkBytes: 1000,
     compressed,
     tell: (text) => told.push(text),
+    out: (text) => printed.push(text),
   };
 }
 
@@ -110,6 +112,16 @@ test('a minion that missed a piece gets no more of the file, and is shown with i
     }),
   );
   expect(told).toContain('No return from gone');
+});
+
+test('a target without minions is said for each file, whole or in pieces', async () => {
+  const path = fileOf(2500);
+  const line = 'No minions matched the target. No command was sent, no jid was assigned.\n';
+  printed.length = 0;
+  expect(await sendInPieces(sending(new Minions([]), path), tree(path))).toEqual(mapOf({}));
+  expect(printed).toEqual([line]);
+  expect(await sendWhole(sending(new Minions([]), path), mapOf({}))).toEqual(mapOf({}));
+  expect(printed).toEqual([line, line]);
 });
 
 test('where no minion returns, the text names the size of the pieces', async () => {

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Command, LocalClient } from '@brine/client';
+import { type Command, type LocalClient, NO_MATCH } from '@brine/client';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { CopyCommand } from './copy-options.ts';
 import { goesIntoDirectory, remotePath, type SourceFile, type SourceTree } from './source-files.ts';
@@ -17,6 +17,8 @@ export interface Sending {
   readonly compressed: boolean;
   /** Gets a line about minions that did not return. */
   readonly tell: (text: string) => void;
+  /** Gets what Salt prints of a target without minions. */
+  readonly out: (text: string) => void;
 }
 
 /** Returns of minions, and who sent none. */
@@ -131,7 +133,7 @@ async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
  * such as `QUJD=`, which base64 makes, for a named argument.
  */
 async function ask(
-  { client, tell }: Sending,
+  { client, tell, out }: Sending,
   target: Pick<Command, 'tgt' | 'tgtType'>,
   fun: string,
   given: SaltMap | Readonly<Record<string, SaltValue>>,
@@ -141,7 +143,8 @@ async function ask(
   const job = await client.publish({ ...target, fun, arg: [named] }, { listen: true });
   const returned = new Map<string, SaltValue>();
   const silent: string[] = [];
-  if (job !== undefined) {
+  if (job === undefined) out(NO_MATCH);
+  else {
     for await (const item of client.returns(job)) {
       if (item.kind === 'return') returned.set(item.id, item.ret);
       else silent.push(item.id);

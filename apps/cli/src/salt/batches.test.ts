@@ -4,8 +4,11 @@ import { runInBatches } from './batches.ts';
 
 type Said = readonly [suffix: string, data: SaltMap];
 
-/** Runs `salt --async -b 1` against a master that answers so, and then says this of the batch. */
-async function run(answer: SaltMap, says: readonly Said[]) {
+/**
+ * Runs `salt -b 1`, with `--async` or not, against a master that answers so, and then says this of
+ * the batch.
+ */
+async function run(answer: SaltMap, says: readonly Said[], isAsync = true) {
   const printed: string[] = [];
   let jid = '';
   const queue = [...says];
@@ -27,10 +30,10 @@ async function run(answer: SaltMap, says: readonly Said[]) {
   };
   const options = {
     values: new Map<string, unknown>([
-      ['async', true],
+      ['async', isAsync],
       ['batch', '1'],
     ]),
-    given: new Set(['async', 'batch']),
+    given: new Set(['batch', ...(isAsync ? ['async'] : [])]),
     args: [],
   };
   const terminal = {
@@ -76,6 +79,15 @@ test('--async says in words of Salt that no minion matched, or that none answers
   expect(await run(BEGUN, [down, end])).toMatchObject({
     code: 0,
     printed: 'Minion b did not respond. No job will be sent.\nNo minions matched the target.\n',
+  });
+});
+
+test('a batch without minions ends with 2 and says that nothing returned', async () => {
+  expect(await run(mapOf({ matched: false }), [], false)).toMatchObject({
+    code: 2,
+    printed:
+      'No minions matched the target. No command was sent, no jid was assigned.\n' +
+      'No minions matched the target.\nERROR: No return received\n',
   });
 });
 

@@ -7,7 +7,7 @@ import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { failedCode, runAndShow, type SaltRun } from './run-and-show.ts';
+import { failedCode, NO_RETURN, runAndShow, type SaltRun } from './run-and-show.ts';
 
 /**
  * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`
@@ -139,19 +139,23 @@ async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Prom
   run.printer.show(all, '');
   const isStrict = run.config.brine.exitCodes === 'strict';
   if (all.size > 0) return failedCode(run.terminal, isBad && isStrict);
-  run.terminal.err('ERROR: No return received\n');
+  run.terminal.err(NO_RETURN);
   return EXIT.noReturn;
 }
 
 async function showSteps(run: SaltRun, steps: AsyncIterable<BatchStep>): Promise<number> {
   let highest = 0;
+  let isEmpty = true;
   for await (const step of steps) {
+    if (step.kind === 'start' || step.kind === 'halted') isEmpty = false;
     if (step.kind === 'return' || step.kind === 'unseen') {
       highest = Math.max(highest, step.retcode);
     }
     showStep(run, step);
   }
-  return highest;
+  if (!isEmpty) return highest;
+  run.terminal.err(NO_RETURN);
+  return EXIT.noReturn;
 }
 
 function showStep({ terminal, printer }: SaltRun, step: BatchStep): void {

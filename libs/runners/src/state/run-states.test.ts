@@ -45,6 +45,25 @@ test.each(['salt.runner', 'salt.parallel_runners'])(
   },
 );
 
+test.each([
+  [{}, "execute() missing 2 required positional arguments: 'tgt' and 'fun'"],
+  [{ tgt: 'one' }, "execute() missing 1 required positional argument: 'fun'"],
+  [{ arg: ['one', 'f'], tgt: 'one' }, "execute() got multiple values for argument 'tgt'"],
+])('a runner with %j tells what does not fit, and is no failure', async (given, text) => {
+  const step = Object.entries({ name: 'salt.execute', ...given }).map(([k, v]) => ({ [k]: v }));
+  const world = new OrchestrationWorld({ main: { a: { 'salt.runner': step as Plain } } });
+  world.runsOrchestrations = true;
+  const fun = RUNNERS.get('state.orchestrate')!;
+  const { retcode, value } = await fun.run(
+    bindArguments(fun, { args: ['main'], kwargs: mapOf({}) }),
+    world.context(),
+  );
+  expect(retcode).toBe(0);
+  const told = Buffer.from(pack(value)).toString();
+  expect(told).toContain(`\nPassed invalid arguments: ${text}\n\nUsage:\n`);
+  expect(told).toContain("Runner function 'salt.execute' executed.");
+});
+
 test('a runner that templates call is inside the call of theirs', async () => {
   const world = new OrchestrationWorld({ main: {} });
   const context = world.context();
