@@ -3,11 +3,11 @@ import {
   compileSubdict,
   dataNeeded,
   expandNodegroup,
-  withoutNodegroups,
   matchMinion,
   pillarTerms,
   type Target,
   type TargetView,
+  withoutNodegroups,
 } from '@brine/target';
 import { many, type WorstWork } from '../worst.ts';
 

@@ -152,7 +152,7 @@ async function allowedJob(
   if (expected === undefined) return undefined;
   const sent = withoutGroups(ports, asked);
   if (sent === undefined) return undefined;
-  publish.set('tgt', sent.tgt as SaltValue);
+  publish.set('tgt', sent.tgt);
   const principal = `${MINION_PREFIX}${minion}`;
   const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
   return { load: publish, asked: sent, caller, handed: undefined, expected };
