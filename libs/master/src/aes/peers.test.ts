@@ -106,6 +106,7 @@ test.each([
 
 test.each([
   ['a group that is not there', { tgt: 'N@nope or web1' }, ['test.ping']],
+  ['a group that is not there, in a target that means minions', { tgt: 'web1 N@nope' }, ['test.*']],
   ['a group with minions beyond the rights', { tgt: 'N@archs' }, [mapOf({ 'web*': ['test.*'] })]],
   ['a group that asks about pillars', { tgt: 'N@secret or web1' }, ['test.ping']],
 ])('a nodegroup gives no right: %s', async (_name, fields, rights) => {
