@@ -105,6 +105,7 @@ const LISTEN_LOOK_MS = 10;
 
 /** What a client needs to gather returns, and to follow a batch, whose events are `local` ones. */
 const CLIENT_KINDS = ['ret', 'job', 'syndic', 'local'] as const;
+const BATCH_TAGS = 'salt/batch/';
 
 /**
  * Runs the functions of the table inside a worker, as the master's own user. This worker answers
@@ -260,7 +261,11 @@ export class WorkerFunctions implements MasterFunctions {
       },
       events: {
         listen: (onEvent) =>
-          this.listen(CLIENT_KINDS, async (event) => onEvent(event.tag, await event.fetch())),
+          this.listen(CLIENT_KINDS, async (event) => {
+            // Other local events are for nobody here, and the body of one may be large.
+            if (event.kind === 'local' && !event.tag.startsWith(BATCH_TAGS)) return;
+            onEvent(event.tag, await event.fetch());
+          }),
       },
       master: { isPresent: () => true, readKey: async () => ownKey() },
       logError: (text) => onTrouble(text, undefined),
