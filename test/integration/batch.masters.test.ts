@@ -16,8 +16,11 @@ interface Case {
 }
 
 const RECORDED = fileURLToPath(new URL('../fixtures/transcripts/batch.json', import.meta.url));
-/** Their functions are modules of the recorded minions, or their text a stack of Python. */
-const OTHERS = /retcode|state|no-return-value|invalid|unknown-function/;
+/**
+ * Their functions are modules of the recorded minions, or their text a stack of Python; 3008.5 ends
+ * a batch without minions in another way than 3008.2.
+ */
+const OTHERS = /retcode|state|no-return-value|invalid|unknown-function|nomatch/;
 const IDS = ['web1.example', 'web2.example', 'db1.example'];
 const DEAD = 'dead1.example';
 
@@ -90,6 +93,21 @@ describe('a batch at a whole master', () => {
     expect(first.code).toBe(3);
     expect(first.stdout.match(/Executing run on/g)).toHaveLength(1);
     expect(first.stderr).toBe('[ERROR   ] Batch run stopped due to failhard\n');
+  });
+
+  it('without minions, or with none that answers, it ends with 2', async () => {
+    const ended = { code: 2, stderr: 'ERROR: No return received\n' };
+    expect(await salt('-b', '1', 'nobody', 'test.ping')).toMatchObject({
+      ...ended,
+      stdout:
+        'No minions matched the target. No command was sent, no jid was assigned.\n' +
+        'No minions matched the target.\n',
+    });
+    const down = `Minion ${DEAD} did not respond. No job will be sent.\n`;
+    expect(await salt('-b', '1', '-t', '2', DEAD, 'test.ping')).toMatchObject({ ...ended });
+    const both = await salt('-b', '1', '-t', '2', '-L', `${DEAD},ghost,web1.example`, 'test.ping');
+    expect(both.code).toBe(0);
+    expect(both.stdout.startsWith(`${down}\nExecuting run on ['web1.example']`)).toBe(true);
   });
 
   it('a size that is none is refused before anything runs', async () => {
