@@ -13,6 +13,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   ],
   bounds: ['target.Work', 'yaml.YamlWork'],
   'what a host gives to templates': named('jinja', 'PyFunction PyObject bind'),
+  'what an operator writes': named('yaml', 'loadYamlFile'),
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),

@@ -1,5 +1,5 @@
 import { parseArguments } from '@brine/client';
-import { loadYaml, plainValue, resolvePlain, YamlWork } from '@brine/yaml';
+import { loadSls, loadYaml, plainValue, resolvePlain, YamlWork } from '@brine/yaml';
 import { many, type WorstWork } from '../worst.ts';
 
 const LAUGHS = ['a: &a [x,x,x,x,x,x,x,x,x]']
@@ -63,7 +63,10 @@ const TEXTS: readonly (readonly [string, (size: number) => string])[] = [
 ];
 
 export const yaml: WorstWork = {
-  of: ['yaml.loadYaml', 'yaml.resolvePlain', 'yaml.plainValue', 'client.parseArguments'],
+  of: [
+    ...['yaml.loadYaml', 'yaml.loadSls', 'yaml.resolvePlain', 'yaml.plainValue'],
+    'client.parseArguments',
+  ],
   inputs: () => [
     ['a billion laughs', () => loadYaml(LAUGHS)],
     ['an alias of itself', () => loadYaml('&a [*a, *a, *a]')],
@@ -72,6 +75,7 @@ export const yaml: WorstWork = {
         const text = make(size);
         return [
           [`${name}, ${size}`, () => loadYaml(text)] as const,
+          [`${name} of a file, ${size}`, () => loadSls(text, YamlWork.ofPeer())] as const,
           [
             `${name} as arguments, ${size}`,
             () => parseArguments([text], [], YamlWork.ofPeer()),
