@@ -10,8 +10,9 @@ export function bind(
 ): Map<string, unknown> {
   const { positional, named } = args;
   if (positional.length > names.length) {
-    const takes = `${names.length} positional argument${names.length === 1 ? '' : 's'}`;
-    throw typeError(`${fun}() takes ${takes} but ${positional.length} were given`);
+    throw typeError(
+      `${fun}() takes ${takenBy(names, defaults)} but ${positional.length} were given`,
+    );
   }
   const bound = new Map<string, unknown>();
   names.forEach((name, at) => {
@@ -26,6 +27,26 @@ export function bind(
     }
   }
   return bound;
+}
+
+/** The arguments of a filter whose function takes the value first, under this name. */
+export function bindFilter(
+  fun: string,
+  name: string,
+  value: unknown,
+  names: readonly string[],
+  { positional, named }: CallArguments,
+  defaults: Readonly<Record<string, unknown>> = {},
+): Map<string, unknown> {
+  return bind(fun, [name, ...names], { positional: [value, ...positional], named }, defaults);
+}
+
+/** How many arguments, in Python's words. */
+function takenBy(names: readonly string[], defaults: Readonly<Record<string, unknown>>): string {
+  const least = names.filter((name) => !Object.hasOwn(defaults, name)).length;
+  const most = names.length;
+  if (least < most) return `from ${least} to ${most} positional arguments`;
+  return `${most} positional argument${most === 1 ? '' : 's'}`;
 }
 
 /** A whole number among the arguments. @throws JinjaError (TypeError) */

@@ -1,5 +1,6 @@
 import type { Filter } from '../environment.ts';
 import { DATA_FILTERS } from './data-filters.ts';
+import { DATE_FILTERS } from './date-filters.ts';
 import { HASH_FILTERS } from './hash-filters.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { NET_FILTERS } from './net-filters.ts';
@@ -13,6 +14,7 @@ import { TEXT_FILTERS } from './text-filters.ts';
 const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...TEXT_FILTERS,
   ...LIST_FILTERS,
+  ...DATE_FILTERS,
   ...HASH_FILTERS,
   ...NET_FILTERS,
   ...PATH_FILTERS,

@@ -10,7 +10,6 @@ import {
   isDict,
   isList,
   keyOf,
-  numberOf,
   typeName,
   Undefined,
 } from '../python/values.ts';
@@ -23,7 +22,7 @@ function hash(algorithm: string): Filter {
   return (value) => createHash(algorithm).update(textOf(value)).digest('hex');
 }
 
-/** Salt's filters for sums, encodings, dates and nested dicts. */
+/** Salt's filters for sums, encodings and nested dicts. */
 export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['base64_decode', (value) => decoded(textOf(value))],
   ['base64_encode', (value) => Buffer.from(textOf(value), 'utf8').toString('base64')],
@@ -38,8 +37,6 @@ export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['sha256', hash('sha256')],
   ['sha512', hash('sha512')],
   ['uuid', (value) => uuid5(textOf(value))],
-  ['strftime', (value, args, { outside }) => date(value, args, outside.now())],
-  ['date_format', (value, args, { outside }) => date(value, args, outside.now())],
   [
     'set_dict_key_value',
     (value, args) => nested(value, args, (dict, key, item) => dict.set(key, item)),
@@ -87,88 +84,6 @@ function validHmac(value: unknown, { positional: [secret, challenge] }: CallArgu
     .update(str(value))
     .digest('base64');
   return sum === str(challenge);
-}
-
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
-
-function date(value: unknown, args: CallArguments, now: number): string {
-  const format = str(bind('strftime', ['format'], args, { format: '%Y-%m-%d' }).get('format'));
-  let millis = now;
-  if (value !== null) {
-    const seconds = typeof value === 'string' ? Number(value) : Number(numberOf(value) ?? NaN);
-    if (Number.isNaN(seconds)) {
-      throw valueError(`Unable to parse ${str(value)}. Consider installing timelib`);
-    }
-    millis = seconds * 1000;
-  }
-  return strftime(new Date(millis), format);
-}
-
-/** Python's `datetime.strftime`, in the local zone. */
-export function strftime(at: Date, format: string): string {
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const yearDay = Math.round(
-    (Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) - Date.UTC(at.getFullYear(), 0, 1)) /
-      86_400_000,
-  );
-  const day = DAYS[at.getDay()] ?? '';
-  const month = MONTHS[at.getMonth()] ?? '';
-  const hour12 = at.getHours() % 12 === 0 ? 12 : at.getHours() % 12;
-  const parts: Readonly<Record<string, string>> = {
-    a: day.slice(0, 3),
-    A: day,
-    b: month.slice(0, 3),
-    B: month,
-    h: month.slice(0, 3),
-    d: two(at.getDate()),
-    e: String(at.getDate()).padStart(2),
-    f: `${String(at.getMilliseconds()).padStart(3, '0')}000`,
-    H: two(at.getHours()),
-    I: two(hour12),
-    j: String(yearDay + 1).padStart(3, '0'),
-    m: two(at.getMonth() + 1),
-    M: two(at.getMinutes()),
-    p: at.getHours() < 12 ? 'AM' : 'PM',
-    s: String(Math.floor(at.getTime() / 1000)),
-    S: two(at.getSeconds()),
-    u: String(at.getDay() === 0 ? 7 : at.getDay()),
-    w: String(at.getDay()),
-    y: two(at.getFullYear() % 100),
-    Y: String(at.getFullYear()),
-    z: '',
-    Z: '',
-    n: '\n',
-    t: '\t',
-    '%': '%',
-    U: two(Math.floor((yearDay + 7 - at.getDay()) / 7)),
-    W: two(Math.floor((yearDay + 7 - ((at.getDay() + 6) % 7)) / 7)),
-  };
-  const long: Readonly<Record<string, string>> = {
-    c: '%a %b %e %H:%M:%S %Y',
-    D: '%m/%d/%y',
-    F: '%Y-%m-%d',
-    R: '%H:%M',
-    T: '%H:%M:%S',
-    x: '%m/%d/%y',
-    X: '%H:%M:%S',
-  };
-  return format
-    .replaceAll(/%([cDFRTxX])/g, (_, letter: string) => long[letter] ?? '')
-    .replaceAll(/%([a-zA-Z%])/g, (whole, letter: string) => parts[letter] ?? whole);
 }
 
 function nested(

@@ -1,19 +1,24 @@
+import { strip } from '@brine/wire/text';
 import ipaddr from 'ipaddr.js';
-import { bind } from '../arguments.ts';
-import type { Filter } from '../environment.ts';
-import { JinjaError, valueError } from '../errors.ts';
+import { bind, bindFilter } from '../arguments.ts';
+import type { Filter, FilterHost } from '../environment.ts';
+import { JinjaError, typeError, valueError } from '../errors.ts';
 import { contains } from '../python/operators.ts';
-import { str } from '../python/text.ts';
+import { repr, str } from '../python/text.ts';
 import {
   type CallArguments,
   intValue,
   isDict,
+  isInt,
   isList,
   iterate,
+  lengthOf,
   truth,
   Tuple,
   typeName,
+  Undefined,
 } from '../python/values.ts';
+import { wholeText } from './text-filters.ts';
 
 interface Address {
   readonly version: 4 | 6;
@@ -51,8 +56,8 @@ export const NET_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>(
     (value, args) =>
       eachAddress(value, args, ({ version, prefix }) => intValue(size(version, prefix))),
   ],
-  ['filter_by_networks', (value, args) => within(value, args)],
-  ['mac_str_to_bytes', (value) => macBytes(str(value))],
+  ['filter_by_networks', (value, args, host) => within(value, args, host)],
+  ['mac_str_to_bytes', (value) => macBytes(value)],
   ['gen_mac', (value, _args, { outside }) => mac(str(value), outside.random)],
 ]);
 
@@ -85,7 +90,14 @@ function compressed(ip: ipaddr.IPv6): string {
 function maskBits(mask: string, version: 4 | 6): number | undefined {
   if (/^\d{1,3}$/.test(mask)) return Number(mask);
   if (version === 6 || !ipaddr.IPv4.isValidFourPartDecimal(mask)) return undefined;
-  return ipaddr.IPv4.parse(mask).prefixLengthFromSubnetMask() ?? undefined;
+  const bytes = ipaddr.IPv4.parse(mask).octets;
+  // Python takes a mask of the host's bits too.
+  const turned = new ipaddr.IPv4(bytes.map((byte) => 255 - byte));
+  return (
+    new ipaddr.IPv4(bytes).prefixLengthFromSubnetMask() ??
+    turned.prefixLengthFromSubnetMask() ??
+    undefined
+  );
 }
 
 /** Which of Salt's options name which ranges; the order in which Salt looks at them is free. */
@@ -215,57 +227,87 @@ function mac(prefix: string, random: () => number): string {
 }
 
 /** Addresses in one of the networks, once for each: of a list, or of each list of a dict. */
-function within(value: unknown, args: CallArguments): unknown {
-  const given = bind('filter_by_networks', ['networks'], args).get('networks');
+function within(value: unknown, args: CallArguments, host: FilterHost): unknown {
+  const bound = bindFilter('filter_by_networks', 'values', value, ['networks'], args);
+  const given = bound.get('networks');
   if (given === null) return value;
-  const networks = iterate(given).map((text) => networkOf(text));
-  const filtered = (list: unknown): unknown[] =>
-    iterate(list).flatMap((text) => {
-      const address = plainAddress(text);
+  const networks = iterate(given).map(networkOf);
+  const filtered = (list: unknown): unknown[] => {
+    const texts = iterate(list);
+    host.step(texts.length * networks.length);
+    return texts.flatMap((text) => {
+      if (networks.length === 0) return [];
+      const address = spanOf(plainAddress(text));
       return networks.filter((network) => isIn(address, network)).map(() => text);
     });
+  };
   if (isDict(value)) return new Map([...value].map(([name, list]) => [name, filtered(list)]));
-  if (isList(value) || value instanceof Tuple) return filtered(value);
-  throw valueError(`Do not know how to filter a <class '${typeName(value)}'>`);
+  const isSequence = Array.isArray(value) || typeof value === 'string';
+  if (isSequence || value instanceof Uint8Array) return filtered(value);
+  const type = value instanceof Undefined ? 'jinja2.runtime.StrictUndefined' : typeName(value);
+  throw valueError(`Do not know how to filter a <class '${type}'>`);
 }
 
-function networkOf(text: unknown): Address {
-  const network = parse(text);
+/** Some addresses that follow one another. */
+interface Span {
+  readonly version: 4 | 6;
+  readonly number: bigint;
+  readonly size: bigint;
+}
+
+function spanOf({ version, ip, prefix }: Address): Span {
+  const number = ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
+  return { version, number, size: size(version, prefix) };
+}
+
+function networkOf(given: unknown): Span {
+  const network = numbered(given) ?? parse(given);
   if (network === undefined) {
-    const shown = JSON.stringify(str(text)).replaceAll('"', "'");
-    throw valueError(`${shown} does not appear to be an IPv4 or IPv6 network`);
+    throw valueError(`${repr(given)} does not appear to be an IPv4 or IPv6 network`);
   }
-  if (firstOf(network) !== numberOf(network)) throw valueError(`${str(text)} has host bits set`);
-  return network;
+  const span = spanOf(network);
+  if (span.number % span.size !== 0n) throw valueError(`${network.text} has host bits set`);
+  return span;
 }
 
-function plainAddress(text: unknown): Address {
-  const address = typeof text === 'string' && !text.includes('/') ? parse(text) : undefined;
+function plainAddress(given: unknown): Address {
+  const isText = typeof given === 'string' && !given.includes('/');
+  const address = numbered(given) ?? (isText ? parse(given) : undefined);
   if (address !== undefined) return address;
-  const shown = JSON.stringify(str(text)).replaceAll('"', "'");
-  throw valueError(`${shown} does not appear to be an IPv4 or IPv6 address`);
+  throw valueError(`${repr(given)} does not appear to be an IPv4 or IPv6 address`);
 }
 
-function isIn(address: Address, network: Address): boolean {
+/** Python takes an integer for the address of this number. */
+function numbered(given: unknown): Address | undefined {
+  if (!isInt(given) && typeof given !== 'boolean') return undefined;
+  const number = BigInt(given);
+  if (number < 0n || number >= 2n ** 128n) return undefined;
+  return parse(text(number, number < 2n ** 32n ? 4 : 6));
+}
+
+function isIn(address: Span, network: Span): boolean {
   if (address.version !== network.version) return false;
-  const offset = numberOf(address) - firstOf(network);
-  return offset >= 0n && offset < size(network.version, network.prefix);
-}
-
-function numberOf({ ip }: Address): bigint {
-  return ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-}
-
-function firstOf(network: Address): bigint {
-  const number = numberOf(network);
-  return number - (number % size(network.version, network.prefix));
+  const offset = address.number - network.number;
+  return offset >= 0n && offset < network.size;
 }
 
 /** The six bytes of an address, with or without a sign between them. */
-function macBytes(text: string): Uint8Array {
-  const digits = text.length === 17 ? text.replaceAll(text.charAt(2), '') : text;
-  if (digits.length !== 12) throw valueError('Invalid MAC address');
-  const odd = /^[0-9A-Fa-f]{12}$/.test(digits) ? undefined : digits;
-  if (odd !== undefined) throw valueError(`invalid literal for int() with base 16: '${odd}'`);
-  return new Uint8Array(Buffer.from(digits, 'hex'));
+function macBytes(value: unknown): Uint8Array {
+  const length = lengthOf(value);
+  if (length !== 12 && length !== 17) throw valueError('Invalid MAC address');
+  if (typeof value !== 'string') {
+    throw typeError("int() can't convert non-string with explicit base");
+  }
+  const signs = [...value];
+  const digits = length === 12 ? signs : signs.filter((sign) => sign !== signs[2]);
+  const bytes = [0, 2, 4, 6, 8, 10].map((at) => {
+    const pair = digits.slice(at, at + 2).join('');
+    const byte = wholeText(strip(pair), 16);
+    if (byte === undefined) {
+      throw valueError(`invalid literal for int() with base 16: ${repr(pair)}`);
+    }
+    if (byte < 0n) throw valueError('bytes must be in range(0, 256)');
+    return Number(byte);
+  });
+  return Uint8Array.from(bytes);
 }

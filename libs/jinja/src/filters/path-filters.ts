@@ -1,7 +1,7 @@
 import type { Filter } from '../environment.ts';
-import { typeError } from '../errors.ts';
+import { JinjaError, typeError } from '../errors.ts';
 import { str } from '../python/text.ts';
-import { type CallArguments, truth } from '../python/values.ts';
+import { type CallArguments, typeName, Undefined } from '../python/values.ts';
 
 /** Salt's filters for paths (Salt: salt/utils/path.py). */
 export const PATH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
@@ -10,13 +10,21 @@ export const PATH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
 
 /** Later parts count as relative, whatever they begin with. */
 function joined(first: unknown, { positional, named }: CallArguments): string {
-  const odd = [...named.keys()].find((name) => name !== 'use_posixpath');
-  if (odd !== undefined) {
-    throw typeError(`The following keyword arguments are not valid: ${odd}=${str(named.get(odd))}`);
+  const [root = '', ...parts] = [first, ...positional].map((part) => normal(pathText(part)));
+  const odd = [...named].filter(([name]) => name !== 'use_posixpath' && !name.startsWith('__'));
+  if (odd.length > 0) {
+    const shown = odd.map(([name, value]) => `${name}=${str(value)}`).join(', ');
+    const text = `The following keyword arguments are not valid: ${shown}`;
+    throw new JinjaError('SaltFunction', text);
   }
-  truth(named.get('use_posixpath')); // All paths here are those of POSIX.
-  const [root = '', ...parts] = [first, ...positional].map((part) => normal(str(part)));
   return normal([root, ...parts.map((part) => part.replace(/^\/+/, ''))].join('/'));
+}
+
+function pathText(part: unknown): string {
+  if (typeof part === 'string') return part;
+  if (part instanceof Uint8Array) return Buffer.from(part).toString('utf8');
+  const type = part instanceof Undefined ? 'jinja2.runtime.StrictUndefined' : typeName(part);
+  throw typeError(`expected str, bytes, or bytearray not <class '${type}'>`);
 }
 
 /** As Python's posixpath.normpath: two slashes in front stay two, three are one. */

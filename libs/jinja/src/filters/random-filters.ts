@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto';
-import { bind, wholeNumber } from '../arguments.ts';
+import { bind, bindFilter, wholeNumber } from '../arguments.ts';
 import type { Filter } from '../environment.ts';
-import { valueError } from '../errors.ts';
+import { JinjaError, typeError, valueError } from '../errors.ts';
+import { compare } from '../python/operators.ts';
 import { sampled, SeededRandom } from '../python/random.ts';
 import { str } from '../python/text.ts';
-import { type CallArguments, isInt, iterate, Undefined } from '../python/values.ts';
+import {
+  type CallArguments,
+  isFloat,
+  iterate,
+  lengthOf,
+  typeName,
+  Undefined,
+} from '../python/values.ts';
 
 /** Characters of a random text at most. */
 const TEXT_MAX = 1_048_576;
-
-/** Integers are hashed modulo this prime (CPython: Python/pyhash.c). */
-const HASH_MODULUS = 2n ** 61n - 1n;
 
 type Chance = () => number;
 
@@ -21,7 +26,7 @@ export const RANDOM_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filte
   ['rand_str', (_value, args, { outside }) => randomHash(args, outside.random)],
   ['random_sample', (value, args, { outside }) => sample(value, args, outside.random)],
   ['random_shuffle', (value, args, { outside }) => shuffle(value, args, outside.random)],
-  ['random_str', (value, _args, { outside }) => randomText(wholeNumber(value), outside.random)],
+  ['random_str', (value, args, { outside }) => randomText(value, args, outside.random)],
 ]);
 
 function oneOf(list: readonly unknown[], chance: Chance): unknown {
@@ -42,44 +47,54 @@ function randomHash(args: CallArguments, chance: Chance): string {
 }
 
 function sample(value: unknown, args: CallArguments, chance: Chance): unknown[] {
-  const bound = bind('sample', ['size', 'seed'], args, { seed: null });
-  return drawn(iterate(value), wholeNumber(bound.get('size')), bound.get('seed'), chance);
+  const bound = bindFilter('sample', 'value', value, ['size', 'seed'], args, { seed: null });
+  return drawn(value, bound.get('size'), bound.get('seed'), chance);
 }
 
 function shuffle(value: unknown, args: CallArguments, chance: Chance): unknown[] {
-  const list = iterate(value);
-  const seed = bind('shuffle', ['seed'], args, { seed: null }).get('seed');
-  return drawn(list, list.length, seed, chance);
+  const bound = bindFilter('shuffle', 'value', value, ['seed'], args, { seed: null });
+  return drawn(value, lengthOf(value), bound.get('seed'), chance);
 }
 
-/**
- * A number as the seed gives the same each time, as in Python. A text does so here too: Python
- * hashes texts otherwise in each process, so that nothing depends on which one it gives.
- */
-function drawn(list: readonly unknown[], size: number, seed: unknown, chance: Chance): unknown[] {
-  if (size < 0 || size > list.length) {
+/** The same seed gives the same each time. */
+function drawn(value: unknown, size: unknown, seed: unknown, chance: Chance): unknown[] {
+  const below = seed === null ? chanceBelow(chance) : seededBelow(seed);
+  if (!Array.isArray(value) && typeof value !== 'string' && !(value instanceof Uint8Array)) {
+    throw typeError('Population must be a sequence.  For dicts or sets, use sorted(d).');
+  }
+  const list = iterate(value);
+  if (!compare('<=', 0, size) || !compare('<=', size, list.length)) {
     throw valueError('Sample larger than population or is negative');
   }
-  if (seed === null) return sampled(list, size, (limit) => Math.floor(chance() * limit));
-  const random = new SeededRandom(isInt(seed) ? hashOf(BigInt(seed)) : numberOfText(str(seed)));
-  return sampled(list, size, (limit) => random.below(limit));
+  if (isFloat(size)) throw typeError("can't multiply sequence by non-int of type 'float'");
+  return sampled(list, wholeNumber(size), below);
 }
 
-/** What Python's `hash` makes of an integer. */
-function hashOf(seed: bigint): bigint {
-  const hash = seed % HASH_MODULUS;
-  return hash === -1n ? -2n : hash;
+type Below = (limit: number) => number;
+
+function chanceBelow(chance: Chance): Below {
+  return (limit) => Math.floor(chance() * limit);
 }
 
-function numberOfText(text: string): bigint {
-  return createHash('sha256').update(text).digest().readBigUInt64BE();
+/** Salt seeds by the sum of a text (Salt: salt/utils/data.py hash, sample). */
+function seededBelow(seed: unknown): Below {
+  if (typeof seed !== 'string' && !(seed instanceof Uint8Array)) {
+    throw typeError('object supporting the buffer API required');
+  }
+  const random = SeededRandom.ofText(createHash('sha512').update(seed).digest('hex'));
+  return (limit) => random.below(limit);
 }
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-function randomText(size: number, chance: Chance): string {
+function randomText(value: unknown, args: CallArguments, chance: Chance): string {
+  const given = bindFilter('random', 'size', value, [], args, { size: 32 }).get('size');
+  if (given instanceof Undefined || isFloat(given)) {
+    throw typeError(`'${typeName(given)}' object cannot be interpreted as an integer`);
+  }
+  const size = wholeNumber(given);
   if (size < 0) throw valueError('negative argument not allowed');
-  if (size > TEXT_MAX) throw valueError(`random_str: at most ${TEXT_MAX} characters`);
+  if (size > TEXT_MAX) throw new JinjaError('Limit', `random_str: at most ${TEXT_MAX} characters`);
   const sign = (): string => BASE64.charAt(Math.floor(chance() * BASE64.length));
   return Array.from({ length: size }, sign).join('');
 }

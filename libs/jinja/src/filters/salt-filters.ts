@@ -1,5 +1,5 @@
 import { strip } from '@brine/wire/text';
-import { bind, textArgument } from '../arguments.ts';
+import { bind, bindFilter, textArgument } from '../arguments.ts';
 import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { MAX_DIGITS } from '../limits.ts';
@@ -8,7 +8,7 @@ import { equal, ValueIndex } from '../python/equality.ts';
 import { calculate, contains, sorted } from '../python/operators.ts';
 import { escapePattern, shellQuote } from '../python/quoting.ts';
 import { capitalized } from '../python/str-methods.ts';
-import { str } from '../python/text.ts';
+import { repr, str } from '../python/text.ts';
 import {
   type CallArguments,
   floatValue,
@@ -24,6 +24,7 @@ import {
   PySet,
   truth,
   Tuple,
+  typeName,
   Undefined,
 } from '../python/values.ts';
 import { fits } from './regex-filters.ts';
@@ -276,23 +277,29 @@ function allowed(value: unknown, args: CallArguments, host: FilterHost): boolean
 
 /** The table that MySQL prints: a dict of rows by the values of one column. */
 function rowsOf(lines: unknown, args: CallArguments): unknown {
-  const key = bind('mysql_to_dict', ['key'], args).get('key');
+  const key = bindFilter('mysql_to_dict', 'data', lines, ['key'], args).get('key');
   const rows = new Map<unknown, unknown>();
-  let names: readonly string[] | undefined;
-  for (const line of iterate(lines).map(str)) {
-    if (line === '' || line.startsWith('+')) continue;
-    const cells = line.split('|').map((cell) => strip(cell));
-    if (names === undefined) {
-      if (cells.length > 1) names = cells;
-      continue;
+  let names: readonly string[] = [];
+  for (const line of iterate(lines)) {
+    if (!truth(line)) continue;
+    if (typeof line !== 'string') {
+      const text = `'${typeName(line)}' object has no attribute 'startswith'`;
+      throw new JinjaError('AttributeError', text);
     }
-    const row = new Map<unknown, unknown>(
-      names.slice(1, -1).map((name, at) => [name, toNumber(cells[at + 1])]),
-    );
-    if (!row.has(key)) throw new JinjaError('KeyError', str(key));
-    rows.set(keyOf(row.get(key)), row);
+    if (line.startsWith('+')) continue;
+    const cells = line.split('|').map((cell) => strip(cell));
+    if (names.length > 1) {
+      const row = rowOf(names.slice(1, -1), cells.slice(1));
+      if (!row.has(keyOf(key))) throw new JinjaError('KeyError', repr(key));
+      rows.set(keyOf(row.get(keyOf(key))), row);
+    } else names = cells;
   }
   return rows;
+}
+
+function rowOf(names: readonly string[], cells: readonly string[]): Map<unknown, unknown> {
+  if (cells.length < names.length) throw new JinjaError('IndexError', 'list index out of range');
+  return new Map(names.map((name, at) => [name, toNumber(cells[at])]));
 }
 
 function methodCall(

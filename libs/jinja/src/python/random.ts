@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Words of the state (MT19937, as CPython's Modules/_randommodule.c has it). */
 const WORDS = 624;
 const MIDDLE = 397;
@@ -14,6 +16,13 @@ export class SeededRandom {
       words.push(Number(rest & 0xffff_ffffn));
     }
     this.#begin(words.length === 0 ? [0] : words);
+  }
+
+  /** The source that Python makes of a text. */
+  static ofText(seed: string): SeededRandom {
+    const text = Buffer.from(seed);
+    const sum = createHash('sha512').update(text).digest('hex');
+    return new SeededRandom(BigInt(`0x${text.toString('hex')}${sum}`));
   }
 
   /** An integer from 0 up to a limit, the limit excluded. */
