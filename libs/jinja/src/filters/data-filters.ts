@@ -148,10 +148,17 @@ function jsonText(value: unknown, sort: boolean, indent: unknown, ascii: boolean
   return jsonNode(value, { sort, step, ascii }, '\n');
 }
 
+/** As Python's `json.dumps` with `separators=(',', ':')` and `default=str`. */
+export function compactJson(value: unknown): string {
+  return jsonNode(value, { sort: false, step: undefined, ascii: true, isCompact: true }, '');
+}
+
 interface JsonStyle {
   readonly sort: boolean;
   readonly step: string | undefined;
   readonly ascii: boolean;
+  /** No spaces, and what is no JSON is its text. */
+  readonly isCompact?: boolean;
 }
 
 function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
@@ -165,7 +172,8 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
     return value instanceof SaltFloat || typeof number === 'number' ? str(value) : String(number);
   }
   const inner = style.step === undefined ? '' : newline + style.step;
-  const comma = style.step === undefined ? ', ' : `,${inner}`;
+  const comma = style.step === undefined ? (style.isCompact === true ? ',' : ', ') : `,${inner}`;
+  const colon = style.isCompact === true ? ':' : ': ';
   const wrap = (items: string[], open: string, close: string): string => {
     if (items.length === 0) return open + close;
     const end = style.step === undefined ? '' : newline;
@@ -174,7 +182,7 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
   if (isDict(value)) {
     const entries = style.sort ? [...value].sort(([a], [b]) => orderOf(a, b)) : [...value];
     const items = entries.map(
-      ([key, item]) => `${jsonString(jsonKey(key), style.ascii)}: ${jsonNode(item, style, inner)}`,
+      ([key, item]) => `${jsonString(jsonKey(key), style.ascii)}${colon}${jsonNode(item, style, inner)}`,
     );
     return wrap(items, '{', '}');
   }
@@ -185,6 +193,7 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
       ']',
     );
   }
+  if (style.isCompact === true) return jsonString(str(value), style.ascii);
   throw typeError(`Object of type ${typeName(value)} is not JSON serializable`);
 }
 

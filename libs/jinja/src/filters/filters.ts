@@ -2,6 +2,7 @@ import type { Filter } from '../environment.ts';
 import { DATA_FILTERS } from './data-filters.ts';
 import { DATE_FILTERS } from './date-filters.ts';
 import { HASH_FILTERS } from './hash-filters.ts';
+import { QUERY_FILTERS } from './json-query.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { NET_FILTERS } from './net-filters.ts';
 import { PATH_FILTERS } from './path-filters.ts';
@@ -18,6 +19,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...HASH_FILTERS,
   ...NET_FILTERS,
   ...PATH_FILTERS,
+  ...QUERY_FILTERS,
   ...RANDOM_FILTERS,
   ...REGEX_FILTERS,
   ...SALT_FILTERS,

@@ -94,7 +94,8 @@ function fileSize(value: unknown, args: CallArguments): string {
   return `${(bytes / base ** power).toFixed(1)} ${units[power - 1]}`;
 }
 
-function toFloatValue(value: unknown): number | undefined {
+/** Python's `float`; undefined for what it refuses. */
+export function toFloatValue(value: unknown): number | undefined {
   const number = numberOf(value);
   if (number !== undefined) return Number(number);
   if (typeof value !== 'string') return undefined;
