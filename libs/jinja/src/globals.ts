@@ -18,6 +18,7 @@ export function standardGlobals(): Map<string, unknown> {
     ['cycler', new PyFunction('cycler', cycler, "<class 'jinja2.utils.Cycler'>")],
     ['joiner', new PyFunction('joiner', joiner, "<class 'jinja2.utils.Joiner'>")],
     ['raise', new PyFunction('jinja_raise', raise)],
+    ['ifelse', new PyFunction('ifelse', ifElse)],
   ]);
 }
 
@@ -87,6 +88,23 @@ function joiner(args: CallArguments): PyObject {
       return text;
     },
   );
+}
+
+/**
+ * Salt 3008's global `ifelse` has no minion to match: with pairs it raises, in every template of a
+ * master (Salt: salt/modules/match.py, which salt/utils/templates.py imports beside the loader).
+ */
+function ifElse({ positional, named }: CallArguments): unknown {
+  const known = ['tgt_type', 'minion_id', 'merge', 'merge_lists'];
+  for (const name of named.keys()) {
+    if (known.includes(name)) continue;
+    throw typeError(`ifelse() got an unexpected keyword argument '${name}'`);
+  }
+  if (positional.length % 2 === 0) {
+    throw new JinjaError('Raised', 'The ifelse function must have an odd number of arguments!');
+  }
+  if (positional.length === 1) return positional[0];
+  throw new JinjaError('Raised', "name '__context__' is not defined");
 }
 
 function raise(args: CallArguments): never {

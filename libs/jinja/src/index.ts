@@ -1,10 +1,19 @@
-export { bind } from './arguments.ts';
-export type { Outside } from './environment.ts';
+export { bind, bindFilter } from './arguments.ts';
+export type { Filter, Outside } from './environment.ts';
 export { JinjaError } from './errors.ts';
 export { traverseData } from './filters/hash-filters.ts';
 export { attributeOf } from './python/attributes.ts';
 export { equal } from './python/equality.ts';
 export { repr, str } from './python/text.ts';
-export { isDict, isList, iterate, PyFunction, PyObject, truth, typeName } from './python/values.ts';
+export {
+  isDict,
+  isList,
+  iterate,
+  PyFunction,
+  PyObject,
+  truth,
+  typeName,
+  Undefined,
+} from './python/values.ts';
 export { renderTemplate } from './render.ts';
 export { saltErrorHead, saltErrorText } from './salt-error.ts';

@@ -6,11 +6,14 @@ import { PyFunction } from '@brine/jinja';
 import type { PillarOptions, PillarPorts } from '@brine/pillar';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, onTestFinished, test } from 'vitest';
+import { FILE_FILTERS } from './file-filters.ts';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
 /** What a template would have of the master's host. */
 const TEMPLATE = `
 {%- if 'cmd.run' in salt %}shell: {{ salt['cmd.run']('id') }}
+{% endif %}
+{%- if 'which' is filter %}filter: {{ 'sh' | which }}
 {% endif %}
 {%- if opts.secret is defined %}opt: {{ opts.secret }}
 {% endif %}
@@ -45,7 +48,7 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   } as unknown as PillarOptions;
   const data = { git, gitDefaults, gitIncludes: false } as unknown as ExternalsData;
   const ports = {
-    outside: { now: () => 0, random: () => 0 },
+    outside: { now: () => 0, random: () => 0, filters: FILE_FILTERS },
     functions: () => new Map([['cmd.run', new PyFunction('cmd.run', () => 'root')]]),
     decrypt: () => mapOf({ secret: 'open' }),
     python: { render: () => mapOf({ ran: true }), knows: () => false, call: () => null },
@@ -61,7 +64,10 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   };
   const args = [`main ${dir}`];
   expect(asking(args, null)).toEqual(
-    mapOf({ secret: 'open', ran: true, shell: 'root', opt: 'of the master', id: 'a' }),
+    mapOf({
+      ...{ secret: 'open', ran: true, shell: 'root', filter: '/usr/bin/sh' },
+      ...{ opt: 'of the master', id: 'a' },
+    }),
   );
   expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed', id: 'a' }));
 });

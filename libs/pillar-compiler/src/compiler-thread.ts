@@ -8,6 +8,7 @@ import {
 } from '@brine/pillar-sources';
 import type { BlockingEnd } from '@brine/python-host';
 import { mapIn, pack, textOf, unpackMap } from '@brine/wire';
+import { hostFilters } from './host-filters.ts';
 import { hostFunctions } from './host-functions.ts';
 import { Externals } from './pillar-externals.ts';
 import { PillarModules } from './pillar-modules.ts';
@@ -33,9 +34,13 @@ export interface PillarResult {
   readonly log: readonly string[];
 }
 
-const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
-
 const { data, options } = threadStart();
+
+const OUTSIDE = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  filters: hostFilters(options.opts),
+};
 
 /**
  * Runs in a worker thread: a template may run long, and a thread can be ended where an event loop

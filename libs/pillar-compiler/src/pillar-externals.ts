@@ -170,7 +170,7 @@ export class Externals {
 
 /**
  * The ports for files that a minion chose. They may hold any ciphertext and any template: nothing
- * of them is decrypted, nothing runs as Python, and no function reaches this host.
+ * of them is decrypted, nothing runs as Python, and no function or filter reaches this host.
  */
 function withoutHost(ports: PillarPorts): PillarPorts {
   return {
@@ -178,6 +178,7 @@ function withoutHost(ports: PillarPorts): PillarPorts {
     decrypt: (value) => value,
     python: undefined,
     functions: () => new Map(),
+    outside: { now: ports.outside.now, random: ports.outside.random },
   };
 }
 

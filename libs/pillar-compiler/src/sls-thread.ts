@@ -20,6 +20,7 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
+import { hostFilters } from './host-filters.ts';
 import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
 import { placeBelow } from './place-below.ts';
@@ -48,10 +49,14 @@ export interface SlsResult {
 /** Longer than any render may take: the thread is ended before. */
 const WAIT_MS = 60_000;
 
-const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
-
 const { data, options: whole } = threadStart();
 const options = { ...whole, extPillar: [] };
+
+const OUTSIDE = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  filters: hostFilters(options.opts),
+};
 /** What went wrong when the thread began; goes to the log with its first result. */
 let trouble = becomeNice(data.niceness);
 

@@ -1,4 +1,4 @@
-export { BlockingCalls, type BlockingEnd, serveBlocking } from './blocking.ts';
+export { answerAt, BlockingCalls, type BlockingEnd, serveBlocking } from './blocking.ts';
 export { startBlockingHost } from './blocking-host.ts';
 export { deliverEvents } from './deliver.ts';
 export { PythonCallError } from './errors.ts';

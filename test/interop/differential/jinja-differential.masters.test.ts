@@ -6,6 +6,8 @@ import { fixture, rules, snippetContext, snippets } from '../../../libs/jinja/te
 
 const RECORDER = new URL('../../fixtures/jinja/record.py', import.meta.url).pathname;
 
+const NAMER = new URL('../../fixtures/jinja/names.py', import.meta.url).pathname;
+
 /** What Salt 3008 makes of templates, by their names. */
 async function asked(templates: Readonly<Record<string, string>>): Promise<unknown> {
   const venv = await saltVenv(newestOf('3008'));
@@ -21,6 +23,12 @@ async function asked(templates: Readonly<Record<string, string>>): Promise<unkno
 // The unit tests of libs/jinja hold Brine against the same records.
 test('Salt 3008 still renders the snippets as recorded', async () => {
   expect(await asked(Object.fromEntries(snippets()))).toEqual(JSON.parse(fixture('results.json')));
+}, 300_000);
+
+test('Salt 3008 still has the names as recorded', async () => {
+  const { python } = await saltVenv(newestOf('3008'));
+  const { stdout } = await promisify(execFile)(python, [NAMER]);
+  expect(JSON.parse(stdout)).toEqual(JSON.parse(fixture('names.json')));
 }, 300_000);
 
 test('Salt 3008 still keeps the rules as recorded', async () => {

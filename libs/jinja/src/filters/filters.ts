@@ -10,6 +10,7 @@ import { RANDOM_FILTERS } from './random-filters.ts';
 import { REGEX_FILTERS } from './regex-filters.ts';
 import { SALT_FILTERS } from './salt-filters.ts';
 import { TEXT_FILTERS } from './text-filters.ts';
+import { XML_FILTERS } from './xml-filter.ts';
 
 // Salt's come later: they take the place of Jinja's (Salt: salt/utils/templates.py).
 const FILTERS: ReadonlyMap<string, Filter> = new Map([
@@ -24,10 +25,8 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...REGEX_FILTERS,
   ...SALT_FILTERS,
   ...DATA_FILTERS,
+  ...XML_FILTERS,
 ]);
-
-/** Names of all filters of this library. */
-export const FILTER_NAMES: ReadonlySet<string> = new Set(FILTERS.keys());
 
 /** A filter by its name: this library's, then those of the host. */
 export function findFilter(

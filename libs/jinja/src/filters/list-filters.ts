@@ -4,7 +4,13 @@ import { JinjaError, typeError } from '../errors.ts';
 import { bounded, joinBounded } from '../limits.ts';
 import { itemOf, onlyAttributeOf } from '../python/attributes.ts';
 import { equal, ValueIndex } from '../python/equality.ts';
-import { checkRows, combinations, permutations, product } from '../python/itertools.ts';
+import {
+  checkRows,
+  combinations,
+  combinationsWithReplacement,
+  permutations,
+  product,
+} from '../python/itertools.ts';
 import { calculate, orderOf, sorted } from '../python/operators.ts';
 import { repr, str } from '../python/text.ts';
 import {
@@ -28,6 +34,21 @@ export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['attr', (value, { positional: [name] }) => onlyAttributeOf(value, str(name))],
   ['batch', (value, args) => batch(iterate(value), args)],
   ['combinations', (value, { positional: [size] }) => combinations(iterate(value), size)],
+  [
+    'combinations_with_replacement',
+    (value, { positional }) => {
+      if (positional.length === 0) throw missing('combinations_with_replacement', 'r');
+      return combinationsWithReplacement(iterate(value), positional[0]);
+    },
+  ],
+  [
+    'compress',
+    (value, { positional }) => {
+      if (positional.length === 0) throw missing('compress', 'selectors');
+      const selectors = iterate(positional[0]);
+      return iterate(value).filter((_, at) => at < selectors.length && truth(selectors[at]));
+    },
+  ],
   ['count', (value) => lengthOf(value)],
   ['dictsort', (value, args) => dictSort(value, args)],
   ['first', (value) => oneOf(iterate(value), 0, 'first')],
@@ -58,6 +79,11 @@ export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
       zip([value, ...positional].map(iterate), true, named.get('fillvalue') ?? null),
   ],
 ]);
+
+/** The words of functions that Python has in C. */
+function missing(fun: string, name: string): JinjaError {
+  return typeError(`${fun}() missing required argument '${name}' (pos 2)`);
+}
 
 const NOTHING: CallArguments = { positional: [], named: new Map() };
 

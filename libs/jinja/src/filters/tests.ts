@@ -13,7 +13,7 @@ import {
   PySet,
   Undefined,
 } from '../python/values.ts';
-import { FILTER_NAMES } from './filters.ts';
+import { findFilter } from './filters.ts';
 import { matchesStart } from './regex-filters.ts';
 
 function comparing(op: string): Test {
@@ -49,7 +49,11 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ['escaped', () => false],
   ['even', (value) => equal(remainder(value, 2), 0)],
   ['false', (value) => value === false],
-  ['filter', (value) => typeof value === 'string' && FILTER_NAMES.has(value)],
+  [
+    'filter',
+    (value, _args, { outside }) =>
+      typeof value === 'string' && findFilter(value, outside.filters) !== undefined,
+  ],
   ['float', isFloat],
   ['ge', comparing('>=')],
   ['greaterthan', comparing('>')],

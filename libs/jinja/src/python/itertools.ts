@@ -1,5 +1,5 @@
 import { wholeNumber } from '../arguments.ts';
-import { JinjaError } from '../errors.ts';
+import { JinjaError, valueError } from '../errors.ts';
 import { MAX_LENGTH } from '../limits.ts';
 import { tupleOf } from './values.ts';
 
@@ -43,6 +43,27 @@ export function combinations(list: readonly unknown[], given: unknown): unknown[
     const missing = size - row.length;
     if (missing === 0) rows.push(tupleOf(row));
     else for (let at = from; at <= list.length - missing; at += 1) pick(at + 1, [...row, list[at]]);
+  };
+  pick(0, []);
+  return rows;
+}
+
+/** Python's `itertools.combinations_with_replacement`. @throws JinjaError (Limit, ValueError) */
+export function combinationsWithReplacement(list: readonly unknown[], given: unknown): unknown[] {
+  const size = wholeNumber(given);
+  if (size < 0) throw valueError('r must be non-negative');
+  if (list.length === 0 && size > 0) return [];
+  let count = 1;
+  const fewer = Math.min(size, list.length - 1);
+  for (let at = 0; at < fewer; at += 1) {
+    count = (count * (list.length + size - 1 - at)) / (at + 1);
+    checkRows(count, size);
+  }
+  checkRows(count, size);
+  const rows: unknown[] = [];
+  const pick = (from: number, row: readonly unknown[]): void => {
+    if (row.length === size) rows.push(tupleOf(row));
+    else for (let at = from; at < list.length; at += 1) pick(at, [...row, list[at]]);
   };
   pick(0, []);
   return rows;

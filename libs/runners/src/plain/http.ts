@@ -81,14 +81,46 @@ const query: RunnerFunction = {
     'raise_error: an error status gives error instead (default True). One answer has at most ' +
     '16 MiB and 300 s. Files, cookies, templates and forms are refused.',
   async run({ named, kwargs }, context) {
+    const master = masterOf(context);
     refuseOthers(kwargs);
-    const isTest = named.get('test') === true;
-    const address = textGiven(named, isTest ? 'test_url' : 'url');
-    if (address === undefined) return { value: mapOf({}) };
-    const value = await asked(named, address, masterOf(context));
-    return { value: isTest ? new Map([['test', true], ...value]) : value };
+    return { value: await answered(named, webOf(master)) };
   },
 };
+
+/** What a query needs of its master. */
+export interface QueryNeeds {
+  /** An option by Salt's name. */
+  option(name: string): SaltValue | undefined;
+  /** Sends a request. Rejects with a text for an operator. */
+  web(request: WebRequest): Promise<WebAnswer>;
+}
+
+function webOf(master: RunnerMaster): QueryNeeds {
+  return {
+    option: (name) => master.option(name),
+    web: (request) => master.outgoing.web(request),
+  };
+}
+
+/**
+ * As `http.query`, with its arguments by their names.
+ * @throws RefusedError for an argument that is not served
+ */
+export async function queryWeb(given: SaltMap, needs: QueryNeeds): Promise<SaltMap> {
+  const known = new Set<SaltValue>(QUERY.map(([name]) => name));
+  refuseOthers(new Map([...given].filter(([name]) => !known.has(name))));
+  const presets = QUERY.map(([name, preset = null]): [string, SaltValue] => [name, preset]);
+  const named = [...given].map(([name, value]): [string, SaltValue] => [pyStr(name), value]);
+  return answered(new Map([...presets, ...named]), needs);
+}
+
+async function answered(named: Named, needs: QueryNeeds): Promise<SaltMap> {
+  const isTest = named.get('test') === true;
+  const address = textGiven(named, isTest ? 'test_url' : 'url');
+  if (address === undefined) return mapOf({});
+  const value = await asked(named, address, needs);
+  return isTest ? new Map([['test', true], ...value]) : value;
+}
 
 /** Refuses what is not served; an argument that asks for nothing may be there. */
 function refuseOthers(kwargs: SaltMap): void {
@@ -100,10 +132,10 @@ function refuseOthers(kwargs: SaltMap): void {
   }
 }
 
-async function asked(named: Named, address: string, master: RunnerMaster): Promise<SaltMap> {
+async function asked(named: Named, address: string, needs: QueryNeeds): Promise<SaltMap> {
   let answer: WebAnswer;
   try {
-    answer = await master.outgoing.web(requestOf(named, address, master));
+    answer = await needs.web(requestOf(named, address, needs));
   } catch (error) {
     const status = named.get('status') === true ? 0 : undefined;
     return mapOf({ status, error: error instanceof Error ? error.message : String(error) });
@@ -145,13 +177,13 @@ function decodeType(named: Named, { headers }: WebAnswer): string {
   return ['xml', 'json', 'yaml'].find((type) => content.includes(type)) ?? 'plain';
 }
 
-function requestOf(named: Named, address: string, master: RunnerMaster): WebRequest {
+function requestOf(named: Named, address: string, needs: QueryNeeds): WebRequest {
   const seconds = (option: string, most: number): number => {
-    const value = master.option(option);
+    const value = needs.option(option);
     return (typeof value === 'number' && value > 0 ? Math.min(value, most) : most) * 1000;
   };
-  const limit = master.option('http_max_body');
-  const bundle = textGiven(named, 'ca_bundle') ?? bundleOf(master);
+  const limit = needs.option('http_max_body');
+  const bundle = textGiven(named, 'ca_bundle') ?? bundleOf(needs);
   const data = named.get('data') ?? null;
   const isForm = isMap(data);
   const body = isForm ? formOf(data) : data === null ? undefined : bodyText(data);
@@ -166,7 +198,7 @@ function requestOf(named: Named, address: string, master: RunnerMaster): WebRequ
     method,
     headers,
     ...(body === undefined ? {} : { body }),
-    verify: (named.get('verify_ssl') ?? master.option('verify_ssl') ?? true) !== false,
+    verify: (named.get('verify_ssl') ?? needs.option('verify_ssl') ?? true) !== false,
     ...(bundle === undefined ? {} : { caBundle: bundle }),
     connectTimeoutMs: seconds('http_connect_timeout', CONNECT_S),
     timeoutMs: seconds('http_request_timeout', REQUEST_MAX_S),
@@ -215,8 +247,8 @@ function hasHeader(headers: ReadonlyMap<string, string>, name: string): boolean 
   return [...headers.keys()].some((key) => key.toLowerCase() === name);
 }
 
-function bundleOf(master: RunnerMaster): string | undefined {
-  const bundle = master.option('ca_bundle');
+function bundleOf(needs: Pick<QueryNeeds, 'option'>): string | undefined {
+  const bundle = needs.option('ca_bundle');
   return typeof bundle === 'string' && bundle !== '' ? bundle : undefined;
 }
 
@@ -244,7 +276,7 @@ const updateCaBundle: RunnerFunction = {
     if (!source.startsWith('https://')) {
       throw refusal('http.update_ca_bundle: certificates are fetched by https only.');
     }
-    const request = requestOf(new Map(), source, master);
+    const request = requestOf(new Map(), source, webOf(master));
     const { status, body } = await master.outgoing.web({ ...request, maxBytes: BUNDLE_MAX_BYTES });
     if (status !== 200) throw new Error(`${source}: status ${status}`);
     const parts = [certificatesIn(body, source)];
