@@ -9,8 +9,9 @@ import { answerNetwork } from './network-answers.ts';
 import { networkFilters } from './network-filters.ts';
 import { DNS_CHECK, HTTP_QUERY } from './network-questions.ts';
 
-async function serve(listener: RequestListener): Promise<number> {
+async function serve(listener: RequestListener, onConnection = () => 0): Promise<number> {
   const server = createServer(listener).listen(0, '127.0.0.1');
+  server.on('connection', onConnection);
   await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
@@ -57,6 +58,24 @@ test('what a query does not serve is refused, a body too large is an error', asy
   expect(await asked(mapOf({ url: 'http://127.0.0.1:1/' }), mapOf({}))).toEqual(
     mapOf({ value: mapOf({ error: '[Errno 111] Connection refused' }) }),
   );
+});
+
+test('a server that does not answer is waited for within the time', async () => {
+  const port = await serve(() => undefined);
+  const given = mapOf({ url: `http://127.0.0.1:${port}/` });
+  const answer = await answerNetwork(HTTP_QUERY, mapOf({ given, opts: mapOf({}) }), 300);
+  expect(answer).toEqual(mapOf({ value: mapOf({ error: 'Timeout during request' }) }));
+});
+
+test('no address is tried beyond the time', async () => {
+  let connections = 0;
+  const port = await serve(
+    (_request, response) => response.end(),
+    () => (connections += 1),
+  );
+  const asked = mapOf({ addr: 'localhost', port, ipv6: null });
+  expect(['127.0.0.1', null]).toContain(await answerNetwork(DNS_CHECK, asked, 0));
+  expect(connections).toBe(0);
 });
 
 interface Asked {

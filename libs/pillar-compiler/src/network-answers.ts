@@ -1,53 +1,73 @@
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { askWeb } from '@brine/outgoing';
 import { queryWeb } from '@brine/runners';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { DNS_CHECK, HTTP_QUERY } from './network-questions.ts';
 
 /** Longest wait of one question: a render has 45 s in all. */
-export const ANSWER_MAX_MS = 20_000;
+const ANSWER_MAX_MS = 20_000;
 /** One try to connect, as in Salt. */
 const CONNECT_MS = 2_000;
 /** Addresses of one name that are tried; Salt tries all. */
 const ADDRESSES_MAX = 8;
 
-/** Answers what a template asks of the network. Rejects with what goes to the template. */
-export function answerNetwork(op: string, given: SaltMap): Promise<SaltValue> {
+/**
+ * Answers what a template asks of the network, within a time: a query that takes longer has an
+ * error, a name an address that was not tried, or none. Rejects for another operation.
+ */
+export function answerNetwork(
+  op: string,
+  given: SaltMap,
+  maxMs = ANSWER_MAX_MS,
+): Promise<SaltValue> {
   switch (op) {
     case DNS_CHECK:
-      return reachable(given);
+      return reachable(given, performance.now() + maxMs);
     case HTTP_QUERY:
-      return asked(mapIn(given, 'given') ?? mapOf({}), mapIn(given, 'opts') ?? mapOf({}));
+      return asked(mapIn(given, 'given') ?? mapOf({}), mapIn(given, 'opts') ?? mapOf({}), maxMs);
     default:
       return Promise.reject(new Error(`no such operation: ${op}`));
   }
 }
 
 /** The first address that lets itself be connected to, or the first of all; null for none. */
-async function reachable(given: SaltMap): Promise<string | null> {
+async function reachable(given: SaltMap, until: number): Promise<string | null> {
   const [name, ipv6] = [textOf(given, 'addr') ?? '', given.get('ipv6') ?? null];
   const port = Number(given.get('port'));
-  let found = await addressesOf(name, ipv6 === true ? 6 : ipv6 === false ? 4 : 0);
-  if (found.length === 0 && ipv6 === true) found = await addressesOf(name, 4);
+  let found = await addressesOf(name, ipv6 === true ? 6 : ipv6 === false ? 4 : 0, until);
+  if (found.length === 0 && ipv6 === true) found = await addressesOf(name, 4, until);
   for (const address of found.slice(0, ADDRESSES_MAX)) {
-    if (await connects(address, port)) return address;
+    const leftMs = until - performance.now();
+    if (leftMs <= 0) break;
+    if (await connects(address, port, Math.min(leftMs, CONNECT_MS))) return address;
   }
   return found[0] ?? null;
 }
 
-async function addressesOf(name: string, family: 0 | 4 | 6): Promise<readonly string[]> {
+async function addressesOf(
+  name: string,
+  family: 0 | 4 | 6,
+  until: number,
+): Promise<readonly string[]> {
+  const ended = new AbortController();
   try {
-    const all = await lookup(name, { all: true, family, verbatim: true });
+    const asking = lookup(name, { all: true, family, verbatim: true });
+    const late = setTimeout(Math.max(until - performance.now(), 0), [], { signal: ended.signal });
+    // What comes after the time, or fails then, is for nobody.
+    const all = await Promise.race([asking, late]);
     return [...new Set(all.map(({ address }) => address))];
   } catch {
     return []; // The template is told that the lookup failed.
+  } finally {
+    ended.abort();
   }
 }
 
-function connects(host: string, port: number): Promise<boolean> {
+function connects(host: string, port: number, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: CONNECT_MS });
+    const socket = connect({ host, port, timeout: maxMs });
     const end = (isThere: boolean): void => {
       socket.destroy();
       resolve(isThere);
@@ -59,12 +79,11 @@ function connects(host: string, port: number): Promise<boolean> {
 }
 
 /** `{value}` as `http.query` gives it, or `{refused}` for what is not served. */
-async function asked(given: SaltMap, opts: SaltMap): Promise<SaltMap> {
+async function asked(given: SaltMap, opts: SaltMap, maxMs: number): Promise<SaltMap> {
   try {
     const value = await queryWeb(given, {
       option: (name) => opts.get(name),
-      web: (request) =>
-        askWeb({ ...request, timeoutMs: Math.min(request.timeoutMs, ANSWER_MAX_MS) }),
+      web: (request) => askWeb({ ...request, timeoutMs: Math.min(request.timeoutMs, maxMs) }),
     });
     return mapOf({ value });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { bindFilter, type Filter, iterate, JinjaError, typeName, Undefined } from '@brine/jinja';
 import type { BlockingCalls } from '@brine/python-host';
-import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { DNS_CHECK, HTTP_QUERY } from './network-questions.ts';
 
 /** Arguments of Salt's function in its order; what stands there by name may be any of them. */
@@ -51,7 +51,7 @@ export function networkFilters(
         const given: SaltMap = new Map([['url', plain(url)]]);
         for (const [name, one] of [...known, ...named]) given.set(name, plain(one));
         const answer = network().call('render', HTTP_QUERY, mapOf({ given, opts: ofWeb(opts) }));
-        if (isMap(answer) && answer.has('refused')) throw raised(String(answer.get('refused')));
+        if (isMap(answer) && answer.has('refused')) throw raised(textOf(answer, 'refused') ?? '');
         return isMap(answer) ? answer.get('value') : null;
       },
     ],
@@ -62,11 +62,13 @@ function raised(text: string): JinjaError {
   return new JinjaError('Raised', text);
 }
 
-/** Of the options those that a request heeds. */
+/** Options that a request heeds. */
+const WEB_OPTIONS = [
+  ...['http_connect_timeout', 'http_request_timeout', 'http_max_body', 'verify_ssl', 'ca_bundle'],
+];
+
 function ofWeb(opts: SaltMap): SaltMap {
-  return new Map(
-    [...opts].filter(([name]) => /^(?:http_|verify_ssl$|ca_bundle$)/.test(String(name))),
-  );
+  return mapOf(Object.fromEntries(WEB_OPTIONS.map((name) => [name, opts.get(name)])));
 }
 
 /** A value of a template as data. @throws JinjaError for what is none */

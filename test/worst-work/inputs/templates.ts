@@ -42,6 +42,9 @@ const ON_TEXTS: readonly string[] = [
     'v.splitlines(true)',
   ],
   ...['v % ()', 'v.format(1)', '"%9999s" % v', 'v * 100', 'v is match("(a|a)*b")', 'v[5]', 'v[1:]'],
+  ...['{}|json_query(v)', 'v|json_query("reverse(@)")', 'v|path_join(v)', 'v|strftime', 'v|xml'],
+  ...['v|random_shuffle(v)', 'v|mac_str_to_bytes', '[v]|mysql_to_dict("a")', 'v|strftime(v)'],
+  ...['0|strftime(v)', '{"a": v}|xml', 'v|filter_by_networks(["10.0.0.0/8"])'],
 ];
 const TEXTS: readonly string[] = [
   ...['a', ' ', '\t', '\n', '<a ', '<!--', '&', '%(', '{:', '1_', '9', '1:', 'ü', '😀', 'a\n'],
@@ -53,6 +56,9 @@ const ON_LISTS: readonly string[] = [
   ...['json(indent=100)', 'pprint', 'yaml', 'permutations', 'combinations(3)', 'product(v)'],
   ...['zip(v)|list', 'batch(3, "x")', 'flatten', 'network_hosts', 'join("x" * 10000)', 'max'],
   'map("regex_search", "(a|a)*b")|list',
+  ...['filter_by_networks(v)', 'mysql_to_dict("a")', 'random_shuffle("x")', 'compress(v)|list'],
+  ...['combinations_with_replacement(3)', 'xml', 'json_query("[].[@, @][] | sort(@)")'],
+  ...['json_query("[*].[@, @][][][] | [?contains(@, @)]")', 'json_query("to_string(@)")'],
 ];
 const ITEMS = 4_000;
 const LISTS: Readonly<Record<string, () => unknown>> = {

@@ -182,7 +182,8 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
   if (isDict(value)) {
     const entries = style.sort ? [...value].sort(([a], [b]) => orderOf(a, b)) : [...value];
     const items = entries.map(
-      ([key, item]) => `${jsonString(jsonKey(key), style.ascii)}${colon}${jsonNode(item, style, inner)}`,
+      ([key, item]) =>
+        `${jsonString(jsonKey(key), style.ascii)}${colon}${jsonNode(item, style, inner)}`,
     );
     return wrap(items, '{', '}');
   }

@@ -3,7 +3,14 @@ import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { evaluate } from '../jmespath/evaluate.ts';
 import { type Node, parseExpression } from '../jmespath/parser.ts';
-import { type CallArguments, iterate, keyOf, truth, typeName, Undefined } from '../python/values.ts';
+import {
+  type CallArguments,
+  iterate,
+  keyOf,
+  truth,
+  typeName,
+  Undefined,
+} from '../python/values.ts';
 
 /** Characters of an expression at most. */
 const EXPRESSION_MAX = 65_536;

@@ -231,16 +231,14 @@ function within(value: unknown, args: CallArguments, host: FilterHost): unknown 
   const bound = bindFilter('filter_by_networks', 'values', value, ['networks'], args);
   const given = bound.get('networks');
   if (given === null) return value;
-  const networks = iterate(given).map(networkOf);
-  const filtered = (list: unknown): unknown[] => {
-    const texts = iterate(list);
-    host.step(texts.length * networks.length);
-    return texts.flatMap((text) => {
-      if (networks.length === 0) return [];
-      const address = spanOf(plainAddress(text));
-      return networks.filter((network) => isIn(address, network)).map(() => text);
+  const networks = bySize(iterate(given).map(networkOf));
+  const filtered = (list: unknown): unknown[] =>
+    iterate(list).flatMap((text) => {
+      if (networks.size === 0) return [];
+      const times = timesIn(spanOf(plainAddress(text)), networks);
+      host.step(networks.size + times);
+      return Array.from({ length: times }, () => text);
     });
-  };
   if (isDict(value)) return new Map([...value].map(([name, list]) => [name, filtered(list)]));
   const isSequence = Array.isArray(value) || typeof value === 'string';
   if (isSequence || value instanceof Uint8Array) return filtered(value);
@@ -285,10 +283,33 @@ function numbered(given: unknown): Address | undefined {
   return parse(text(number, number < 2n ** 32n ? 4 : 6));
 }
 
-function isIn(address: Span, network: Span): boolean {
-  if (address.version !== network.version) return false;
-  const offset = address.number - network.number;
-  return offset >= 0n && offset < network.size;
+/** Networks of one size in one version: how often each is there, by its first address. */
+interface Sized {
+  readonly version: 4 | 6;
+  readonly size: bigint;
+  readonly counts: Map<bigint, number>;
+}
+
+/** There are few sizes, however many networks there are. */
+function bySize(networks: readonly Span[]): ReadonlyMap<string, Sized> {
+  const sizes = new Map<string, Sized>();
+  for (const { version, number, size: length } of networks) {
+    const key = `${version} ${length}`;
+    const sized = sizes.get(key) ?? { version, size: length, counts: new Map<bigint, number>() };
+    sized.counts.set(number, (sized.counts.get(number) ?? 0) + 1);
+    sizes.set(key, sized);
+  }
+  return sizes;
+}
+
+/** How many of the networks an address is in. */
+function timesIn({ version, number }: Span, networks: ReadonlyMap<string, Sized>): number {
+  let times = 0;
+  for (const sized of networks.values()) {
+    if (sized.version !== version) continue;
+    times += sized.counts.get(number - (number % sized.size)) ?? 0;
+  }
+  return times;
 }
 
 /** The six bytes of an address, with or without a sign between them. */

@@ -85,10 +85,7 @@ function sliced(list: readonly unknown[], [start, stop, by]: Parts, step: Step):
 
 function flattened(value: unknown, step: Step): unknown[] | null {
   if (!isList(value)) return null;
-  const length = value.reduce<number>(
-    (total, item) => total + (isList(item) ? item.length : 1),
-    0,
-  );
+  const length = value.reduce<number>((total, item) => total + (isList(item) ? item.length : 1), 0);
   step(length);
   return bounded(length, () => value.flatMap((item) => (isList(item) ? item : [item])));
 }

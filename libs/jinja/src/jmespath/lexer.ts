@@ -63,12 +63,15 @@ class Lexer {
       const [next, long, short] = double;
       return this.#signs[start + 1] === next ? this.#taken(long, 2) : this.#taken(short, 1);
     }
-    if (/[A-Za-z_]/.test(sign)) return this.#taken('unquoted_identifier', this.#run(/[A-Za-z0-9_]/));
+    if (/[A-Za-z_]/.test(sign))
+      return this.#taken('unquoted_identifier', this.#run(/[A-Za-z0-9_]/));
     if (/[0-9-]/.test(sign)) return this.#number(sign);
     switch (sign) {
       case '[':
         if (this.#signs[start + 1] === ']') return this.#taken('flatten', 2);
-        return this.#signs[start + 1] === '?' ? this.#taken('filter', 2) : this.#taken('lbracket', 1);
+        return this.#signs[start + 1] === '?'
+          ? this.#taken('filter', 2)
+          : this.#taken('lbracket', 1);
       case "'":
         return { type: 'literal', value: this.#until("'").replaceAll("\\'", "'"), start };
       case '`':

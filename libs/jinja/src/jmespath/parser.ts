@@ -183,7 +183,7 @@ class Parser {
 
   #slice(): Node {
     const parts: unknown[] = [null, null, null];
-    for (let part = 0; this.#type() !== 'rbracket' && part < 3; ) {
+    for (let part = 0; this.#type() !== 'rbracket' && part < 3;) {
       const token = this.#ahead(0);
       if (token.type === 'colon') part += 1;
       else if (token.type === 'number') parts[part] = token.value;
