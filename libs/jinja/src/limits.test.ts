@@ -35,13 +35,17 @@ test.each([
   ['wide tabs', "{{ ('\\t' * 9000).expandtabs(9000) }}"],
   [
     'queries that take long one after the other',
-    "{% set l = range(100)|list %}{% for a in range(500) %}{{ l|json_query('[*].[@]') }}{% endfor %}",
+    '{% set l = range(100)|list %}{% for a in range(20) %}' +
+      "{% set b = l|json_query('[*].[@, @, @, @, @]') %}{% endfor %}",
   ],
   [
     'a query that doubles its list each time',
     "{{ [1]|json_query('[@, @][] | ' * 40 ~ '@')|length }}",
   ],
-  ['addresses in networks', "{{ (['10.0.0.1'] * 500)|filter_by_networks(['10.0.0.0/8'] * 500) }}"],
+  [
+    'addresses in networks',
+    "{% set a = (['10.0.0.1'] * 500)|filter_by_networks(['10.0.0.0/8'] * 500) %}",
+  ],
   ['all orders of a list with repeats', '{{ range(30)|combinations_with_replacement(20) }}'],
   ['a huge random text', '{{ 100000000|random_str }}'],
   ['a huge network', "{{ ['10.0.0.0/17', '10.0.0.0/17', '10.0.0.0/17']|network_hosts }}"],

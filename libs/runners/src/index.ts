@@ -20,7 +20,7 @@ export { timeOf, UNKNOWN_JOB } from './jobs/jobs.ts';
 export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunLostError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
-export { type QueryNeeds, queryWeb } from './plain/http.ts';
+export { queryWeb } from './plain/http.ts';
 export { refusedBecause } from './plain/refused.ts';
 export type { ReactorCare } from './reactor-care.ts';
 export type { ScheduleCare, ScheduledRun } from './schedule/schedule-care.ts';

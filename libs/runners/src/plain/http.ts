@@ -88,7 +88,7 @@ const query: RunnerFunction = {
 };
 
 /** What a query needs of its master. */
-export interface QueryNeeds {
+interface QueryNeeds {
   /** An option by Salt's name. */
   option(name: string): SaltValue | undefined;
   /** Sends a request. Rejects with a text for an operator. */
