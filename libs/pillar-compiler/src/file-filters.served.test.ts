@@ -73,6 +73,10 @@ test.each([
   ["(dir ~ '/null')|is_bin_file", 'True'],
   ["(dir ~ '/odd')|is_bin_file", 'True'],
   ["'/'|is_bin_file", 'False'],
+  ["(dir ~ '/text/x')|is_bin_file", 'False'],
+  ["(dir ~ '/a\0b')|is_bin_file", 'False'],
+  ["(dir ~ '/a\0b')|which", 'None'],
+  ["(dir ~ '/a\0b')|is_empty", 'error: embedded null byte'],
   ["'/nonexistent'|is_bin_file", 'False'],
   ['none|is_bin_file', `${STAT} NoneType`],
   [

@@ -36,7 +36,7 @@ export const FILE_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
     },
   ],
   ['get_uid', (value) => uidOf(value)],
-  ['is_bin_file', (value) => isFile(statPath(value)) && isBinary(head(statPath(value), 2_048))],
+  ['is_bin_file', (value) => isBinaryFile(value)],
   ['is_empty', (value) => sizeOf(statPath(value)) === 0],
   [
     'is_text_file',
@@ -178,7 +178,17 @@ function hasUtf8(block: Buffer): boolean {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false; // As Python's isfile: nothing is there, or nothing can be seen.
+  }
+}
+
+function isBinaryFile(value: unknown): boolean {
+  if (typeof value === 'string' && value.includes('\0')) return false;
+  const path = statPath(value);
+  return isFile(path) && isBinary(head(path, 2_048));
 }
 
 function sizeOf(path: string): number | undefined {
@@ -235,6 +245,7 @@ const USUAL_PATH = ['/sbin', '/bin', '/usr/sbin', '/usr/bin', '/usr/local/sbin',
 function which(value: unknown): string | null {
   if (value instanceof Undefined) throw value.error();
   if (value === null || value === '' || value === false) return null;
+  if (typeof value === 'string' && value.includes('\0')) return null;
   const name = filePath(value);
   if (isExecutable(name)) return name;
   const own = (childEnvironment(process.env)['PATH'] ?? '').split(':');
