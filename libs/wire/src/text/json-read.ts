@@ -4,7 +4,10 @@ import { SaltFloat, type SaltMap, type SaltValue } from '../value.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\]|\\[^])*"/y;
+/** What begins a text that is none: as far as it is one, and the escape that is none. */
+const BROKEN_STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
+const NO_NAME = 'Expecting property name enclosed in double quotes';
 const WORD = /null|true|false|NaN|-?Infinity/y;
 const WORDS: ReadonlyMap<string, SaltValue> = new Map<string, SaltValue>([
   ['null', null],
@@ -18,7 +21,7 @@ const WORDS: ReadonlyMap<string, SaltValue> = new Map<string, SaltValue>([
 /**
  * Reads JSON as Python's `json.loads`: `1.0` stays a float, integers of any size stay exact, maps
  * keep their order.
- * @throws WireError (SALT_WIRE_TYPE, SALT_WIRE_DEPTH)
+ * @throws WireError (SALT_WIRE_TYPE in Python's words, SALT_WIRE_DEPTH)
  */
 export function readJson(text: string): SaltValue {
   const reader = new Reader(text);
@@ -42,8 +45,13 @@ class Reader {
     return found;
   }
 
-  #fail(): never {
-    throw new WireError('SALT_WIRE_TYPE', `no JSON at character ${this.#at}`);
+  #fail(words: string, at = this.#at): never {
+    const before = this.#text.slice(0, at);
+    const line = before.split('\n').length;
+    // Python counts characters, not units of UTF-16.
+    const column = [...before.slice(before.lastIndexOf('\n') + 1)].length + 1;
+    const place = `line ${line} column ${column} (char ${[...before].length})`;
+    throw new WireError('SALT_WIRE_TYPE', `${words}: ${place}`);
   }
 
   #skip(character: string): boolean {
@@ -55,7 +63,7 @@ class Reader {
 
   end(): void {
     this.#match(SPACE);
-    if (this.#at < this.#text.length) this.#fail();
+    if (this.#at < this.#text.length) this.#fail('Extra data');
   }
 
   value(depth: number): SaltValue {
@@ -66,7 +74,7 @@ class Reader {
     const word = this.#match(WORD);
     if (word !== null) return WORDS.get(word[0]) ?? null;
     const number = this.#match(NUMBER);
-    if (number === null) this.#fail();
+    if (number === null) this.#fail('Expecting value');
     const plain = Number(number[0]);
     if (number[1] === undefined && number[2] === undefined) {
       return Number.isSafeInteger(plain) ? plain : BigInt(number[0]);
@@ -75,13 +83,26 @@ class Reader {
   }
 
   #string(): string {
+    const start = this.#at;
     const found = this.#match(STRING);
-    if (found === null) this.#fail();
+    if (found === null) return this.#failString(start);
     try {
       return JSON.parse(found[0]) as string;
     } catch {
-      return this.#fail();
+      return this.#failString(start);
     }
+  }
+
+  #failString(start: number): never {
+    this.#at = start;
+    this.#match(BROKEN_STRING);
+    const next = this.#text[this.#at];
+    if (next === undefined) return this.#fail('Unterminated string starting at', start);
+    if (next !== '\\') return this.#fail('Invalid control character at');
+    const escape = this.#text[this.#at + 1];
+    if (escape === undefined) return this.#fail('Unterminated string starting at', start);
+    if (escape === 'u') return this.#fail('Invalid \\uXXXX escape', this.#at + 1);
+    return this.#fail('Invalid \\escape');
   }
 
   #list(depth: number): SaltValue[] {
@@ -89,7 +110,7 @@ class Reader {
     if (this.#skip(']')) return list;
     do list.push(this.value(depth + 1));
     while (this.#skip(','));
-    if (!this.#skip(']')) this.#fail();
+    if (!this.#skip(']')) this.#fail("Expecting ',' delimiter");
     return list;
   }
 
@@ -98,11 +119,12 @@ class Reader {
     if (this.#skip('}')) return map;
     do {
       this.#match(SPACE);
+      if (this.#text[this.#at] !== '"') this.#fail(NO_NAME);
       const key = this.#string();
-      if (!this.#skip(':')) this.#fail();
+      if (!this.#skip(':')) this.#fail("Expecting ':' delimiter");
       map.set(key, this.value(depth + 1));
     } while (this.#skip(','));
-    if (!this.#skip('}')) this.#fail();
+    if (!this.#skip('}')) this.#fail("Expecting ',' delimiter");
     return map;
   }
 }
