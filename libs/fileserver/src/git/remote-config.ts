@@ -98,18 +98,32 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
     saltenvs,
     saltenvWhitelist: list('saltenv_whitelist'),
     saltenvBlacklist: list('saltenv_blacklist'),
-    disableSaltenvMapping: option('disable_saltenv_mapping') === true,
+    disableSaltenvMapping: isOn(option('disable_saltenv_mapping')),
     refTypes: list('ref_types').map((type) => refTypeOf(type, url)),
     refspecs: list('refspecs'),
     updateInterval: numberOf(option('update_interval'), url, 'update_interval'),
     depth: numberOf(option('depth'), url, 'depth'),
-    sslVerify: option('ssl_verify') !== false,
+    sslVerify: isOn(option('ssl_verify')),
     proxy: text('proxy'),
     user: text('user'),
     password: text('password'),
-    insecureAuth: option('insecure_auth') === true,
+    insecureAuth: isOpened(option('insecure_auth')),
     privkey: text('privkey'),
   };
+}
+
+const NO: ReadonlySet<string> = new Set(['false', 'no', 'off', '0']);
+
+/** A switch of a remote counts as in Python: an empty value is off, any other is on. */
+function isOn(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
+}
+
+/** One that opens something: a word that says no is off, too. */
+function isOpened(value: unknown): boolean {
+  return isOn(value) && !(typeof value === 'string' && NO.has(value.toLowerCase()));
 }
 
 function envsOf(value: unknown, url: string): Record<string, EnvConfig> {
