@@ -25,6 +25,9 @@ export function makeMacro(parts: MacroParts): PyObject {
   const attributes = new Map<string, unknown>([
     ['name', name ?? null],
     ['arguments', tupleOf(parameters.names)],
+    ['catch_kwargs', mentions(parts.body, 'kwargs')],
+    ['catch_varargs', mentions(parts.body, 'varargs')],
+    ['caller', mentions(parts.body, 'caller')],
   ]);
   return new PyObject(
     'Macro',

@@ -1,5 +1,5 @@
 import { type Environment, type Output, Scope } from './environment.ts';
-import { JinjaError, typeError } from './errors.ts';
+import { JinjaError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
 import { repr, str } from './python/text.ts';
 import { isList, PyObject, typeName, Undefined } from './python/values.ts';
@@ -54,7 +54,9 @@ export class TemplateStore {
   /** A template as a value with the names it exports. @throws JinjaError */
   module(template: Expression, withContext: boolean | null, scope: Scope): PyObject {
     const name = this.#evaluator.value(template, scope);
-    if (typeof name !== 'string') throw typeError(`no template name: '${typeName(name)}'`);
+    if (typeof name !== 'string') {
+      throw new JinjaError('AttributeError', `'${typeName(name)}' object has no attribute 'split'`);
+    }
     const known = withContext === true ? undefined : this.#environment.modules.get(name);
     if (known instanceof PyObject) return known;
     const parsed = this.load(name);

@@ -93,6 +93,7 @@ function textOf(given: unknown): unknown {
 export function loadData(format: string, text: unknown): unknown {
   if (format === 'text') return text;
   if (typeof text !== 'string') {
+    if (format === 'yaml') throw typeError('a string or stream input is required');
     throw new JinjaError('Runtime', `Unable to load ${format} from ${str(text)}`);
   }
   if (format === 'json') {
