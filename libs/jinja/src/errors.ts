@@ -17,6 +17,7 @@ export type JinjaErrorKind =
   | 'ZeroDivisionError'
   | 'OverflowError'
   | 'Limit'
+  | 'SaltException'
   | 'SaltFunction';
 
 /** A template that cannot be parsed or rendered. */

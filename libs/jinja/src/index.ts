@@ -9,6 +9,7 @@ export {
   isDict,
   isList,
   iterate,
+  NamedDict,
   PyFunction,
   PyObject,
   truth,

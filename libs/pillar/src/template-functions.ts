@@ -1,16 +1,23 @@
 import {
   bind,
+  equal,
   isDict,
   isList,
   JinjaError,
+  NamedDict,
   PyFunction,
   PyObject,
+  repr,
   str,
   traverseData,
+  truth,
+  typeName,
 } from '@brine/jinja';
 import { matchGlob } from '@brine/target';
-import type { SaltMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { compareText } from '@brine/wire/text';
 import { mergePillars } from './merge.ts';
+import { NOT_A_MAP } from './raised.ts';
 
 type Call = (args: Map<string, unknown>) => unknown;
 
@@ -61,12 +68,12 @@ export function templateFunctions(
 }
 
 /** Names with what they stand for; a name that is not there is looked for once. */
-class FoundFunctions extends Map<string, unknown> {
+class FoundFunctions extends NamedDict {
   readonly #find: (name: string) => unknown;
   readonly #asked = new Set<unknown>();
 
   constructor(find: (name: string) => unknown) {
-    super();
+    super('salt.utils.templates.AliasedLoader');
     this.#find = find;
   }
 
@@ -87,52 +94,135 @@ class FoundFunctions extends Map<string, unknown> {
 }
 
 function own({ grains, pillar, opts }: FunctionData): Map<string, PyFunction> {
-  const get = (fun: string, sources: readonly SaltMap[]): PyFunction =>
-    made(fun, ['key', 'default', 'delimiter', 'merge'], GET_DEFAULTS, (args) => {
-      for (const source of sources) {
-        const found = traverseData(source, args.get('key'), undefined, str(args.get('delimiter')));
-        if (found !== undefined) return found;
-      }
-      return args.get('default');
+  const get = (
+    fun: string,
+    sources: readonly SaltMap[],
+    [names, defaults]: readonly [readonly string[], Readonly<Record<string, unknown>>],
+  ): PyFunction =>
+    made(fun, names, { default: '', delimiter: ':', ...defaults }, (args) => {
+      const whole = fun === 'pillar.get' ? overDefault(args, pillar, opts) : undefined;
+      return whole ?? foundIn(sources, args, args.get('default'));
     });
   return new Map(
     [
-      get('grains.get', [grains]),
-      get('pillar.get', [pillar]),
-      get('config.get', [opts, grains, pillar]),
-      get('config.option', [opts, grains, pillar]),
+      get('grains.get', [grains], GRAINS_GET),
+      get('pillar.get', [pillar], PILLAR_GET),
+      get('config.get', [opts, grains, pillar], CONFIG_GET),
+      get('config.option', [opts, grains, pillar], CONFIG_GET),
       made('grains.items', [], {}, () => grains),
       made('pillar.items', [], {}, () => pillar),
       made('test.ping', [], {}, () => true),
       made('test.true', [], {}, () => true),
       made('test.false', [], {}, () => false),
       made('test.echo', ['text'], {}, (args) => args.get('text')),
-      made('grains.item', ['key'], {}, (args) => {
-        const found = traverseData(grains, args.get('key'), '', ':');
-        return new Map([[args.get('key'), found]]);
+      items('grains.item', grains),
+      items('pillar.item', pillar),
+      made('grains.has_value', ['key'], {}, (args) => {
+        const whole = new Map([...args, ['delimiter', ':']]);
+        return foundIn([grains], whole) !== undefined;
       }),
-      made('grains.filter_by', FILTER_BY, FILTER_DEFAULTS, (args) => filterBy(args, grains)),
+      made('grains.ls', [], {}, () =>
+        [...grains.keys()].map((name) => str(name)).sort(compareText),
+      ),
+      made('pillar.ls', [], {}, () => [...pillar.keys()]),
+      made('pillar.keys', ['key', 'delimiter', 'unmask'], KEYS_DEFAULTS, (args) =>
+        keysBelow(pillar, args),
+      ),
+      made('pillar.raw', ['key', 'unmask'], { key: null, unmask: null }, (args) => {
+        const key = args.get('key');
+        return truth(key) ? (pillar.get(key as SaltValue) ?? new Map()) : new Map(pillar);
+      }),
+      made(
+        'pillar.filter_by',
+        ['lookup_dict', 'pillar', ...FILTER_BY.slice(2)],
+        FILTER_DEFAULTS,
+        (args) => filterBy(args, pillar, args.get('pillar')),
+      ),
+      made('grains.filter_by', FILTER_BY, FILTER_DEFAULTS, (args) =>
+        filterBy(args, grains, args.get('grain')),
+      ),
       made('slsutil.merge', MERGE, MERGE_DEFAULTS, (args) => merged(args)),
-      made('slsutil.update', ['dest', 'upd'], {}, (args) =>
-        merged(
-          new Map([...MERGE_DEFAULT_MAP, ['obj_a', args.get('dest')], ['obj_b', args.get('upd')]]),
-        ),
+      made('slsutil.update', UPDATE, UPDATE_DEFAULTS, (args) =>
+        updatedDict(args.get('dest'), args.get('upd'), {
+          recursive: truth(args.get('recursive_update')),
+          lists: truth(args.get('merge_lists')),
+        }),
       ),
-      made('defaults.merge', ['dest', 'src'], {}, (args) =>
-        merged(
-          new Map([...MERGE_DEFAULT_MAP, ['obj_a', args.get('dest')], ['obj_b', args.get('src')]]),
-        ),
-      ),
+      made('defaults.merge', DEFAULTS_MERGE, DEFAULTS_MERGE_DEFAULTS, mergedDefaults),
     ].map((fun) => [fun.name, fun]),
   );
 }
 
-const GET_DEFAULTS = { default: '', delimiter: ':', merge: false };
+/** What each `get` takes, in Salt's order: names, and what some are where they are not given. */
+const GRAINS_GET = [['key', 'default', 'delimiter', 'ordered'], { ordered: true }] as const;
+const PILLAR_GET = [
+  ['key', 'default', 'merge', 'merge_nested_lists', 'delimiter', 'pillarenv', 'saltenv', 'unmask'],
+  { merge: false, merge_nested_lists: null, pillarenv: null, saltenv: null, unmask: null },
+] as const;
+const OMITTED = ['omit_opts', 'omit_pillar', 'omit_master', 'omit_grains'] as const;
+const CONFIG_GET = [
+  ['key', 'default', 'delimiter', 'merge', ...OMITTED],
+  { merge: null, ...Object.fromEntries(OMITTED.map((name) => [name, false])) },
+] as const;
 const FILTER_BY = ['lookup_dict', 'grain', 'merge', 'default', 'base'];
 const FILTER_DEFAULTS = { grain: 'os_family', merge: null, default: 'default', base: null };
 const MERGE = ['obj_a', 'obj_b', 'strategy', 'renderer', 'merge_lists'];
 const MERGE_DEFAULTS = { strategy: 'smart', renderer: 'yaml', merge_lists: false };
-const MERGE_DEFAULT_MAP: readonly (readonly [string, unknown])[] = Object.entries(MERGE_DEFAULTS);
+const UPDATE = ['dest', 'upd', 'recursive_update', 'merge_lists'];
+const UPDATE_DEFAULTS = { recursive_update: true, merge_lists: false };
+const KEYS_DEFAULTS = { delimiter: ':', unmask: null };
+const DEFAULTS_MERGE = ['dest', 'src', 'merge_lists', 'in_place', 'convert_none'];
+const DEFAULTS_MERGE_DEFAULTS = { merge_lists: false, in_place: true, convert_none: true };
+
+/** A function that shows the values of several keys. */
+function items(name: string, source: SaltMap): PyFunction {
+  return new PyFunction(name, ({ positional, named }) => {
+    const otherwise = named.get('default') ?? '';
+    const delimiter = str(named.get('delimiter') ?? ':');
+    return new Map(positional.map((key) => [key, traverseData(source, key, otherwise, delimiter)]));
+  });
+}
+
+/** @throws JinjaError for a key that is not there, or has no keys below it */
+function keysBelow(pillar: SaltMap, args: ReadonlyMap<string, unknown>): unknown[] {
+  const key = str(args.get('key'));
+  const found = foundIn([pillar], args);
+  if (found === undefined) throw new JinjaError('KeyError', repr(`Pillar key not found: ${key}`));
+  if (isDict(found)) return [...found.keys()];
+  throw new JinjaError('ValueError', `Pillar value in key ${key} is not a dict`);
+}
+
+function foundIn(
+  sources: readonly SaltMap[],
+  args: ReadonlyMap<string, unknown>,
+  otherwise?: unknown,
+): unknown {
+  for (const source of sources) {
+    const found = traverseData(source, args.get('key'), undefined, str(args.get('delimiter')));
+    if (found !== undefined) return found;
+  }
+  return otherwise;
+}
+
+/** What `merge` makes of the default and the pillar; undefined where it makes nothing of them. */
+function overDefault(
+  args: ReadonlyMap<string, unknown>,
+  pillar: SaltMap,
+  opts: SaltMap,
+): SaltMap | unknown[] | undefined {
+  if (!truth(args.get('merge'))) return undefined;
+  const standard = args.get('default');
+  if (isDict(standard)) {
+    const found = foundIn([pillar], args, new Map());
+    if (!isDict(found)) return undefined;
+    const lists = truth(args.get('merge_nested_lists') ?? opts.get('pillar_merge_lists') ?? false);
+    return mergePillars(standard as SaltMap, found as SaltMap, 'recurse', 'yaml', lists);
+  }
+  if (!isList(standard)) return undefined;
+  const found = foundIn([pillar], args, []);
+  if (!isList(found)) return undefined;
+  return [...standard, ...found.filter((item) => !standard.some((known) => equal(known, item)))];
+}
 
 function made(
   name: string,
@@ -140,40 +230,84 @@ function made(
   defaults: Readonly<Record<string, unknown>>,
   call: Call,
 ): PyFunction {
-  return new PyFunction(name, (args) => call(bind(name, names, args, defaults)));
+  // Python's errors name the function without its module.
+  const own = name.slice(name.indexOf('.') + 1);
+  return new PyFunction(name, (args) => call(bind(own, names, args, defaults)));
 }
 
 function merged(args: ReadonlyMap<string, unknown>): unknown {
   const [a, b] = [args.get('obj_a'), args.get('obj_b')];
-  if (!isDict(a) || !isDict(b)) {
-    const text = 'Cannot update using non-dict types in dictupdate.update()';
-    throw new JinjaError('SaltFunction', text);
-  }
+  if (!isDict(a) || !isDict(b)) throw new JinjaError('TypeError', NOT_A_MAP);
   const [strategy, renderer] = [str(args.get('strategy')), str(args.get('renderer'))];
-  const lists = args.get('merge_lists') === true;
+  const lists = truth(args.get('merge_lists'));
   return mergePillars(a as SaltMap, b as SaltMap, strategy, renderer, lists);
 }
 
+/** Salt's dictupdate.update: the first map itself gets what the second has. */
+function updatedDict(
+  dest: unknown,
+  upd: unknown,
+  { recursive, lists }: { readonly recursive: boolean; readonly lists: boolean },
+): unknown {
+  if (!isDict(dest) || !isDict(upd)) throw new JinjaError('TypeError', NOT_A_MAP);
+  const strategy = recursive ? 'recurse' : 'overwrite';
+  const whole = mergePillars(dest as SaltMap, upd as SaltMap, strategy, 'yaml', lists);
+  for (const [key, value] of whole) dest.set(key, value);
+  return dest;
+}
+
+/** Salt: salt/modules/defaults.py merge. */
+function mergedDefaults(args: ReadonlyMap<string, unknown>): unknown {
+  const converts = truth(args.get('convert_none'));
+  const inPlace = truth(args.get('in_place'));
+  const given = (name: string): unknown => {
+    const value = args.get(name);
+    return value === null && converts ? new Map() : value;
+  };
+  if (args.get('dest') === null && converts && inPlace) {
+    throw new JinjaError('TypeError', "Can't perform in-place merge into NoneType");
+  }
+  const dest = given('dest');
+  const own = inPlace || !isDict(dest) ? dest : new Map(dest);
+  return updatedDict(own, given('src'), { recursive: true, lists: truth(args.get('merge_lists')) });
+}
+
 /** Salt: salt/utils/data.py filter_by. */
-function filterBy(args: ReadonlyMap<string, unknown>, grains: SaltMap): unknown {
+function filterBy(args: ReadonlyMap<string, unknown>, data: SaltMap, key: unknown): unknown {
   const lookup = args.get('lookup_dict');
-  if (!isDict(lookup)) throw new JinjaError('SaltFunction', 'filter_by needs a dict');
-  const value = traverseData(grains, args.get('grain'), [], ':');
-  let found: unknown;
+  if (!isDict(lookup)) {
+    const text = `'${typeName(lookup)}' object has no attribute 'get'`;
+    throw new JinjaError('AttributeError', text);
+  }
+  const value = traverseData(data, key, [], ':');
+  let found: unknown = null;
   for (const each of isList(value) ? value : [value]) {
     const key = [...lookup.keys()].find((name) => matchGlob(str(name), str(each)));
-    if (key === undefined) continue;
-    found = lookup.get(key);
-    break;
+    found = key === undefined ? null : lookup.get(key);
+    if (found !== null) break;
   }
   found ??= lookup.get(args.get('default')) ?? null;
   const base = args.get('base');
-  const under = base === null ? undefined : lookup.get(base);
-  if (isDict(under)) found = found === null ? under : over(under, found);
+  const under = base === null || !truth(base) ? undefined : lookup.get(base);
+  if (under !== undefined) {
+    if (found === null) found = under;
+    else if (isDict(under)) {
+      if (!isDict(found)) throw new JinjaError('SaltException', NO_MAPS_TO_FILTER);
+      found = over(under, found);
+    }
+  }
   const more = args.get('merge');
-  return isDict(more) ? (found === null ? more : over(found, more)) : found;
+  if (more === null || !truth(more)) return found;
+  if (!isDict(more)) {
+    throw new JinjaError('SaltException', 'filter_by merge argument must be a dictionary.');
+  }
+  return found === null ? more : over(found, more);
 }
 
+const NO_MAPS_TO_FILTER = 'filter_by default and look-up values must both be dictionaries.';
+
 function over(first: unknown, other: unknown): unknown {
-  return merged(new Map([...MERGE_DEFAULT_MAP, ['obj_a', first], ['obj_b', other]]));
+  return merged(new Map<string, unknown>([['obj_a', first], ['obj_b', other], ...MERGE_MAP]));
 }
+
+const MERGE_MAP: readonly (readonly [string, unknown])[] = Object.entries(MERGE_DEFAULTS);

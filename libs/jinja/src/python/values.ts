@@ -97,6 +97,16 @@ export class PyObject {
   }
 }
 
+/** A dict whose class is not `dict`: errors name it. */
+export class NamedDict extends Map<string, unknown> {
+  readonly typeName: string;
+
+  constructor(typeName: string) {
+    super();
+    this.typeName = typeName;
+  }
+}
+
 /** Python's dict. */
 export type Dict = Map<unknown, unknown>;
 
@@ -130,6 +140,7 @@ export function typeName(value: unknown): string {
   if (value instanceof Tuple) return 'tuple';
   if (value instanceof Range) return 'range';
   if (Array.isArray(value)) return 'list';
+  if (value instanceof NamedDict) return value.typeName;
   if (value instanceof Map) return 'dict';
   if (value instanceof PySet) return 'set';
   if (value instanceof Uint8Array) return 'bytes';
