@@ -26,7 +26,9 @@ export function compilePillar(
   asked: PillarMinion,
 ): SaltMap {
   const own = asked.pillarenv ?? (options.pillarenvFromSaltenv ? asked.saltenv : null);
-  const minion = { ...asked, pillarenv: own ?? options.pillarenv };
+  const named = own ?? options.pillarenv;
+  // An empty name names none, in Salt too.
+  const minion = { ...asked, pillarenv: named === '' ? null : named };
   return new PillarCompiler(ports, options, minion).compile();
 }
 

@@ -191,7 +191,9 @@ export class SlsRenderer {
       });
     } catch (error) {
       if (!(error instanceof JinjaError)) throw error;
-      const file = error.template;
+      // As in Salt, a file whose name ends like that of the SLS is taken for this one.
+      const own = error.template?.endsWith(source.sls.replaceAll('.', '/')) ?? true;
+      const file = own ? undefined : error.template;
       const other = file === undefined ? undefined : files.read(source.saltenv, file);
       const included =
         file === undefined || other === undefined ? undefined : { file, source: other };
@@ -301,6 +303,7 @@ function yaml(text: string): SaltValue {
 
 function json(text: string): SaltValue {
   const body = text.startsWith('#!') ? text.slice(text.indexOf('\n') + 1) : text;
+  if (body.trim() === '') return new Map();
   try {
     return readJson(body);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { compareText } from '@brine/wire/text';
 import type { PillarFiles } from './ports.ts';
 
 /**
@@ -11,10 +12,11 @@ export function findSls(files: PillarFiles, saltenv: string, sls: string): strin
   return found.find((file) => files.read(saltenv, file) !== undefined);
 }
 
-/** Names of all SLS files of an environment (Salt: salt/fileclient.py list_states). */
+/** Names of all SLS files of an environment, sorted (Salt: salt/fileclient.py list_states). */
 export function slsNames(files: PillarFiles, saltenv: string): string[] {
-  return files
+  const names = files
     .list(saltenv)
     .filter((path) => path.endsWith('.sls'))
     .map((path) => path.replace(/(?:\/init)?\.sls$/, '').replaceAll('/', '.'));
+  return [...new Set(names)].sort(compareText);
 }
