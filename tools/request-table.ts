@@ -1,22 +1,25 @@
-// Sends the table of requests (tools/request-table) to a real salt-master 3008.2 and writes down
-// what came of each: `npm run request-table`. A test sends the same to Brine and compares.
+// Sends the table of requests (tools/request-table) to a real salt-master and writes down what came
+// of each: `npm run request-table [-- --salt RELEASE --out FILE]`. A test sends the same to Brine.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SaltSandbox, saltVenv } from '@brine/testing';
+import { parseArgs } from 'node:util';
+import { anySaltVenv, newestOf, SaltSandbox } from '@brine/testing';
 import { format } from 'prettier';
 import { runTable, tableKeys, tableMinions } from './request-table/run-table.ts';
 
-/** The judge. */
-const VERSION = '3008.2';
-
 /** Where the outcomes lie. */
 export const OUTCOMES_FILE = new URL(
-  `../test/fixtures/request-table/${VERSION}.json`,
+  '../test/fixtures/request-table/outcomes.json',
   import.meta.url,
 ).pathname;
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  const venv = await saltVenv(VERSION);
+  const options = {
+    salt: { type: 'string', default: newestOf('3008') },
+    out: { type: 'string', default: OUTCOMES_FILE },
+  } as const;
+  const { salt, out } = parseArgs({ options }).values;
+  const venv = await anySaltVenv(salt);
   await using sandbox = await SaltSandbox.create();
   const master = await sandbox.master({ auto_accept: false, worker_threads: 3 });
   const accepted = join(master.pkiDir, 'minions');
@@ -31,7 +34,6 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   const outcomes = await runTable(keys, { port: master.retPort, rootKey }, (name) => {
     process.stderr.write(`no answer: ${name}\n`);
   });
-  await mkdir(join(OUTCOMES_FILE, '..'), { recursive: true });
-  await writeFile(OUTCOMES_FILE, await format(JSON.stringify(outcomes), { parser: 'json' }));
-  process.stdout.write(`${Object.keys(outcomes).length} outcomes in ${OUTCOMES_FILE}\n`);
+  await writeFile(out, await format(JSON.stringify(outcomes), { parser: 'json' }));
+  process.stdout.write(`${Object.keys(outcomes).length} outcomes in ${out}\n`);
 }

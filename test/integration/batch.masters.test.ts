@@ -25,7 +25,7 @@ const IDS = ['web1.example', 'web2.example', 'db1.example'];
 const DEAD = 'dead1.example';
 
 const cases = (JSON.parse(await readFile(RECORDED, 'utf8')) as readonly Case[]).filter(
-  ({ name, version }) => version === '3008.2' && !OTHERS.test(name),
+  ({ name, version }) => version.startsWith('3008.') && !OTHERS.test(name),
 );
 
 /** Which minion answers first is chance: they are called by the order in which they are named. */

@@ -29,6 +29,7 @@ export const SMOKE: ReadonlyMap<string, string> = new Map([
 
 /** What only *nightly* runs, as `npm run …`. Each ends with an exit code. */
 export const NIGHTLY: readonly (readonly string[])[] = [
+  ['drift'],
   ['planted'],
   ['soak', '--', '--minutes', '30'],
   ['containers'],

@@ -130,7 +130,7 @@ function load(file: string): Case[] {
   const cases = JSON.parse(readFileSync(join(FIXTURES, `${file}.json`), 'utf8')) as Case[];
   return cases.filter(({ version, name, argv }) => {
     const ours = ['salt', 'salt-key', 'salt-run', 'salt-call'].includes(argv[0] ?? '');
-    return version === '3008.2' && ours && !LEFT_OUT.test(name);
+    return version.startsWith('3008.') && ours && !LEFT_OUT.test(name);
   });
 }
 

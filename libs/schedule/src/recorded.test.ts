@@ -9,7 +9,6 @@ import { readSchedule } from './read-schedule.ts';
 type Plain = null | boolean | number | string | readonly Plain[] | { [key: string]: Plain };
 
 interface Recorded {
-  readonly salt: string;
   readonly cases: readonly {
     readonly name: string;
     readonly entry: Plain;

@@ -16,6 +16,7 @@ export type { RecordedSpan } from './recorded-spans.ts';
 export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { vectorFile } from './recorded-vectors.ts';
 export { freePorts, waitForPort } from './salt/ports.ts';
+export { findPython } from './salt/python.ts';
 export type { SaltVersion } from './salt/recipe.ts';
 export { NEWEST_SALTS, newestOf, OLDEST_SALT, releaseOf, SALT_VERSIONS } from './salt/recipe.ts';
 export { SaltProcess } from './salt/salt-process.ts';
@@ -23,7 +24,7 @@ export type { SaltConfig, SaltHome, SaltOutput, SaltPorts } from './salt/sandbox
 export { SaltSandbox } from './salt/sandbox.ts';
 export { startTally } from './salt/start-tally.ts';
 export type { SaltVenv } from './salt/venv.ts';
-export { saltVenv, SaltVenvError } from './salt/venv.ts';
+export { anySaltVenv, saltVenv, SaltVenvError } from './salt/venv.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export type { TestPostgres } from './test-postgres.ts';
 export { startPostgres } from './test-postgres.ts';

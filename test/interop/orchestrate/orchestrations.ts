@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { SaltConfig } from '@brine/testing';
+import { newestOf, type SaltConfig } from '@brine/testing';
 
 /** The orchestrations, and what a stock master made of them. */
 export const FIXTURES = new URL('../../fixtures/orchestrate/', import.meta.url).pathname;
@@ -9,11 +9,8 @@ export const FIXTURES = new URL('../../fixtures/orchestrate/', import.meta.url).
 /** Where the outcomes of a stock master lie. */
 export const RESULTS_FILE = join(FIXTURES, 'results.json');
 
-/**
- * The release of the stock master and of all minions. The README of the fixtures says which
- * outcomes were recorded before, from 3008.2.
- */
-export const VERSION = '3008.5';
+/** The release of the minions. */
+export const VERSION = newestOf('3008');
 
 /** The minions that the orchestrations name. */
 export const MINIONS = ['one', 'two'] as const;

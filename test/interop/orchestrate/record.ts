@@ -1,28 +1,7 @@
 // Runs the orchestrations of test/fixtures/orchestrate at a stock master and writes down what came
 // of each: `npx tsx --conditions=source test/interop/orchestrate/record.ts [name …]`.
-import { readFile, writeFile } from 'node:fs/promises';
-import { format } from 'prettier';
-import { orchestrations, type Outcome, RESULTS_FILE } from './orchestrations.ts';
+import { recordCases } from '../record-cases.ts';
+import { orchestrations, RESULTS_FILE } from './orchestrations.ts';
 import { runAtStock } from './run-stock.ts';
 
-const only = new Set(process.argv.slice(2));
-const asked = orchestrations().filter(({ name }) => only.size === 0 || only.has(name));
-const known =
-  only.size === 0
-    ? {}
-    : (JSON.parse(await readFile(RESULTS_FILE, 'utf8')) as Record<string, Outcome>);
-const outcomes: Record<string, Outcome> = {};
-await runAtStock(asked, (name, outcome) => {
-  outcomes[name] = outcome;
-  process.stderr.write(`${name}: ${outcome.exit}\n`);
-}).catch((error: unknown) => {
-  // What was recorded until then is kept.
-  process.exitCode = 1;
-  process.stderr.write(`${String(error)}\n`);
-});
-const all = Object.entries({ ...known, ...outcomes }).sort(([a], [b]) => (a < b ? -1 : 1));
-await writeFile(
-  RESULTS_FILE,
-  await format(JSON.stringify(Object.fromEntries(all)), { parser: 'json', printWidth: 100 }),
-);
-process.stdout.write(`${all.length} outcomes in ${RESULTS_FILE}\n`);
+await recordCases({ file: RESULTS_FILE, cases: orchestrations(), ask: runAtStock });

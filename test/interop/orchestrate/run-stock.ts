@@ -1,4 +1,4 @@
-import { SaltSandbox, saltVenv } from '@brine/testing';
+import { SaltSandbox, type SaltVenv } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import {
   masterConfig,
@@ -6,7 +6,6 @@ import {
   type Orchestration,
   type Outcome,
   outcomeOf,
-  VERSION,
 } from './orchestrations.ts';
 
 /** Longest time of one call, ms. */
@@ -14,10 +13,10 @@ const CALL_MS = 180_000;
 
 /** Runs orchestrations by `salt-run` at a stock master with stock minions. */
 export async function runAtStock(
+  venv: SaltVenv,
   asked: readonly Orchestration[],
-  onDone: (name: string, outcome: Outcome) => void = () => undefined,
-): Promise<Record<string, Outcome>> {
-  const venv = await saltVenv(VERSION);
+  onDone: (name: string, outcome: Outcome) => void,
+): Promise<void> {
   await using sandbox = await SaltSandbox.create();
   const home = await sandbox.master({ ...masterConfig(), worker_threads: 5 });
   await sandbox.startMaster(venv, home);
@@ -31,12 +30,9 @@ export async function runAtStock(
     },
     { withinMs: 120_000 },
   );
-  const outcomes: Record<string, Outcome> = {};
   for (const { name, args } of asked) {
     const given = ['--out', 'json', '-l', 'quiet', ...args];
     const { code, stdout } = await sandbox.run(venv, 'salt-run', home, given, CALL_MS);
-    outcomes[name] = outcomeOf(code, stdout);
-    onDone(name, outcomes[name]);
+    onDone(name, outcomeOf(code, stdout));
   }
-  return outcomes;
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SaltConfig } from '@brine/testing';
+import { newestOf, type SaltConfig } from '@brine/testing';
 
 /** Files that react, and what a stock master made of them. */
 export const FIXTURES = new URL('../../fixtures/reactor/', import.meta.url).pathname;
@@ -8,8 +8,8 @@ export const FIXTURES = new URL('../../fixtures/reactor/', import.meta.url).path
 /** Where the outcomes of a stock master lie. */
 export const RESULTS_FILE = join(FIXTURES, 'results.json');
 
-/** The release of the stock master and of all minions. */
-export const VERSION = '3008.2';
+/** The release of the minions. */
+export const VERSION = newestOf('3008');
 
 /** The minions that the reactions name. */
 export const MINIONS = ['one', 'two'] as const;

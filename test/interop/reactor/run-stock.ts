@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SaltProcess, SaltSandbox, saltVenv } from '@brine/testing';
+import { SaltProcess, SaltSandbox, type SaltVenv } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { fireCases } from './fire-cases.ts';
 import {
@@ -8,7 +8,6 @@ import {
   NOT_AT_STOCK,
   type Reactions,
   type ReactorCase,
-  VERSION,
 } from './reactor-cases.ts';
 
 /** A stock master begins to react some time after its ports are open. */
@@ -18,10 +17,10 @@ const QUIET_MS = 2_500;
 
 /** Fires the events of cases at a stock master with stock minions. */
 export async function reactAtStock(
+  venv: SaltVenv,
   asked: readonly ReactorCase[],
-  onDone: (name: string, reactions: Reactions) => void = () => undefined,
+  onDone: (name: string, reactions: Reactions) => void,
 ): Promise<Record<string, Reactions>> {
-  const venv = await saltVenv(VERSION);
   await using sandbox = await SaltSandbox.create();
   const config = masterConfig();
   const home = await sandbox.master({ ...config, worker_threads: 5 });

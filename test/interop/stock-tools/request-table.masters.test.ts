@@ -9,7 +9,7 @@ import { allFrames, runTable, tableKeys } from '../../../tools/request-table/run
 
 /*
  * Every command of the request port, as anybody could send it: what comes of it is what comes of it
- * at a stock salt-master 3008.2, or the difference has a reason. `npm run request-table` asks the
+ * at a stock salt-master, or the difference has a reason. `npm run request-table` asks the
  * stock master again.
  */
 

@@ -1,7 +1,7 @@
 """Compares what commands did with what was recorded, by the rules of the recordings themselves.
 
 Reads {"fixtures", "ours", "cases": [{"recorded", "seen"}]} and writes for each case
-{"equal", "exitEqual", "diff"}. "ours" says that Brine's own commands ran: texts of documentation
+{"equal", "exitEqual", "diff", "seen"}. "ours" says that Brine's own commands ran: texts of documentation
 are Brine's own, so what follows "Usage:" is not compared.
 """
 
@@ -73,6 +73,7 @@ def judged(case, given, rules, ours):
         "equal": equal,
         "exitEqual": exit_equal,
         "diff": "" if equal else difference(wanted, seen),
+        "seen": {**seen, "files": seen["files"] or None},
     }
 
 

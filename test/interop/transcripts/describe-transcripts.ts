@@ -1,3 +1,4 @@
+import { newestOf } from '@brine/testing';
 import { drawn } from '@brine/testing/circle';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { differencesOf } from './differences.ts';
@@ -7,12 +8,12 @@ import { takeTurn } from './one-lab.ts';
 import {
   type RecordedCase,
   recordedCases,
-  type RecordedRelease,
+  type RecordedLine,
   topicOf,
   TOPICS,
 } from './recorded-cases.ts';
 import { summaryOf, writeReport } from './report.ts';
-import { brineTools, stockTools, type Tools } from './tools.ts';
+import { brineTools, stockTools, type TestedTools } from './tools.ts';
 
 /** Runs only cases that match, for work on a few of them: `^runner/`. */
 const ONLY = new RegExp(process.env['BRINE_TRANSCRIPTS_ONLY'] ?? '');
@@ -27,16 +28,16 @@ const TURN_MS = 5_400_000;
 
 /** Recorded cases, run by these tools in the lab on a Brine master. */
 export function describeTranscripts(
-  name: Tools['name'],
+  name: TestedTools,
   among: (recorded: RecordedCase) => boolean = () => true,
 ): void {
-  const release: RecordedRelease = name === 'salt 3006.26' ? '3006.26' : '3008.2';
-  const matching = recordedCases(release).filter((one) => among(one) && ONLY.test(one.name));
+  const line: RecordedLine = name === 'salt 3006' ? '3006' : '3008';
+  const matching = recordedCases(line).filter((one) => among(one) && ONLY.test(one.name));
   const cases = drawn(`cases of ${name}`, matching, DRAWN, (one) => one.name);
   const topics = TOPICS.filter((topic) => cases.some((one) => topicOf(one) === topic));
   const listed = differencesOf(name);
 
-  describe(`${name} prints what a stock command of ${release} prints`, () => {
+  describe(`${name} prints what a stock command of ${line} prints`, () => {
     let lab: Lab;
     let endTurn: (() => void) | undefined;
     let judged: readonly Judged[] = [];
@@ -45,7 +46,7 @@ export function describeTranscripts(
       endTurn = await takeTurn();
     }, TURN_MS);
     beforeAll(async () => {
-      lab = await Lab.start(release);
+      lab = await Lab.start(newestOf(line));
       const tools = await (name === 'brine' ? brineTools(lab) : stockTools(lab));
       judged = await judgeCases(lab, tools, cases, new Set(listed.keys()));
       process.stdout.write(`${summaryOf(name, judged)}\n`);

@@ -9,7 +9,7 @@ test('docs/differences.md has the table of the wanted differences', () => {
 });
 
 test('each wanted difference names a recorded case, once', () => {
-  const recorded = new Set([...recordedCases('3008.2'), ...recordedCases('3006.26')].map(nameOf));
+  const recorded = new Set([...recordedCases('3008'), ...recordedCases('3006')].map(nameOf));
   const listed = DIFFERENCES.map(nameOf);
   expect(listed.filter((name) => !recorded.has(name))).toEqual([]);
   const pairs = DIFFERENCES.map(({ name, tools }) => `${name} ${tools}`);

@@ -1,9 +1,9 @@
-import type { Tools } from './tools.ts';
+import type { TestedTools } from './tools.ts';
 
 /** A recorded case that differs on purpose. */
 export interface Difference {
   readonly name: string;
-  readonly tools: Tools['name'];
+  readonly tools: TestedTools;
   readonly what: string;
   readonly why: string;
   /** True if the exit code is another one too. */
@@ -11,20 +11,13 @@ export interface Difference {
 }
 
 interface Group extends Omit<Difference, 'name' | 'tools' | 'exits'> {
-  readonly tools: readonly Tools['name'][];
+  readonly tools: readonly TestedTools[];
   readonly exits?: boolean;
   readonly names: readonly string[];
 }
 
 /** Cases with one reason each, in the order of the docs. */
 const GROUPS: readonly Group[] = [
-  {
-    tools: ['brine'],
-    what: 'exit code 2, and `ERROR: No return received` on stderr',
-    why: 'so do 3006.30, 3007.17 and 3008.5; the recording is of 3008.2',
-    exits: true,
-    names: ['batch/nomatch'],
-  },
   {
     tools: ['brine'],
     what: 'no Python stack',
@@ -112,13 +105,13 @@ const GROUPS: readonly Group[] = [
     names: ['salt-call/boom-value'],
   },
   {
-    tools: ['salt 3008.2', 'salt 3006.26'],
+    tools: ['salt 3008', 'salt 3006'],
     what: "two more local keys: the master's key under both names",
     why: 'tools of 3006 look for master.pem, those of 3008 for the name of the host',
     names: ['salt-key/finger-all-live'],
   },
   {
-    tools: ['salt 3006.26'],
+    tools: ['salt 3006'],
     what: 'pki is not among the login modules',
     why: 'it needs pyOpenSSL, which the Python of this test does not have',
     names: ['waiting/eauth-unknown-module'],
@@ -132,7 +125,7 @@ export const DIFFERENCES: readonly Difference[] = GROUPS.flatMap(
 );
 
 /** The differences of one set of tools, by the name of the case. */
-export function differencesOf(tools: Tools['name']): ReadonlyMap<string, Difference> {
+export function differencesOf(tools: TestedTools): ReadonlyMap<string, Difference> {
   const those = DIFFERENCES.filter((one) => one.tools === tools);
   return new Map(those.map((one) => [one.name, one]));
 }

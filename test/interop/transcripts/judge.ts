@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { python } from '../stock-tools/stock-tools.ts';
-import type { Lab } from './lab.ts';
+import type { CaseLab } from './case-lab.ts';
 import { FIXTURES, type RecordedCase } from './recorded-cases.ts';
 import { runCase, type Seen } from './run-case.ts';
 import type { Tools } from './tools.ts';
@@ -19,6 +19,10 @@ export interface Judged {
   readonly exitEqual: boolean;
   /** Lines of what was recorded (-) and what came (+); empty if equal. */
   readonly diff: string;
+  /** What came, as a recording would have it. */
+  readonly seen: Pick<Seen, 'exit' | 'stdout' | 'stderr'> & {
+    readonly files: Seen['files'] | null;
+  };
 }
 
 type Verdict = Omit<Judged, 'recorded'>;
@@ -29,7 +33,7 @@ type Verdict = Omit<Judged, 'recorded'>;
  * @param expected the names of cases that will differ
  */
 export async function judgeCases(
-  lab: Lab,
+  lab: CaseLab,
   tools: Tools,
   cases: readonly RecordedCase[],
   expected: ReadonlySet<string>,
@@ -56,7 +60,7 @@ export async function judgeCases(
 }
 
 /** A step that fails is a difference of its case, not the end of all. */
-async function runOrTell(lab: Lab, tools: Tools, recorded: RecordedCase): Promise<Seen> {
+async function runOrTell(lab: CaseLab, tools: Tools, recorded: RecordedCase): Promise<Seen> {
   try {
     return await runCase(lab, tools, recorded);
   } catch (error) {
@@ -67,7 +71,7 @@ async function runOrTell(lab: Lab, tools: Tools, recorded: RecordedCase): Promis
 }
 
 async function compare(
-  lab: Lab,
+  lab: CaseLab,
   tools: Tools,
   seen: ReadonlyMap<RecordedCase, Seen>,
 ): Promise<readonly Judged[]> {

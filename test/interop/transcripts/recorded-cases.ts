@@ -23,8 +23,8 @@ export const TOPICS = [
 /** One of {@link TOPICS}. */
 export type Topic = (typeof TOPICS)[number];
 
-/** A release that the cases were recorded with. */
-export type RecordedRelease = '3008.2' | '3006.26';
+/** A line of releases that the cases were recorded with. */
+export type RecordedLine = '3008' | '3006';
 
 /** A command that runs before a case or beside it. */
 export interface Step {
@@ -36,7 +36,7 @@ export interface Step {
 /** A recorded case (test/fixtures/transcripts/README.md). */
 export interface RecordedCase {
   readonly name: string;
-  readonly version: RecordedRelease;
+  readonly version: string;
   readonly argv: readonly string[];
   readonly stdin?: string;
   /** `keys-reset`, `jobs-clear`, `sleep N`, or a command. */
@@ -53,13 +53,18 @@ export interface RecordedCase {
   readonly 'in_3006.26'?: string;
 }
 
-/** The cases that hold for a release: a text that is the same in both was recorded once. */
-export function recordedCases(release: RecordedRelease): readonly RecordedCase[] {
+/** The line of a release: `3008` of `3008.5`. */
+export function lineOf(release: string): string {
+  return release.slice(0, 4);
+}
+
+/** The cases that hold for a line: a text that is the same in both was recorded once. */
+export function recordedCases(line: RecordedLine): readonly RecordedCase[] {
   return TOPICS.flatMap((topic) => {
     const text = readFileSync(join(FIXTURES, `${topic}.json`), 'utf8');
     const all = JSON.parse(text) as readonly RecordedCase[];
     const isSame = (one: RecordedCase): boolean => one['in_3006.26'] === 'same';
-    return all.filter((one) => one.version === release || (release === '3006.26' && isSame(one)));
+    return all.filter((one) => lineOf(one.version) === line || (line === '3006' && isSame(one)));
   });
 }
 

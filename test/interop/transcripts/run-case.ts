@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { growsOld } from '@brine/testing/waits';
-import { type Lab, type Replaced, resetKeys, writeKeyless } from './lab.ts';
+import { type CaseLab, type Replaced, resetKeys, writeKeyless } from './case-lab.ts';
 import type { RecordedCase } from './recorded-cases.ts';
 import type { Tools } from './tools.ts';
 
@@ -26,7 +26,7 @@ export interface Seen {
 }
 
 interface Place {
-  readonly lab: Lab;
+  readonly lab: CaseLab;
   readonly tools: Tools;
   readonly scratch: string;
   readonly keysRoot: string;
@@ -36,7 +36,7 @@ interface Place {
 }
 
 /** Runs a case with all its steps. A command that does not end within 60 s is killed. */
-export async function runCase(lab: Lab, tools: Tools, recorded: RecordedCase): Promise<Seen> {
+export async function runCase(lab: CaseLab, tools: Tools, recorded: RecordedCase): Promise<Seen> {
   const place = await makePlace(lab, tools);
   for (const step of recorded.before ?? []) {
     if (typeof step === 'object') await runStep(place, step.argv, step.capture);
@@ -52,7 +52,7 @@ export async function runCase(lab: Lab, tools: Tools, recorded: RecordedCase): P
 }
 
 /** Folders of its own for each run: cases stand side by side. */
-async function makePlace(lab: Lab, tools: Tools): Promise<Place> {
+async function makePlace(lab: CaseLab, tools: Tools): Promise<Place> {
   const dir = await mkdtemp(lab.folder('case-'));
   const [scratch, keysRoot, keysConfig, home] = [
     'scratch',
@@ -72,7 +72,7 @@ async function makePlace(lab: Lab, tools: Tools): Promise<Place> {
     ]),
     ['{SCRATCH}', scratch],
   ]);
-  const { PYTHONWARNINGS: _, ...env } = lab.master.sandbox.env();
+  const { PYTHONWARNINGS: _, ...env } = lab.sandbox.env();
   return { lab, tools, scratch, keysRoot, words, env: { ...env, ...tools.env, HOME: home } };
 }
 

@@ -1,16 +1,21 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { SaltVenv } from '@brine/testing';
 import { packageBeside } from '../python/site.ts';
+import type { CaseLab } from './case-lab.ts';
 import type { Lab } from './lab.ts';
-import type { RecordedRelease } from './recorded-cases.ts';
+import type { RecordedLine } from './recorded-cases.ts';
 
 const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
 const PROGRAMS = ['salt', 'salt-key', 'salt-run', 'salt-call', 'salt-cp'];
 
+/** The programs that the tests run. */
+export type TestedTools = 'brine' | `salt ${RecordedLine}`;
+
 /** The programs that stand under Salt's names: Brine's own, or those of a stock release. */
 export interface Tools {
-  readonly name: 'brine' | `salt ${RecordedRelease}`;
+  readonly name: string;
   /** What `CONF` stands for. */
   readonly config: string;
   /** Added to the environment of its programs. */
@@ -33,15 +38,20 @@ export async function brineTools(lab: Lab): Promise<Tools> {
   };
 }
 
+/** What programs of Salt find beside it. */
+export async function besideSalt(venv: SaltVenv): Promise<Readonly<Record<string, string>>> {
+  return { PYTHONPATH: await packageBeside(venv, XXHASH) };
+}
+
 /** 3008 asks for it wherever it matches targets; the environments of Salt leave it out. */
 const XXHASH = 'xxhash==3.7.0';
 
 /** The real commands of the lab's release, on the host of the Brine master. */
-export async function stockTools(lab: Lab): Promise<Tools> {
+export async function stockTools(lab: CaseLab): Promise<Tools> {
   return {
-    name: `salt ${lab.release}`,
+    name: `salt ${lab.venv.version}`,
     config: lab.stockConfig,
-    env: { PYTHONPATH: await packageBeside(lab.venv, XXHASH) },
+    env: await besideSalt(lab.venv),
     start: (program) => [lab.venv.python, lab.venv.bin(program)],
   };
 }

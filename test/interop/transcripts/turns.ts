@@ -1,4 +1,4 @@
-import type { Lab } from './lab.ts';
+import type { CaseLab } from './case-lab.ts';
 import { type RecordedCase, wordsOf } from './recorded-cases.ts';
 
 /** Cases that wait cost no CPU; more at once would make minions answer late. */
@@ -32,7 +32,7 @@ export function turnOf(recorded: RecordedCase): 'alone' | 'states' | 'beside' {
  * by side, the longest first.
  */
 export async function inTurns(
-  lab: Lab,
+  lab: CaseLab,
   cases: readonly RecordedCase[],
   run: (recorded: RecordedCase) => Promise<void>,
 ): Promise<void> {

@@ -68,10 +68,10 @@ const VALUES: ReadonlyMap<string, SaltValue> = new Map<string, SaltValue>([
   ['tablelist', [mapOf({ name: 'alpha', size: 10 }), mapOf({ name: 'beta', size: 2000 })]],
 ]);
 
-function load(file: string, version = '3008.2'): Case[] {
+function load(file: string, line = '3008'): Case[] {
   const path = `../../../../test/fixtures/transcripts/${file}.json`;
   const text = readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
-  return (JSON.parse(text) as Case[]).filter((entry) => entry.version === version);
+  return (JSON.parse(text) as Case[]).filter((entry) => entry.version.startsWith(line));
 }
 
 function returnOf(argv: readonly string[]): { ret: SaltValue; retcode: number } | undefined {
@@ -111,7 +111,7 @@ function displays(text: string): string[] {
     .sort();
 }
 
-// 3008.2 has no `quiet` and no `newline_values_only`. Here they work as up to 3007: see below.
+// 3008 has no `quiet` and no `newline_values_only`. Here they work as up to 3007: see below.
 const LEFT_OUT = /quiet|newline_values_only|nomatch|out-file|tty|verbose|args-missing/;
 
 describe('the outputters print the recorded texts of the stock commands', () => {
@@ -148,8 +148,8 @@ describe('the outputters print the recorded texts of the stock commands', () => 
   });
 });
 
-describe('outputters that 3008.2 no longer has print what 3006.26 printed', () => {
-  const cases = load('outputters', '3006.26').filter(
+describe('outputters that 3008 no longer has print what 3006 printed', () => {
+  const cases = load('outputters', '3006').filter(
     ({ name, argv }) => /quiet|newline_values_only/.test(name) && returnOf(argv) !== undefined,
   );
 

@@ -5,7 +5,7 @@ import type { Requisite } from '../compile/requisites.ts';
 import { type Chunk, tagOf } from '../values.ts';
 import { type Status, statusOf } from './status.ts';
 
-/** What Salt 3008.5 says, by test/fixtures/requisites/record.py. */
+/** What Salt says, by test/fixtures/requisites/record.py. */
 interface Recorded {
   readonly letters: Readonly<Record<string, Status>>;
   readonly outcomes: readonly string[];

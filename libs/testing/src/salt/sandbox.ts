@@ -29,8 +29,8 @@ export interface SaltPorts {
   readonly retPort: number;
 }
 
-/** How a real minion is started, beside its file. */
-interface MinionStart {
+/** How a real master or minion is started, beside its file. */
+interface SaltStart {
   /** `-l`, default `debug`. */
   readonly logLevel?: string;
   /** Added to its environment. */
@@ -116,17 +116,21 @@ export class SaltSandbox implements Scene {
   }
 
   /** Starts a real master and waits until both ports are open. */
-  async startMaster(venv: SaltVenv, home: SaltHome & SaltPorts): Promise<SaltProcess> {
+  async startMaster(
+    venv: SaltVenv,
+    home: SaltHome & SaltPorts,
+    options: SaltStart = {},
+  ): Promise<SaltProcess> {
     startTally.started('masters');
     using _ = startTally.waiting('masters');
-    const started = this.#start(venv, 'salt-master', home);
+    const started = this.#start(venv, 'salt-master', home, options);
     await waitForPort(home.retPort, START_TIMEOUT_MS);
     await waitForPort(home.publishPort, START_TIMEOUT_MS);
     return started;
   }
 
   /** Starts a real minion; does not wait for it to sign in. */
-  startMinion(venv: SaltVenv, home: SaltHome, options: MinionStart = {}): SaltProcess {
+  startMinion(venv: SaltVenv, home: SaltHome, options: SaltStart = {}): SaltProcess {
     startTally.started('minions');
     return this.#start(venv, 'salt-minion', home, options);
   }
@@ -219,7 +223,7 @@ export class SaltSandbox implements Scene {
     venv: SaltVenv,
     command: string,
     home: SaltHome,
-    { logLevel = 'debug', env = {} }: MinionStart = {},
+    { logLevel = 'debug', env = {} }: SaltStart = {},
   ): SaltProcess {
     const args = [venv.bin(command), '-c', home.configDir, '-l', logLevel];
     const { logFile } = home;

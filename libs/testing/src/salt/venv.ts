@@ -22,7 +22,7 @@ export class SaltVenvError extends Error {
 
 /** A virtual environment with one release of Salt in it. */
 export interface SaltVenv {
-  readonly version: SaltVersion;
+  readonly version: string;
   readonly dir: string;
   readonly python: string;
   /** Path of a command of Salt's, as `salt-minion`. */
@@ -46,10 +46,19 @@ export function saltCacheDir(): string {
  * later ones. Concurrent callers, of other processes too, wait for the one that makes it.
  * @throws SaltVenvError where Python is missing or a step of the installation fails.
  */
-export async function saltVenv(
-  version: SaltVersion,
+export function saltVenv(version: SaltVersion, options: SaltVenvOptions = {}): Promise<SaltVenv> {
+  return anySaltVenv(version, options);
+}
+
+/**
+ * As {@link saltVenv}, of a release that may be newer than the table of releases.
+ * @throws SaltVenvError for a text that is no release, too
+ */
+export async function anySaltVenv(
+  version: string,
   options: SaltVenvOptions = {},
 ): Promise<SaltVenv> {
+  if (!/^\d{4}\.\d+$/.test(version)) throw new SaltVenvError(`no release of Salt: ${version}`);
   const say = options.onProgress ?? ((line: string) => process.stderr.write(`${line}\n`));
   const python = await findPython();
   if (python === undefined) {
@@ -67,7 +76,7 @@ export async function saltVenv(
   return venv;
 }
 
-function describeVenv(version: SaltVersion, dir: string): SaltVenv {
+function describeVenv(version: string, dir: string): SaltVenv {
   return {
     version,
     dir,

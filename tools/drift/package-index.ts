@@ -1,0 +1,32 @@
+/** A release that the package index has and the table of `libs/testing` has not. */
+export interface News {
+  readonly release: string;
+  /** The newest of its line in the table; undefined for a line of which the table has none. */
+  readonly known: string | undefined;
+}
+
+/** The newest release of each line, by what `pip index versions salt` prints. */
+export function newestPublished(printed: string): ReadonlyMap<string, string> {
+  const [, list] = /^Available versions: (.+)$/m.exec(printed) ?? [];
+  if (list === undefined) throw new Error(`the package index names no releases: ${printed}`);
+  const newest = new Map<string, string>();
+  for (const release of list.split(',').map((word) => word.trim())) {
+    const [, line, point] = /^(\d{4})\.(\d+)$/.exec(release) ?? [];
+    if (line === undefined) continue;
+    const before = newest.get(line)?.split('.')[1] ?? '-1';
+    if (Number(point) > Number(before)) newest.set(line, release);
+  }
+  return newest;
+}
+
+/** What is published and newer than the newest known releases, whose lines are not over. */
+export function newsOf(
+  published: ReadonlyMap<string, string>,
+  known: readonly string[],
+): readonly News[] {
+  const lines = new Map(known.map((release) => [release.slice(0, 4), release]));
+  const oldest = [...lines.keys()].sort()[0] ?? '';
+  return [...published]
+    .filter(([line, release]) => line >= oldest && lines.get(line) !== release)
+    .map(([line, release]) => ({ release, known: lines.get(line) }));
+}
