@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderSnippet, rules } from '../test/snippets.ts';
 
-// Recorded from Salt 3008.2, each row with its result; the interop suite checks it.
+// Recorded from Salt, each row with its result; the interop suite checks it.
 describe.each([...rules()])('%s', (_subject, rows) => {
   test.each(rows)('$rule', ({ template, result }) => {
     expect(renderSnippet(template)).toEqual(result);

@@ -27,7 +27,7 @@ function isThere(kind: Kind, name: string): boolean {
   );
 }
 
-// Recorded from Salt 3008.5 by test/fixtures/jinja/names.py; the interop suite checks it.
+// Recorded from Salt by test/fixtures/jinja/names.py; the interop suite checks it.
 describe.each(['filters', 'tests', 'globals'] as const)('%s of Salt', (kind) => {
   test.each(NAMES[kind].filter((name) => !(name in ABSENT[kind])))('%s is there', (name) => {
     expect(isThere(kind, name)).toBe(true);

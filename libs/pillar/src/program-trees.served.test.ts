@@ -4,7 +4,7 @@ import { bothOf, DIFFERENCES, treeNames } from '../test/trees.ts';
 const NAMES = treeNames('served');
 
 // The other trees start nothing: trees.test.ts.
-describe('a tree with external pillars that are programs compiles as Salt 3008.2 does it', () => {
+describe('a tree with external pillars that are programs compiles as Salt does it', () => {
   test.each(NAMES.filter((name) => !(name in DIFFERENCES)))('%s', (name) => {
     const { salt, brine } = bothOf(name);
     expect(brine).toEqual(salt);

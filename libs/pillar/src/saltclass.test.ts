@@ -7,7 +7,7 @@ import { comparable } from '../test/trees.ts';
 import { SaltclassError } from './class-values.ts';
 import { type ClassPorts, saltclassPillar, saltclassTops } from './saltclass.ts';
 
-// Recorded from Salt 3008.2 by test/fixtures/saltclass/record.py.
+// Recorded from Salt by test/fixtures/saltclass/record.py.
 const FIXTURES = new URL('../../../test/fixtures/saltclass/', import.meta.url);
 const fixture = (name: string): SaltMap =>
   readJson(readFileSync(new URL(name, FIXTURES), 'utf8')) as SaltMap;

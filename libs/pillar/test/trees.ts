@@ -34,7 +34,7 @@ function mapAt(map: SaltMap, key: string): SaltMap {
   return isMap(value) ? value : mapOf({});
 }
 
-// Recorded once from Salt 3008.2 by test/fixtures/pillar/record.py; the interop suite asks again.
+// Recorded once from Salt by test/fixtures/pillar/record.py; the interop suite asks again.
 const RECORDED = fixtureMap('results.json');
 const GIVEN = fixtureMap('trees.json');
 const TREES = mapAt(GIVEN, 'trees');

@@ -1,3 +1,4 @@
+import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { OPTIONS, type Plain, ports, resultOf, runSls, salted, told } from '../test/runs.ts';
 import { callHigh } from './call-high.ts';
@@ -487,6 +488,13 @@ test.each([
   const result = await runSls({ main: { a: { 't.ok': [argument] } } });
   expect(told(result)[0]).toContain('a: false An exception occurred in this state');
   expect(told(result)[0]).toContain(text);
+});
+
+test('a state with no_log shows no name, comment or change, of a number neither', async () => {
+  const result = await runSls({ main: { a: { 't.changes': [{ no_log: true }, { name: 'b' }] } } });
+  const mask = '**********';
+  const shown = { name: mask, comment: mask, changes: mapOf({ a: mask }), result: true };
+  expect(Object.fromEntries(resultOf(result, 'a'))).toMatchObject(shown);
 });
 
 test('a run that is repeated after any of its steps does none twice', async () => {

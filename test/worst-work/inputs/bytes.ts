@@ -181,6 +181,7 @@ const PRINTERS: readonly (readonly [string, (value: SaltValue) => unknown])[] = 
   ['pyStr', wire.pyStr],
   ['pack', (value) => wire.pack(value)],
   ['toJson', wire.toJson],
+  ['masked', wire.masked],
   ['checkLoad', (value) => wire.checkLoad(value)],
   ['sortedValues', (value) => wire.sortedValues(Array.isArray(value) ? value : [value])],
 ];

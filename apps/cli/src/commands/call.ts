@@ -18,7 +18,7 @@ import {
 } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { fromJson, pyStr } from '@brine/wire/text';
+import { fromJson, masked, pyStr } from '@brine/wire/text';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { CALL_FORM } from '../call/call-options.ts';
 import { runStockCall } from '../call/stock-call.ts';
@@ -32,7 +32,7 @@ import { logLine, type Terminal, warnIneffective } from '../terminal.ts';
 /** As apps/minion: scripts read the grain and expect Salt's numbers. */
 const SALT_VERSION = '3008.2';
 
-/** Functions whose texts are not shown. */
+/** Functions whose values are not shown (Salt: salt/modules/pillar.py). */
 const SECRET = /^pillar\.(?:items?|raw|get)$/;
 
 const NO_MODULE =
@@ -286,12 +286,4 @@ function showThrown(error: unknown, doc: string, fun: string, terminal: Terminal
   }
   const known = error instanceof Error ? error : new Error(String(error));
   throw unhandled(terminal, `${known.name}: ${known.message}`);
-}
-
-/** Texts of the pillar are not shown (Salt 3008: salt/utils/secret.py). */
-function masked(value: SaltValue): SaltValue {
-  if (typeof value === 'string') return value === '' ? value : '**********';
-  if (Array.isArray(value)) return value.map(masked);
-  if (isMap(value)) return new Map([...value].map(([key, item]) => [key, masked(item)]));
-  return value;
 }

@@ -10,7 +10,7 @@ interface Recorded {
   readonly shown: Readonly<Record<string, string | { readonly err: string } | null>>;
 }
 
-// Random values, and what the outputters of Salt 3008.2 made of them (salt.output.*.output).
+// Random values, and what the outputters of Salt made of them (salt.output.*.output).
 const RECORDED = JSON.parse(
   readFileSync(new URL('../../fixtures/displays.json', import.meta.url), 'utf8'),
 ) as Recorded[];

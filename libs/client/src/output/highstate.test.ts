@@ -113,7 +113,7 @@ interface Recorded {
   readonly shown: string | null;
 }
 
-it('shows random state returns as Salt 3008.2 does, in every mode', () => {
+it('shows random state returns as Salt does, in every mode', () => {
   const path = new URL('../../fixtures/highstate.json', import.meta.url);
   const recorded = JSON.parse(readFileSync(path, 'utf8')) as Recorded[];
   expect(recorded.length).toBeGreaterThan(30);

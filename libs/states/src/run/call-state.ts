@@ -148,7 +148,6 @@ async function attempt(
 }
 
 const SLOT = '__slot__:';
-const MASK = '**********';
 
 /** Slots call functions for arguments. @throws Error where there is one: it would stay a text */
 function refuseSlots(args: SaltMap): void {
@@ -162,11 +161,4 @@ function refuseSlots(args: SaltMap): void {
       throw new Error('slots (__slot__:) are not evaluated on a Brine master');
     }
   }
-}
-
-/** Hides all texts of a comment or of changes (`no_log`; Salt: salt/utils/secret.py serial). */
-export function masked(value: SaltValue): SaltValue {
-  if (Array.isArray(value)) return value.map(masked);
-  if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, masked(item)]));
-  return typeof value === 'string' && value !== '' ? MASK : value;
 }

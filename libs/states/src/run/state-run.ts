@@ -1,10 +1,10 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { isTruthy, pyRepr, pyStr, strip } from '@brine/wire/text';
+import { isTruthy, masked, pyRepr, pyStr, strip } from '@brine/wire/text';
 import type { DependencyGraph } from '../compile/dependency-graph.ts';
 import type { Requisite } from '../compile/requisites.ts';
 import type { DoneStep, RunOptions, RunPorts } from '../ports.ts';
 import { type Chunk, tagOf, textAt } from '../values.ts';
-import { callFunction, fullName, masked, verifyData } from './call-state.ts';
+import { callFunction, fullName, verifyData } from './call-state.ts';
 import { Parallels } from './parallels.ts';
 import { durationOf, logText, msOf, timeOfDay, unified, withNames } from './results.ts';
 import { readRetry, retryText } from './retry.ts';
@@ -307,7 +307,7 @@ export class StateRun {
     ret.set('__sls__', chunk.get('__sls__') ?? null);
     ret.set('__run_num__', this.nextNumber());
     if (isTruthy(chunk.get('no_log'))) {
-      for (const key of ['comment', 'changes']) ret.set(key, masked(ret.get(key) ?? null));
+      for (const key of ['name', 'comment', 'changes']) ret.set(key, masked(ret.get(key) ?? null));
     }
     this.#log(ret);
     if (isTruthy(chunk.get('reload_pillar'))) await this.#ports.reloadPillar();

@@ -1,5 +1,6 @@
 export { fromJson, toJson } from './json.ts';
 export { readJson } from './json-read.ts';
+export { masked } from './masked.ts';
 export { formatNumber } from './number-format.ts';
 export type { PercentField, PercentForm } from './percent-format.ts';
 export { percentFields, percentNumber, percentText } from './percent-format.ts';

@@ -1,0 +1,17 @@
+import { isMap, SaltFloat, type SaltValue } from '../value.ts';
+import { isTruthy } from './python-text.ts';
+
+const MASK = '**********';
+
+/**
+ * A value that is secret: its maps, lists and keys stay, each text, number, boolean and byte string
+ * in them is hidden but for the empty ones (Salt: salt/utils/secret.py serial).
+ */
+export function masked(value: SaltValue): SaltValue {
+  if (Array.isArray(value)) return value.map(masked);
+  if (isMap(value)) return new Map([...value].map(([key, item]) => [key, masked(item)]));
+  if (!isTruthy(value)) return value;
+  if (value instanceof Uint8Array) return new TextEncoder().encode(MASK);
+  const isScalar = value instanceof SaltFloat || typeof value !== 'object';
+  return isScalar ? MASK : value;
+}
