@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { SALT_VERSIONS } from '@brine/testing';
+import { newestOf, SALT_VERSIONS } from '@brine/testing';
+import { SALT_RELEASE } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { ROOT } from '../tests/repository.ts';
 import { filledIn, isRecording, lineOf, linesAsked, readTable, TABLE } from './recordings.ts';
@@ -58,6 +59,10 @@ test.each(RECORDINGS)('%s: recorded again by a line for sh, or it says why not',
 test.each(RECORDINGS)('%s: names no other release in itself', (path, { salt }) => {
   const own = releasesIn(path);
   if (own.length > 0) expect(own).toEqual([...salt].sort());
+});
+
+test('Brine says that it is the newest release that tests know', () => {
+  expect(SALT_RELEASE).toBe(newestOf('3008'));
 });
 
 test('a line is filled in with the newest release of each line', () => {

@@ -17,14 +17,11 @@ import {
 import type { Telemetry } from '@brine/telemetry';
 import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { SaltMap } from '@brine/wire';
-import { isMap, mapOf } from '@brine/wire';
+import { isMap, mapOf, SALT_RELEASE } from '@brine/wire';
 import { fromJson } from '@brine/wire/text';
 import { masterAddress, MasterLink } from '@brine/zmq';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-// The minion behaves as this release. Scripts read the grain and expect Salt's numbers.
-const SALT_VERSION = '3008.2';
 
 /**
  * Runs a minion from its configuration to its end and gives the exit code. 0: after a signal. 77:
@@ -89,7 +86,7 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
     clock: { nowMs, random: Math.random, sleep: (ms, signal) => wait(ms, undefined, { signal }) },
     log,
     collectGrains: () =>
-      collectGrains({ id: options.id, master: host, grains, saltVersion: SALT_VERSION }),
+      collectGrains({ id: options.id, master: host, grains, saltVersion: SALT_RELEASE }),
     config: () => mapFrom(minionOptionsByName(options)),
     finished: (job) => recordJob(telemetry, options.id, job),
   });

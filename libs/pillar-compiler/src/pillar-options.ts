@@ -4,11 +4,8 @@ import { nodegroupsOf } from '@brine/config';
 import { saltValue, textsOf } from '@brine/config';
 import type { PillarOptions } from '@brine/pillar';
 import type { GpgSettings } from '@brine/pillar-sources';
-import type { SaltMap } from '@brine/wire';
+import { SALT_RELEASE, type SaltMap } from '@brine/wire';
 import type { ExternalsData } from './pillar-externals.ts';
-
-/** What `pillar_opts` names as the version of Salt. */
-const SALT_VERSION = '3008.2';
 
 /** The options of pillars, save those that are Salt's values. */
 export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {
@@ -31,7 +28,7 @@ export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts
       delimiter: options.decryptPillarDelimiter,
       renderers: options.decryptPillarRenderers,
     },
-    saltVersion: SALT_VERSION,
+    saltVersion: SALT_RELEASE,
     nodegroups: nodegroupsOf(options.nodegroups),
     trimBlocks: options.jinjaTrimBlocks || options.jinjaSlsEnv['trim_blocks'] === true,
     lstripBlocks: options.jinjaLstripBlocks || options.jinjaSlsEnv['lstrip_blocks'] === true,

@@ -6,6 +6,7 @@ export { MapScan, scanMap } from './msgpack/scan.ts';
 export { appendField, cutFields, unpackMap } from './msgpack/splice.ts';
 export { checkNames, checkQuestion, isName } from './names.ts';
 export { PackedMaps } from './packed-maps.ts';
+export { SALT_RELEASE } from './salt-release.ts';
 export { storableText } from './storable.ts';
 export { trimEvent, VALUE_TRIMMED } from './trim.ts';
 export type { Fields, SaltMap, SaltValue } from './value.ts';

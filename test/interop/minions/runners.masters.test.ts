@@ -69,7 +69,7 @@ it('minions that answer are up, releases are compared', async () => {
   expect(await run('manage.up', 'tgt=run-*')).toEqual([...IDS].sort());
   expect(await run('manage.down', 'timeout=2')).toEqual([GONE]);
   expect(await run('manage.versions')).toMatchObject({
-    Master: '3008.2',
+    Master: '3008.5',
     'Minion offline': { [GONE]: false },
     'Minion requires update': { [OLD]: VERSIONS[0] },
   });
@@ -140,7 +140,7 @@ it('a survey, a target and functions of minions by the master', async () => {
   expect(await run('salt.execute', 'run-*', 'grains.get', 'role')).toEqual(
     byId((id) => `role-${id}`),
   );
-  expect(await run('salt.cmd', 'test.version')).toBe('3008.2');
+  expect(await run('salt.cmd', 'test.version')).toBe('3008.5');
   expect(await run('match.compound_matches', `G@role:role-${NEW}`, NEW)).toEqual({ res: NEW });
   expect(await run('match.compound_matches', `G@role:role-${NEW}`, OLD)).toEqual({ res: false });
   const silent = (await run('salt.execute', 'gone', 'test.ping', 'timeout=1')) as object;

@@ -17,7 +17,7 @@ import {
   MinionError,
 } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
-import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, SALT_RELEASE, type SaltMap, type SaltValue } from '@brine/wire';
 import { fromJson, masked, pyStr } from '@brine/wire/text';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { CALL_FORM } from '../call/call-options.ts';
@@ -28,9 +28,6 @@ import { isOn, numberValue, type ParsedOptions, textValue } from '../options/com
 import { OptionParser } from '../options/option-parser.ts';
 import { DISPLAY_DEFAULTS, emptyOutputFile, Printer } from '../printer.ts';
 import { logLine, type Terminal, warnIneffective } from '../terminal.ts';
-
-/** As apps/minion: scripts read the grain and expect Salt's numbers. */
-const SALT_VERSION = '3008.2';
 
 /** Functions whose values are not shown (Salt: salt/modules/pillar.py). */
 const SECRET = /^pillar\.(?:items?|raw|get)$/;
@@ -163,7 +160,7 @@ async function callerOf(
       },
       log: { info: () => undefined, warn: say('WARNING'), error: say('ERROR') },
       collectGrains: () =>
-        collectGrains({ id: config.id, master, grains, saltVersion: SALT_VERSION }),
+        collectGrains({ id: config.id, master, grains, saltVersion: SALT_RELEASE }),
       config: () => (isMap(known) ? known : mapOf({})),
     },
     signal,

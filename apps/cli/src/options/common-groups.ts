@@ -1,3 +1,4 @@
+import { SALT_RELEASE } from '@brine/wire';
 import {
   type CommandForm,
   flag,
@@ -10,8 +11,8 @@ import {
 /** The version of this program. */
 export const BRINE_VERSION = '0.2.0';
 
-/** The release whose texts and rules the commands follow. */
-export const SALT_VERSION = '3008.2 (Argon)';
+/** The release whose texts and rules the commands follow, with the name of its line. */
+export const SALT_VERSION = `${SALT_RELEASE} (Argon)`;
 
 /** What to do where Salt would read a Saltfile. */
 export const GIVE_OPTIONS = 'give the options themselves';

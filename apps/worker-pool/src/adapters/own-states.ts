@@ -4,10 +4,7 @@ import { collectGrains } from '@brine/minion';
 import { ThreadedSls } from '@brine/pillar-compiler';
 import type { PythonCalls } from '@brine/python-host';
 import type { OwnStates } from '@brine/runners';
-import { mapOf, type SaltMap } from '@brine/wire';
-
-/** The release of Salt that the grains of the master's own minion name. */
-const SALT_VERSION = '3008.2';
+import { mapOf, SALT_RELEASE, type SaltMap } from '@brine/wire';
 
 /** What the states of the master's own minion are made of. */
 export interface OwnStatesParts {
@@ -33,7 +30,7 @@ export function openOwnStates(parts: OwnStatesParts): OwnStates & { close(): Pro
       }),
     grains: (id) => {
       grains ??= collectGrains({
-        ...{ id, master: 'salt', saltVersion: SALT_VERSION },
+        ...{ id, master: 'salt', saltVersion: SALT_RELEASE },
         grains: mapOf({}),
       });
       return grains;

@@ -158,7 +158,7 @@ describe('data of the minion itself', () => {
       id: 'm1',
       master: 'x',
       grains: new Map([['os', 'Mine']]),
-      saltVersion: '3008.2',
+      saltVersion: '3008.5',
     };
     const found = await collectGrains(settings);
     for (const name of ['kernel', 'os_family', 'host', 'fqdn', 'num_cpus', 'mem_total', 'ipv4']) {

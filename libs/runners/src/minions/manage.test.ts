@@ -75,18 +75,18 @@ test('key_regen tells all minions first, then deletes the keys of all, and not o
 
 test('releases are compared with that of the master', async () => {
   const returns = [
-    ...[back('new', '3009.0'), back('old', '3006.26'), back('same', '3008.2')],
-    ...[back('rc', '3008.2rc1'), back('git', '3008.2+12.gabcdef0'), silent('dead')],
+    ...[back('new', '3009.0'), back('old', '3006.26'), back('same', '3008.5')],
+    ...[back('rc', '3008.5rc1'), back('git', '3008.5+12.gabcdef0'), silent('dead')],
     ...[back('broken', 'no such function', 1), back('odd', 'Argon')],
   ];
   const scene = sceneOf([], { minions: () => returns });
   expect(await scene.value('manage.versions')).toEqual(
     mapOf({
       'Minion offline': mapOf({ broken: false, dead: false, odd: false }),
-      'Minion newer than master': mapOf({ git: '3008.2+12.gabcdef0', new: '3009.0' }),
-      'Minion requires update': mapOf({ old: '3006.26', rc: '3008.2rc1' }),
-      'Up to date': mapOf({ same: '3008.2' }),
-      Master: '3008.2',
+      'Minion newer than master': mapOf({ git: '3008.5+12.gabcdef0', new: '3009.0' }),
+      'Minion requires update': mapOf({ old: '3006.26', rc: '3008.5rc1' }),
+      'Up to date': mapOf({ same: '3008.5' }),
+      Master: '3008.5',
     }),
   );
 });

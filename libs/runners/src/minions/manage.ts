@@ -1,5 +1,12 @@
 import { changeKeys, listKeys } from '@brine/master/functions';
-import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  isMap,
+  mapIn,
+  mapOf,
+  SALT_RELEASE,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import {
   type BoundArguments,
@@ -9,7 +16,7 @@ import {
   type RunnerMaster,
 } from '../function.ts';
 import { gatherFrom, returnsOf, waitOf } from './run-on-minions.ts';
-import { compareVersions, SALT_VERSION } from './salt-version.ts';
+import { compareVersions } from './salt-version.ts';
 
 const PARAMETERS: RunnerFunction['parameters'] = [
   ['tgt', '*'],
@@ -118,7 +125,7 @@ const keyRegen: RunnerFunction = {
 
 /** Salt's headings by how a minion's release compares. */
 function labelOf(version: string | undefined): string {
-  const difference = version === undefined ? undefined : compareVersions(version, SALT_VERSION);
+  const difference = version === undefined ? undefined : compareVersions(version, SALT_RELEASE);
   if (difference === undefined) return 'Minion offline';
   if (difference === 0) return 'Up to date';
   return difference < 0 ? 'Minion requires update' : 'Minion newer than master';
@@ -142,7 +149,7 @@ const versions: RunnerFunction = {
       const group = mapIn(shown, label) ?? mapOf({});
       shown.set(label, group.set(id, offline ? false : (version ?? false)));
     }
-    return { value: shown.set('Master', SALT_VERSION) };
+    return { value: shown.set('Master', SALT_RELEASE) };
   },
 };
 

@@ -1,6 +1,3 @@
-/** The release of Salt that this master stands for. */
-export const SALT_VERSION = '3008.2';
-
 /** Where a release stands beside another one: numbers, then whether it is one at all. */
 const FORM = /^v?(\d+(?:\.\d+)*)(?:(a|b|rc)(\d+))?(?:[+-](\d+)\.?.*)?$/;
 

@@ -7,7 +7,7 @@ const NO_RESPONSE = expect.stringMatching(/^Minion did not return\. \[No respons
 
 test('salt.cmd runs the functions of the module test in the master', async () => {
   const { run, value } = sceneOf([]);
-  expect(await value('salt.cmd', ['test.version'])).toBe('3008.2');
+  expect(await value('salt.cmd', ['test.version'])).toBe('3008.5');
   expect(await value('salt.cmd', ['test.echo', 'hello'])).toBe('hello');
   const kwargs = mapOf({ k: 'v', with_pillar: true });
   expect(await value('salt.cmd', ['test.arg', 1, [2]], kwargs)).toEqual(

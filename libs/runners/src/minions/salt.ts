@@ -4,13 +4,12 @@ import {
   InvocationError,
   testFunctions,
 } from '@brine/minion/functions';
-import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, SALT_RELEASE, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import type { RunnerFunction } from '../function.ts';
 import { targetOf } from './meant.ts';
 import { returnsOf, waitOf } from './run-on-minions.ts';
-import { SALT_VERSION } from './salt-version.ts';
 
 const cmd: RunnerFunction = {
   name: 'salt.cmd',
@@ -22,7 +21,7 @@ const cmd: RunnerFunction = {
     'reads a pillar.',
   async run({ named, args, kwargs }) {
     const name = pyStr(named.get('fun') ?? '');
-    if (name === 'test.version') return { value: SALT_VERSION };
+    if (name === 'test.version') return { value: SALT_RELEASE };
     const fun = testFunctions.get(name);
     if (fun === undefined) return { value: `'${name}' is not available.` };
     const clean = [...kwargs].filter(([key]) => !pyStr(key).startsWith('__'));
