@@ -4,6 +4,5 @@ export { YamlLoadError } from './errors.ts';
 export type { YamlFile } from './load.ts';
 export { loadSls, loadYaml, loadYamlFile } from './load.ts';
 export { plainValue } from './values/plain-value.ts';
-export type { PlainMeaning } from './values/resolve.ts';
 export { resolvePlain } from './values/resolve.ts';
 export { YamlWork, YamlWorkError } from './work.ts';

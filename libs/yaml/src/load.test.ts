@@ -2,7 +2,7 @@ import { mapOf, SaltFloat, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { YamlLoadError } from './errors.ts';
 import { loadSls, loadYaml, loadYamlFile } from './load.ts';
-import { YamlWork } from './work.ts';
+import { YamlWork, YamlWorkError } from './work.ts';
 
 const load = (text: string): SaltValue => loadYaml(text, YamlWork.ofFile());
 
@@ -105,6 +105,11 @@ describe('errors have the words of PyYAML', () => {
       'unacceptable character #x0007: control characters are not allowed\n' +
         '  in "<unicode string>", position 1',
     ],
+    [
+      '\ufeffé: "\x7f"',
+      'unacceptable character #x007f: control characters are not allowed\n' +
+        '  in "<unicode string>", position 8',
+    ],
     ['*nobody', 'found undefined alias\n  in "<unicode string>", line 1, column 1'],
     [
       '[a]: b',
@@ -115,15 +120,32 @@ describe('errors have the words of PyYAML', () => {
     expect(refused(text)).toBe(words);
   });
 
+  test('a key of many aliases of a long text is not shown', () => {
+    const text = `? [&a "${'x'.repeat(100_000)}", ${'*a, '.repeat(10_000)}]`;
+    expect(() => load(text)).toThrow(YamlWorkError);
+  });
+
+  test('bytes are no text', () => {
+    expect(load('{!!binary aGk= : 1, "6869": 2}')).toHaveProperty('size', 2);
+    expect(() => load('{!!binary aGk= : 1, !!binary aGk : 2}')).toThrow('conflicting ID');
+  });
+
   test('a key twice on the outside is found before one within', () => {
     expect(() => load('a: {x: 1, x: 2}\nb: 1\nb: 2')).toThrow("conflicting ID 'b'");
   });
 
   test('keys that are one in Python are one', () => {
-    for (const text of ['1: a\n1.0: b', 'true: a\n1: b', '0: a\nno: b', '1: a\n0x1: b']) {
+    const texts = ['1: a\n1.0: b', 'true: a\n1: b', '0: a\nno: b', '1: a\n0x1: b', 'a: 1\n"a": 2'];
+    for (const text of texts) {
       expect(() => load(text), text).toThrow('found conflicting ID');
     }
   });
+});
+
+test('NEL, LS and PS are line ends, of which NEL becomes a space', () => {
+  expect(load('a: x\x85  y\x85b: 1')).toEqual(mapOf({ a: 'x y', b: 1 }));
+  expect(load('a: x\u2028  y')).toEqual(mapOf({ a: 'x\u2028y' }));
+  expect(load('"\\x07\\x7f\\N"')).toBe('\x07\x7f\x85');
 });
 
 describe('tags', () => {
@@ -139,12 +161,24 @@ describe('tags', () => {
     ['!!omap [a: 1]', [['a', 1]]],
     ['!!binary aGk', new Uint8Array([104, 105])],
     ['!!python/unicode x', 'x'],
+    ['!!python/unicode []', []],
     ['!!float 1', new SaltFloat(1)],
     ['!!int "010"', 10],
     ['! 12', 12],
     ['!!null x', null],
   ])('%j', (text, value) => {
     expect(load(text)).toEqual(value);
+  });
+
+  test('a number of more digits than Python reads is refused, one that is tagged too', () => {
+    const digits = '9'.repeat(4_301);
+    const words =
+      'Exceeds the limit (4300 digits) for integer string conversion: value has 4301 digits; ' +
+      'use sys.set_int_max_str_digits() to increase the limit';
+    expect(refused(digits)).toBe(words);
+    expect(refused(`!!int "${digits}"`)).toBe(words);
+    expect(() => load(`!!int "1${':1'.repeat(500_000)}"`)).toThrow('Exceeds the limit');
+    expect(load(`${digits}.0`)).toBe(Infinity);
   });
 
   test('an ordered map in a file of states is a map', () => {
@@ -160,8 +194,21 @@ describe('what is deep or within itself', () => {
     expect(value).toEqual([]);
   });
 
-  test('a list in itself is refused', () => {
-    expect(() => load('&a [*a]')).toThrow('found unconstructable recursive node');
+  test('a list or a map in itself is refused', () => {
+    for (const text of ['&a [*a]', 'a: &a {b: *a}', 'a: &a {b: {<<: *a}}']) {
+      expect(() => load(text), text).toThrow('found unconstructable recursive node');
+    }
+  });
+
+  test('what else is wrong is told first', () => {
+    expect(() => load('&a [*a')).toThrow("did not find expected ',' or ']'");
+    expect(() => load('&a [*a, *b]')).toThrow('found undefined alias');
+    expect(() => load('!!str &a {b: *a}')).toThrow('expected a scalar node, but found mapping');
+  });
+
+  test('a map that merges itself gains nothing', () => {
+    expect(load('&a {<<: *a, b: 1}')).toEqual(mapOf({ b: 1 }));
+    expect(load('&a {<<: [*a], b: 1}')).toEqual(mapOf({ b: 1 }));
   });
 });
 

@@ -2,7 +2,8 @@ import type { SaltValue } from '@brine/wire';
 import { keyLines } from './key-lines.ts';
 import { compose } from './parse/composer.ts';
 import { Cursor, readable } from './parse/cursor.ts';
-import { construct } from './values/construct.ts';
+import type { Node } from './parse/nodes.ts';
+import { construct, type Constructing } from './values/construct.ts';
 import { YamlWork } from './work.ts';
 
 /**
@@ -12,10 +13,7 @@ import { YamlWork } from './work.ts';
  * @throws YamlLoadError; YamlWorkError for a text that is too large for the work
  */
 export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
-  work.spendText(text);
-  const cursor = new Cursor(readable(text));
-  const node = compose(cursor, work);
-  return node === undefined ? null : construct(node, cursor);
+  return valueOf(read(text, work), { work, omap: 'pairs' });
 }
 
 /**
@@ -23,10 +21,7 @@ export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
  * (Salt: salt/renderers/yaml.py). Throws as {@link loadYaml}.
  */
 export function loadSls(text: string, work: YamlWork): SaltValue {
-  work.spendText(text);
-  const cursor = new Cursor(readable(text));
-  const node = compose(cursor, work);
-  return node === undefined ? null : construct(node, cursor, { omap: 'map' });
+  return valueOf(read(text, work), { work, omap: 'map' });
 }
 
 /** A file: its value, and the line of each key by its dotted path, from 1. */
@@ -38,9 +33,23 @@ export interface YamlFile {
 /** Loads a file of the master's own, whose name is in its errors. Throws as {@link loadYaml}. */
 export function loadYamlFile(text: string, name: string): YamlFile {
   const work = YamlWork.ofFile();
+  const document = read(text, work, name);
+  const value = valueOf(document, { work, omap: 'pairs' });
+  const { node, cursor } = document;
+  return { value, lines: node === undefined ? new Map() : keyLines(node, cursor.text) };
+}
+
+interface Document {
+  readonly cursor: Cursor;
+  readonly node: Node | undefined;
+}
+
+function read(text: string, work: YamlWork, name?: string): Document {
   work.spendText(text);
   const cursor = new Cursor(readable(text, name), name);
-  const node = compose(cursor, work);
-  if (node === undefined) return { value: null, lines: new Map() };
-  return { value: construct(node, cursor), lines: keyLines(node, cursor.text) };
+  return { cursor, node: compose(cursor, work) };
+}
+
+function valueOf({ cursor, node }: Document, how: Constructing): SaltValue {
+  return node === undefined ? null : construct(node, cursor, how);
 }

@@ -21,23 +21,20 @@ const STEPS_PER_ALIAS_NODE = 16;
 
 /** A bound on the work of reading, in steps of one character; several texts may share it. */
 export class YamlWork {
-  /** True where errors name their line: making those takes long. */
-  readonly showsLines: boolean;
   #left: number;
 
-  private constructor(steps: number, showsLines: boolean) {
+  private constructor(steps: number) {
     this.#left = steps;
-    this.showsLines = showsLines;
   }
 
   /** For all texts of a request. */
   static ofPeer(): YamlWork {
-    return new YamlWork(PEER_STEPS, false);
+    return new YamlWork(PEER_STEPS);
   }
 
   /** For a file of the master's own, or a command of its operator. */
   static ofFile(): YamlWork {
-    return new YamlWork(FILE_STEPS, true);
+    return new YamlWork(FILE_STEPS);
   }
 
   /** Before a text is read. @throws YamlWorkError. */

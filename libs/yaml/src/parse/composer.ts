@@ -43,6 +43,12 @@ interface Anchored {
   size: number | undefined;
 }
 
+/** An alias within what it stands for. */
+function withinItself(node: Node): Node {
+  if (node.kind === 'sequence') return { ...node, items: [], within: node };
+  return node.kind === 'mapping' ? { ...node, pairs: [], within: node } : node;
+}
+
 class Composer {
   readonly #cursor: Cursor;
   readonly #scanner: Scanner;
@@ -133,10 +139,7 @@ class Composer {
     const anchored = this.#anchors.get(name);
     if (anchored === undefined) throw this.#fault('composer', 'found undefined alias', at);
     const { node, size } = anchored;
-    // PyYAML makes a list that is in itself, which nothing of Salt can print or send.
-    if (size === undefined) {
-      throw this.#fault('constructor', 'found unconstructable recursive node', node.start);
-    }
+    if (size === undefined) return withinItself(node);
     this.#work.spendAliasNodes(size);
     this.#nodes += size;
     return node;

@@ -166,10 +166,10 @@ export class Cursor {
  */
 export function readable(given: string, name = TEXT): string {
   const text = given.charCodeAt(0) === BOM ? given.slice(1) : given;
-  const at = text.search(FORBIDDEN);
-  if (at < 0) return text;
-  const code = (text.codePointAt(at) ?? 0).toString(16).padStart(4, '0');
-  const position = Buffer.byteLength(text.slice(0, at));
+  if (!FORBIDDEN.test(text)) return text;
+  const at = given.search(FORBIDDEN);
+  const code = (given.codePointAt(at) ?? 0).toString(16).padStart(4, '0');
+  const position = Buffer.byteLength(given.slice(0, at));
   const problem = 'control characters are not allowed';
   throw new YamlLoadError(
     `unacceptable character #x${code}: ${problem}\n  in "${name}", position ${position}`,

@@ -8,6 +8,8 @@ interface NodeBase {
   readonly tag: string | undefined;
   /** Where it begins, with its anchor and its tag. */
   readonly start: number;
+  /** Of an alias that stands in what it stands for: that node. Nothing else is in it then. */
+  readonly within?: Node;
 }
 
 /** A scalar as it is written. */

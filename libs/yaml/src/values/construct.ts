@@ -3,10 +3,18 @@ import { pyRepr, pyStr } from '@brine/wire/text';
 import type { YamlLoadError } from '../errors.ts';
 import type { Cursor } from '../parse/cursor.ts';
 import type { MappingNode, Node, ScalarNode } from '../parse/nodes.ts';
+import type { YamlWork } from '../work.ts';
 import { bytesOfBase64 } from './base64.ts';
 import { tagOf, VALUE, YAML_TAG } from './implicit-tags.ts';
-import { withMerged } from './merge-keys.ts';
+import { recursionFault, withMerged } from './merge-keys.ts';
 import { taggedBool, taggedFloat, taggedInt } from './tagged.ts';
+
+/** How values are made. */
+export interface Constructing {
+  readonly work: YamlWork;
+  /** What `!!omap` makes: a map, or a list of pairs. */
+  readonly omap: 'map' | 'pairs';
+}
 
 /**
  * The value of a node, as PyYAML's safe constructor makes it with those of Salt
@@ -16,28 +24,25 @@ import { taggedBool, taggedFloat, taggedInt } from './tagged.ts';
  * A level is made when the one around it is whole, as in PyYAML: so the first error is the same.
  * Each alias gets a value of its own.
  *
- * @param options.omap what `!!omap` makes: a map, or a list of pairs
- * @throws YamlLoadError
+ * @throws YamlLoadError; YamlWorkError where its words would be too many
  */
-export function construct(
-  node: Node,
-  cursor: Cursor,
-  { omap }: { readonly omap: 'map' | 'omap' } = { omap: 'omap' },
-): SaltValue {
-  const constructor = new Constructor(cursor, omap);
+export function construct(node: Node, cursor: Cursor, how: Constructing): SaltValue {
+  const constructor = new Constructor(cursor, how);
   const value = constructor.value(node);
   constructor.fillAll();
   return value;
 }
 
+const UNICODE = `${YAML_TAG}python/unicode`;
+
 class Constructor {
   readonly #cursor: Cursor;
-  readonly #omap: 'map' | 'omap';
+  readonly #how: Constructing;
   #unfilled: (() => void)[] = [];
 
-  constructor(cursor: Cursor, omap: 'map' | 'omap') {
+  constructor(cursor: Cursor, how: Constructing) {
     this.#cursor = cursor;
-    this.#omap = omap;
+    this.#how = how;
   }
 
   fillAll(): void {
@@ -49,6 +54,7 @@ class Constructor {
   }
 
   value(node: Node): SaltValue {
+    if (node.within !== undefined) throw recursionFault(node, this.#cursor);
     const tag = tagOf(node);
     const value = tag.startsWith(YAML_TAG)
       ? this.#tagged(tag.slice(YAML_TAG.length), node)
@@ -62,8 +68,9 @@ class Constructor {
     switch (name) {
       case 'str':
       case 'timestamp':
-      case 'python/unicode':
         return this.#text(node);
+      case 'python/unicode':
+        return this.#unicode(node);
       case 'null':
         return nothing(this.#text(node));
       case 'bool':
@@ -81,7 +88,7 @@ class Constructor {
       case 'set':
         return this.#set(node);
       case 'omap':
-        return this.#omap === 'map' ? this.#map(node) : this.#pairs(node, 'an ordered map');
+        return this.#how.omap === 'map' ? this.#map(node) : this.#pairs(node, 'an ordered map');
       case 'pairs':
         return this.#pairs(node, 'pairs');
       default:
@@ -91,6 +98,13 @@ class Constructor {
 
   #text(node: Node): string {
     return this.#scalar(node).value;
+  }
+
+  /** Salt makes the nodes of a list or a map a value, which nothing can print or send. */
+  #unicode(node: Node): SaltValue {
+    if (node.kind === 'scalar') return node.value;
+    if (isEmpty(node)) return [];
+    throw this.#fault(`expected a scalar node, but found ${node.kind}`, node);
   }
 
   /** A map may say by `=` which scalar it is. */
@@ -136,23 +150,30 @@ class Constructor {
       throw this.#fault(`expected a mapping node, but found ${node.kind}`, node);
     }
     const known = new Set<unknown>();
+    const knownBytes = new Set<string>();
     for (const [keyNode, valueNode] of withMerged(node, this.#cursor)) {
       const key = this.#key(keyNode, node);
       const value = this.value(valueNode);
       const same = equalInPython(key);
-      if (known.has(same)) {
+      const among = key instanceof Uint8Array ? knownBytes : known;
+      if (among.has(same)) {
         throw this.#faultInMap(`found conflicting ID '${pyStr(key)}'`, keyNode, node);
       }
-      known.add(same);
+      among.add(same);
       add(key, value);
     }
   }
 
   #key(node: Node, map: MappingNode): SaltValue {
-    const key = node.kind === 'scalar' && tagOf(node) === VALUE ? node.value : this.value(node);
+    const key = this.#keyValue(node);
     if (!Array.isArray(key) && !(key instanceof Map)) return key;
-    const shown = node.kind === 'scalar' ? node.value : listRepr(node);
+    const shown = node.kind === 'scalar' ? node.value : listRepr(node, this.#how.work);
     throw this.#faultInMap(`found unacceptable key ${shown}`, node, map);
+  }
+
+  #keyValue(node: Node): SaltValue {
+    if (node.kind !== 'scalar') return tagOf(node) === UNICODE ? [] : this.value(node);
+    return tagOf(node) === VALUE ? node.value : this.value(node);
   }
 
   #pairs(node: Node, what: string): SaltValue[] {
@@ -195,28 +216,39 @@ class Constructor {
   }
 }
 
+function isEmpty(node: Node): boolean {
+  if (node.kind === 'scalar') return node.value === '';
+  return (node.kind === 'sequence' ? node.items : node.pairs).length === 0;
+}
+
 /** Whatever `!!null` stands before. */
 function nothing(_text: string): null {
   return null;
 }
 
-/** The same for keys that are one in Python: 1, 1.0 and True are. */
+/** The same for keys that are one in Python: 1, 1.0 and True are. Bytes as hexadecimal digits. */
 function equalInPython(key: SaltValue): unknown {
+  if (key instanceof Uint8Array) return Buffer.from(key).toString('hex');
   if (typeof key === 'boolean') return Number(key);
-  if (key instanceof SaltFloat) return key.value;
-  return key instanceof Uint8Array ? `bytes ${Buffer.from(key).toString('hex')}` : key;
+  const value = key instanceof SaltFloat ? key.value : key;
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value as number) : value;
 }
 
 /** As `repr` shows the nodes of a list or a map (PyYAML: lib/yaml/nodes.py). */
-function listRepr(node: Node): string {
-  if (node.kind === 'sequence') return `[${node.items.map(nodeRepr).join(', ')}]`;
-  if (node.kind === 'scalar') return pyRepr(node.value);
-  const pairs = node.pairs.map(([key, value]) => `(${nodeRepr(key)}, ${nodeRepr(value)})`);
+function listRepr(node: Node, work: YamlWork): string {
+  if (node.kind === 'scalar') {
+    // Aliases may name one long text often.
+    work.spendText(node.value);
+    return pyRepr(node.value);
+  }
+  const repr = (one: Node): string => nodeRepr(one, work);
+  if (node.kind === 'sequence') return `[${node.items.map(repr).join(', ')}]`;
+  const pairs = node.pairs.map(([key, value]) => `(${repr(key)}, ${repr(value)})`);
   return `[${pairs.join(', ')}]`;
 }
 
 const CLASSES = { scalar: 'ScalarNode', sequence: 'SequenceNode', mapping: 'MappingNode' } as const;
 
-function nodeRepr(node: Node): string {
-  return `${CLASSES[node.kind]}(tag=${pyRepr(tagOf(node))}, value=${listRepr(node)})`;
+function nodeRepr(node: Node, work: YamlWork): string {
+  return `${CLASSES[node.kind]}(tag=${pyRepr(tagOf(node))}, value=${listRepr(node, work)})`;
 }

@@ -1,5 +1,5 @@
 import type { Node } from '../parse/nodes.ts';
-import { resolvePlain } from './resolve.ts';
+import { plainKind } from './resolve.ts';
 
 /** What the tags of YAML 1.1 begin with. */
 export const YAML_TAG = 'tag:yaml.org,2002:';
@@ -13,5 +13,5 @@ export function tagOf(node: Node): string {
   if (node.tag !== undefined) return node.tag;
   if (node.kind === 'sequence') return `${YAML_TAG}seq`;
   if (node.kind === 'mapping') return `${YAML_TAG}map`;
-  return `${YAML_TAG}${node.isPlain ? resolvePlain(node.value).kind : 'str'}`;
+  return `${YAML_TAG}${node.isPlain ? plainKind(node.value) : 'str'}`;
 }

@@ -1,3 +1,4 @@
+import type { YamlLoadError } from '../errors.ts';
 import type { Cursor } from '../parse/cursor.ts';
 import type { MappingNode, Node } from '../parse/nodes.ts';
 import { MERGE, tagOf } from './implicit-tags.ts';
@@ -9,6 +10,7 @@ import { MERGE, tagOf } from './implicit-tags.ts';
  * @throws YamlLoadError
  */
 export function withMerged(node: MappingNode, cursor: Cursor): MappingNode['pairs'] {
+  if (node.within !== undefined) throw recursionFault(node, cursor);
   if (!node.pairs.some(([key]) => tagOf(key) === MERGE)) return node.pairs;
   const merged: MappingNode['pairs'] = [];
   const own: MappingNode['pairs'] = [];
@@ -20,8 +22,17 @@ export function withMerged(node: MappingNode, cursor: Cursor): MappingNode['pair
   return [...merged.filter(([key]) => !names.has(nameOf(key))), ...own];
 }
 
+/** PyYAML makes a list or a map that is in itself, which nothing of Salt can print or send. */
+export function recursionFault({ start: at }: Node, cursor: Cursor): YamlLoadError {
+  const problem = 'found unconstructable recursive node';
+  return cursor.faultAt({ kind: 'constructor', problem, at });
+}
+
 function namedBy(value: Node, node: MappingNode, cursor: Cursor): MappingNode['pairs'] {
-  if (value.kind === 'mapping') return withMerged(value, cursor);
+  // A map that names itself gains nothing.
+  const pairsOf = (map: MappingNode): MappingNode['pairs'] =>
+    map.within === node ? [] : withMerged(map, cursor);
+  if (value.kind === 'mapping') return pairsOf(value);
   const refuse = (expected: string, found: Node): never => {
     throw cursor.faultAt({
       kind: 'constructor',
@@ -33,7 +44,7 @@ function namedBy(value: Node, node: MappingNode, cursor: Cursor): MappingNode['p
   };
   if (value.kind !== 'sequence') return refuse('a mapping or list of mappings for merging', value);
   const maps = value.items.map((item) =>
-    item.kind === 'mapping' ? withMerged(item, cursor) : refuse('a mapping for merging', item),
+    item.kind === 'mapping' ? pairsOf(item) : refuse('a mapping for merging', item),
   );
   return maps.reverse().flat();
 }

@@ -1,6 +1,9 @@
 import { pyRepr } from '@brine/wire/text';
 import { YamlLoadError } from '../errors.ts';
 
+/** Python's own bound for the digits of a number (sys.set_int_max_str_digits). */
+export const DIGITS_MAX = 4300;
+
 /** The value of digits by sixties. */
 export function sexagesimal(parts: readonly string[]): number {
   return parts.reduce((sum, digits) => sum * 60 + Number(digits), 0);
@@ -16,6 +19,13 @@ export function integerOf(text: string): bigint {
   const plain = (isZeros ? text.replace(/^0+/, '') || '0' : text).replaceAll('_', '');
   const body = plain.replace(/^[-+]/, '');
   if (body === '') throw new YamlLoadError('string index out of range');
+  // Python has it for decimal digits alone; digits by sixties would take time without end.
+  if (body.length > DIGITS_MAX) {
+    throw new YamlLoadError(
+      `Exceeds the limit (${DIGITS_MAX} digits) for integer string conversion: value has ` +
+        `${body.length} digits; use sys.set_int_max_str_digits() to increase the limit`,
+    );
+  }
   const value = unsigned(body);
   return plain.startsWith('-') ? -value : value;
 }

@@ -1,4 +1,4 @@
-import { integerOf, sexagesimal } from './numbers.ts';
+import { DIGITS_MAX, integerOf, sexagesimal } from './numbers.ts';
 
 /** What an unquoted YAML 1.1 scalar means; dates are told from text so that dumps quote them. */
 export type PlainMeaning =
@@ -9,7 +9,6 @@ export type PlainMeaning =
   | { readonly kind: 'float'; readonly value: number };
 
 const STR: PlainMeaning = { kind: 'str' };
-const MAX_DIGITS = 4300;
 
 /** What texts begin with that are not only text. */
 const FIRST = /^[-+.0-9<=yYnNtTfFoO]/;
@@ -40,20 +39,33 @@ const TIMESTAMP = new RegExp(
     ':\\d{2}:\\d{2}(?:\\.\\d*)?(?:[ \\t]*(?:Z|[-+]\\d{1,2}(?::\\d{2})?))?)$',
 );
 
-/** What PyYAML's resolver makes of an unquoted scalar. */
-export function resolvePlain(text: string): PlainMeaning {
+/** The kind of an unquoted scalar, as PyYAML's resolver tells it. */
+export function plainKind(text: string): PlainMeaning['kind'] {
   if (text === '' || text === '~' || text === 'null' || text === 'Null' || text === 'NULL') {
-    return { kind: 'null' };
+    return 'null';
   }
-  if (!FIRST.test(text)) return STR;
-  if (BOOL.test(text)) return { kind: 'bool', value: /^(?:y|t|on)/i.test(text) };
-  // Python's own bound for the digits of a number (sys.set_int_max_str_digits).
-  if (text.length > MAX_DIGITS) return STR;
-  if (FLOAT.test(text)) return { kind: 'float', value: floatOf(text) };
-  if (INT.test(text)) return { kind: 'int', value: integerOf(text) };
-  if (TIMESTAMP.test(text)) return { kind: 'timestamp' };
-  if (text === '<<') return { kind: 'merge' };
-  return text === '=' ? { kind: 'value' } : STR;
+  if (!FIRST.test(text)) return 'str';
+  if (BOOL.test(text)) return 'bool';
+  if (FLOAT.test(text)) return 'float';
+  if (INT.test(text)) return 'int';
+  if (TIMESTAMP.test(text)) return 'timestamp';
+  if (text === '<<') return 'merge';
+  return text === '=' ? 'value' : 'str';
+}
+
+/** What an unquoted scalar means to Salt's commands; a number that Python does not read is text. */
+export function resolvePlain(text: string): PlainMeaning {
+  const kind = plainKind(text);
+  switch (kind) {
+    case 'bool':
+      return { kind, value: /^(?:y|t|on)/i.test(text) };
+    case 'float':
+      return { kind, value: floatOf(text) };
+    case 'int':
+      return text.length > DIGITS_MAX ? STR : { kind, value: integerOf(text) };
+    default:
+      return { kind };
+  }
 }
 
 function floatOf(text: string): number {
