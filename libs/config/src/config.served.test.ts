@@ -63,6 +63,16 @@ describe('files of the master', () => {
     expect(warnings).toEqual([]);
   });
 
+  test('a file whose texts and maps go on at the column of their parent starts a master', () => {
+    const { options, warnings } = load(
+      '%YAML 1.1\n---\nnodegroups: {web: "web* or\n  db*"}\n' +
+        'peer: {"web.*": ["test.ping",\n"test.version"\n]}\n',
+    );
+    expect(options.nodegroups).toEqual({ web: 'web* or db*' });
+    expect(options.peer).toEqual({ 'web.*': ['test.ping', 'test.version'] });
+    expect(warnings).toEqual([]);
+  });
+
   test('a missing directory is a warning with the words of Salt, and the defaults hold', () => {
     const { options, warnings } = loadMasterConfig({ configDir: '/nonexistent/salt', env: {} });
     expect(options.retPort).toBe(4506);

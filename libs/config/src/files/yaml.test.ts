@@ -64,6 +64,15 @@ describe('documents', () => {
     expect(parse('# nothing\n')).toEqual({});
   });
 
+  test('what is false in Python has no values', () => {
+    for (const text of ['[]', '{}', "''", '0', '0.0', 'no', '~']) expect(parse(text)).toEqual({});
+  });
+
+  test('a hundred lists in each other are read', () => {
+    const lists = `${'['.repeat(100)}${']'.repeat(100)}`;
+    expect(JSON.stringify(parse(`a: ${lists}\n`)['a'])).toBe(lists);
+  });
+
   test('anchors and merge keys work', () => {
     const values = parse('base: &b\n  x: 1\n  y: 2\nmore:\n  <<: *b\n  y: 3\n');
     expect(values['more']).toEqual({ x: 1, y: 3 });
@@ -107,6 +116,8 @@ describe('broken files', () => {
         "conf should be a document, not <class 'list'>.",
     );
     expect(errorOf('just words\n').message).toContain("not <class 'str'>.");
+    expect(errorOf('12\n').message).toContain("not <class 'int'>.");
+    expect(errorOf('1.0\n').message).toContain("not <class 'float'>.");
   });
 
   test('aliases that grow without end are refused', () => {
@@ -120,6 +131,6 @@ describe('broken files', () => {
   });
 
   test('nesting without end is refused', () => {
-    expect(errorOf(`a: ${'['.repeat(150)}${']'.repeat(150)}\n`).code).toBe('CONFIG_PARSE');
+    expect(errorOf(`a: ${'['.repeat(600)}${']'.repeat(600)}\n`).code).toBe('CONFIG_PARSE');
   });
 });

@@ -1,5 +1,5 @@
 import { isMap, SaltFloat, type SaltValue } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
+import { isTruthy, pyStr, typeName } from '@brine/wire/text';
 import { loadYamlFile, type YamlFile, YamlLoadError } from '@brine/yaml';
 import { ConfigError } from '../errors.ts';
 import { type ConfigMap, type ConfigValue } from '../option.ts';
@@ -11,9 +11,6 @@ export interface ParsedFile {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/** Nesting above this is refused: no real configuration comes near, a hostile one might. */
-const DEPTH_MAX = 100;
-
 /**
  * Reads the text of a configuration file as Salt does (salt/utils/yamlloader.py: YAML 1.1, dates
  * stay texts, integers with a leading zero are decimal, a key twice is an error).
@@ -21,12 +18,11 @@ const DEPTH_MAX = 100;
  */
 export function parseConfigText(text: string, file: string): ParsedFile {
   const { value, lines } = loaded(text, file);
-  if (value === null) return { file, values: emptyMap(), lines };
+  if (!isTruthy(value)) return { file, values: emptyMap(), lines };
   if (!isMap(value)) {
-    const found = Array.isArray(value) ? "<class 'list'>" : "<class 'str'>";
-    throw parseError(file, `conf should be a document, not ${found}.`);
+    throw parseError(file, `conf should be a document, not <class '${typeName(value)}'>.`);
   }
-  return { file, values: plain(value, file, 0) as ConfigMap, lines };
+  return { file, values: plain(value) as ConfigMap, lines };
 }
 
 function loaded(text: string, file: string): YamlFile {
@@ -49,15 +45,14 @@ function parseError(file: string, detail: string, line?: number, cause?: unknown
 }
 
 /** Integers are numbers, as options need no larger ones. */
-function plain(value: SaltValue, file: string, depth: number): ConfigValue {
-  if (depth > DEPTH_MAX) throw parseError(file, 'nested too deeply');
+function plain(value: SaltValue): ConfigValue {
   if (isMap(value)) {
     const out = emptyMap();
     // Names of options are texts: a number or a boolean becomes what Python prints.
-    for (const [key, item] of value) out[pyStr(key)] = plain(item, file, depth + 1);
+    for (const [key, item] of value) out[pyStr(key)] = plain(item);
     return out;
   }
-  if (Array.isArray(value)) return value.map((item) => plain(item, file, depth + 1));
+  if (Array.isArray(value)) return value.map(plain);
   if (value instanceof SaltFloat) return value.value;
   if (typeof value === 'bigint') return Number(value);
   return value as ConfigValue;
