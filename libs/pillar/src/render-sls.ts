@@ -1,6 +1,6 @@
 import { JinjaError, renderTemplate, saltErrorText, str, truth, typeName } from '@brine/jinja';
 import { isMap, type SaltMap, type SaltValue, WireError } from '@brine/wire';
-import { readJson } from '@brine/wire/text';
+import { readJson, strip } from '@brine/wire/text';
 import { loadSls, YamlLoadError, YamlWork } from '@brine/yaml';
 import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
@@ -95,7 +95,7 @@ export class SlsRenderer {
   }
 
   #rendered(text: string, source: SlsSource, how: Renderers): SaltValue {
-    if (text.trim() === '') return new Map();
+    if (strip(text) === '') return new Map();
     const [first = ''] = text.split('\n');
     const own = first.startsWith('#!') && !first.startsWith('#!/');
     const steps = stepsOf(own ? first.trim().slice(2) : how.pipe, how);

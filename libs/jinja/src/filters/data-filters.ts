@@ -2,7 +2,7 @@ import { SaltFloat, type SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import {
   doubleQuoted,
-  loadYaml,
+  loadSls,
   singleQuoted,
   YamlEmitter,
   YamlLoadError,
@@ -104,7 +104,7 @@ export function loadData(format: string, text: unknown): unknown {
     }
   }
   try {
-    return loadYaml(text, YamlWork.ofFile());
+    return loadSls(text, YamlWork.ofFile());
   } catch (error) {
     if (!(error instanceof YamlLoadError)) throw error;
     throw new JinjaError('Runtime', `Encountered error loading yaml: ${error.message}`);
