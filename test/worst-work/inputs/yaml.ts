@@ -49,6 +49,11 @@ const TEXTS: readonly (readonly [string, (size: number) => string])[] = [
       return `a: &a {${merged}}\n${many(size / 14, (at) => `k${at}: {<<: *a}`, '\n')}`;
     },
   ],
+  ['a key of aliases', (size) => `? [&a ${'x'.repeat(size / 2)}, ${'*a,'.repeat(size / 6)}]`],
+  ['a tagged number by sixties', (size) => `!!int 1${':1'.repeat(size / 2)}`],
+  ['a tagged number', (size) => `!!int ${'9'.repeat(size)}`],
+  ['bytes', (size) => `!!binary ${'A='.repeat(size / 2)}`],
+  ['lists in themselves', (size) => `&a [${'*a,'.repeat(size / 3)}]`],
   ['tags', (size) => `[${'!a b,'.repeat(size / 5)}]`],
   ['tags of a million', () => `!!binary ${'A'.repeat(1_000_000)}`],
   ['brackets', (size) => '['.repeat(size / 2) + ']'.repeat(size / 2)],
