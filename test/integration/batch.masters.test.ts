@@ -16,11 +16,8 @@ interface Case {
 }
 
 const RECORDED = fileURLToPath(new URL('../fixtures/transcripts/batch.json', import.meta.url));
-/**
- * Their functions are modules of the recorded minions, or their text a stack of Python; 3008.5 ends
- * a batch without minions in another way than 3008.2.
- */
-const OTHERS = /retcode|state|no-return-value|invalid|unknown-function|nomatch/;
+/** Their functions are modules of the recorded minions, or their text a stack of Python. */
+const OTHERS = /retcode|state|no-return-value|invalid|unknown-function/;
 const IDS = ['web1.example', 'web2.example', 'db1.example'];
 const DEAD = 'dead1.example';
 

@@ -7,7 +7,7 @@ export const TABLE = 'test/fixtures/recorded.json';
 
 /** What the table says of a file that stock Salt was asked for. */
 export interface Recording {
-  /** The releases of Salt that gave these answers; a line has one. */
+  /** The releases of Salt that gave these answers; cases may be of several. */
   readonly salt: readonly string[];
   /** The line of Python, where the answers are Python's own. */
   readonly python?: string;

@@ -2,7 +2,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { dialectOf } from '@brine/cachedir';
 import {
-  anySaltVenv,
   BrineMaster,
   newestOf,
   type SaltConfig,
@@ -10,6 +9,8 @@ import {
   type SaltOutput,
   type SaltPorts,
   SaltSandbox,
+  saltVenv,
+  type SaltVersion,
 } from '@brine/testing';
 
 /** Longest that a command waits, in ms. */
@@ -35,7 +36,7 @@ export interface MasterSetup {
 }
 
 /** Minions by their ids. */
-export type Minions = ReadonlyMap<string, string>;
+export type Minions = ReadonlyMap<string, SaltVersion>;
 
 /** Answers by the ids of minions. */
 export type Answers = Record<string, unknown>;
@@ -64,12 +65,9 @@ export async function brineMaster(setup: MasterSetup): Promise<AnyMaster> {
   };
 }
 
-/** A stock master, of the newest 3008. */
-export async function stockMaster(
-  setup: MasterSetup,
-  release: string = newestOf('3008'),
-): Promise<AnyMaster> {
-  const venv = await anySaltVenv(release);
+/** A stock master of the newest 3008. */
+export async function stockMaster(setup: MasterSetup): Promise<AnyMaster> {
+  const venv = await saltVenv(newestOf('3008'));
   const sandbox = await SaltSandbox.create();
   const home = await sandbox.master({ ...setup.config, auto_accept: true });
   await placeRoots(home, setup);
@@ -106,7 +104,7 @@ export async function startMinions(master: AnyMaster, minions: Minions): Promise
     const out = join(sandbox.dir, `out-${id}`);
     await mkdir(out);
     const minion = await sandbox.minion(id, home.retPort, { grains: { brine_out: out } });
-    sandbox.startMinion(await anySaltVenv(version), minion);
+    sandbox.startMinion(await saltVenv(version), minion);
   }
   for (let tries = 0; tries < 60; tries += 1) {
     const { stdout } = await master.salt([

@@ -101,7 +101,7 @@ export const PILLAR: Record<string, string> = {
     - linux
   'N@olds':
     - old
-  'E@as-stock-3008':
+  'E@as-stock-3008.*':
     - match: compound
     - role.web
 `,
@@ -134,7 +134,7 @@ broken:
 
 /** Options of the master, the same for both. */
 export const MASTER = {
-  nodegroups: { olds: 'E@as-stock-3006' },
+  nodegroups: { olds: 'E@as-stock-3006.*' },
   peer: { 'as-stock-.*': ['test\\..*'] },
   peer_run: { 'as-stock-.*': ['pillar\\.', 'test\\.'] },
   ext_pillar: [{ cmd_json: 'echo \'{"who": "%s", "nested": {"ext": [1, 2]}}\'' }],

@@ -41,7 +41,7 @@ export const STEPS: readonly Step[] = [
   ),
   step('published', 'publish.publish', 'as-stock-*', 'test.echo', 'hello', 'timeout=20'),
   step('not published', 'publish.publish', 'as-stock-*', 'cmd.run', 'id'),
-  step('runner', 'publish.runner', 'pillar.show_pillar', 'as-stock-3006'),
+  step('runner', 'publish.runner', 'pillar.show_pillar', 'as-stock-3006.26'),
   step('runner with arguments', 'publish.runner', 'test.arg', "['web', '007', 'a=[1, x]']"),
   step('no such runner', 'publish.runner', 'test.nothing_of_this_name'),
   step('refused runner', 'publish.runner', 'jobs.active'),
