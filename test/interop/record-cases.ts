@@ -7,11 +7,11 @@ import { format } from 'prettier';
 export interface Recorder<Case extends { readonly name: string }, Outcome> {
   readonly file: string;
   readonly cases: readonly Case[];
-  ask(
+  readonly ask: (
     venv: SaltVenv,
     cases: readonly Case[],
     onDone: (name: string, outcome: Outcome) => void,
-  ): Promise<unknown>;
+  ) => Promise<unknown>;
 }
 
 /**

@@ -19,7 +19,16 @@ test('a case is found by its name and line, a row by its first text', () => {
   expect(changesBetween(cases('3008.2', 0), cases('3008.5', 2))).toEqual([
     { path: 'batch/nomatch (3008) > exit', before: '0', after: '2' },
   ]);
-  const moved = changesBetween([['1 + 1', '2'], ['a', '1']], [['a', '1'], ['1 + 1', '3']]);
+  const moved = changesBetween(
+    [
+      ['1 + 1', '2'],
+      ['a', '1'],
+    ],
+    [
+      ['a', '1'],
+      ['1 + 1', '3'],
+    ],
+  );
   expect(moved).toEqual([{ path: '1 + 1 > 1', before: '"2"', after: '"3"' }]);
 });
 

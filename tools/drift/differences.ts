@@ -43,7 +43,8 @@ function isNewerOf(before: unknown, after: unknown): boolean {
 function partsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (Array.isArray(value)) {
     const named = value.map(nameOf);
-    const isNamed = named.every((name) => name !== undefined) && new Set(named).size === named.length;
+    const isNamed =
+      named.every((name) => name !== undefined) && new Set(named).size === named.length;
     return new Map(value.map((part, at) => [isNamed ? (named[at] ?? '') : String(at), part]));
   }
   if (typeof value !== 'object' || value === null) return undefined;

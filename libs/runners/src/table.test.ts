@@ -40,13 +40,16 @@ describe.each(Object.keys(RECORDED))('Salt %s', (release) => {
 /** The newest release of the recording. */
 const NEWEST = Object.keys(RECORDED).at(-1) ?? '';
 
-test.each(['runner', 'wheel'] as const)('each %s takes the arguments of the newest Salt', (kind) => {
-  const served = Object.entries(RECORDED[NEWEST]?.[kind] ?? {}).flatMap(([name, salts]) => {
-    const own = TABLES[kind].get(name);
-    return own === undefined ? [] : [[name, argumentsOf(own), salts] as const];
-  });
-  expect(served.length).toBeGreaterThan(30);
-  const others = served.filter(([, own, salts]) => own !== salts).map(([name]) => name);
-  // Salt hands keywords on to salt.utils.http.query; here they are named. `from` is Brine's own.
-  expect(others).toEqual(kind === 'runner' ? ['http.query', 'state.event'] : []);
-});
+test.each(['runner', 'wheel'] as const)(
+  'each %s takes the arguments of the newest Salt',
+  (kind) => {
+    const served = Object.entries(RECORDED[NEWEST]?.[kind] ?? {}).flatMap(([name, salts]) => {
+      const own = TABLES[kind].get(name);
+      return own === undefined ? [] : [[name, argumentsOf(own), salts] as const];
+    });
+    expect(served.length).toBeGreaterThan(30);
+    const others = served.filter(([, own, salts]) => own !== salts).map(([name]) => name);
+    // Salt hands keywords on to salt.utils.http.query; here they are named. `from` is Brine's own.
+    expect(others).toEqual(kind === 'runner' ? ['http.query', 'state.event'] : []);
+  },
+);

@@ -55,7 +55,7 @@ async function recordedBy(
 }
 
 function recordedNow({ recorded, equal, seen }: Judged, release: string): RecordedCase {
-  const version = release as RecordedCase['version'];
+  const version = release;
   if (equal) return { ...recorded, version };
   const { exit, stdout, stderr, files } = seen;
   process.stderr.write(`${recorded.name}: not as it was\n`);

@@ -1,12 +1,5 @@
 import { changeKeys, listKeys } from '@brine/master/functions';
-import {
-  isMap,
-  mapIn,
-  mapOf,
-  SALT_RELEASE,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { isMap, mapIn, mapOf, SALT_RELEASE, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import {
   type BoundArguments,
