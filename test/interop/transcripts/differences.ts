@@ -77,16 +77,6 @@ const GROUPS: readonly Group[] = [
   },
   {
     tools: ['brine'],
-    what: 'how the error in the YAML is described',
-    why: 'the words are those of the YAML parser',
-    names: [
-      'option-errors/salt-bad-config',
-      'option-errors/salt-key-bad-config',
-      'salt-call/bad-conf',
-    ],
-  },
-  {
-    tools: ['brine'],
     what: 'no such command',
     why: 'salt-api is not served',
     exits: true,
