@@ -90,7 +90,7 @@ function nameOf(key: Typed): string {
 function option(value: ConfigValue): Typed {
   if (Array.isArray(value)) return value.map(option);
   if (value === null || typeof value !== 'object' || value instanceof Uint8Array) {
-    return asOption(typed(value as SaltValue));
+    return asOption(typed(value));
   }
   return {
     options: Object.fromEntries(Object.entries(value).map(([key, one]) => [key, option(one)])),
