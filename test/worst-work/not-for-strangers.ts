@@ -12,7 +12,10 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('yaml', 'YamlLoadError YamlWorkError'),
   ],
   bounds: ['target.Work', 'yaml.YamlWork'],
-  'what a host gives to templates': named('jinja', 'PyFunction PyObject bind bindFilter Undefined'),
+  'what a host gives to templates': named(
+    'jinja',
+    'NamedDict PyFunction PyObject bind bindFilter Undefined',
+  ),
   'what an operator writes': named('yaml', 'loadYamlFile'),
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
