@@ -75,16 +75,60 @@ test('the end of a job is shown where job_cache_store_endtime is on', async () =
   expect([...(printed.get(JID) as SaltMap).keys()].slice(-2)).toEqual(['Result', 'EndTime']);
 });
 
-test('a search that can not be understood finds nothing, or says why', async () => {
-  const { run, value, asked } = scene();
+test('a search for metadata that are no dictionary finds nothing', async () => {
+  const { value, asked } = scene();
   expect(await value('jobs.list_jobs', [], mapOf({ search_metadata: 'ticket' }))).toEqual(
     mapOf({}),
   );
   expect(await value('jobs.last_run', [], mapOf({ metadata: 'ticket' }))).toBe(false);
   expect(asked).toEqual([]);
-  const outcome = await run('jobs.list_jobs', [], mapOf({ start_time: 'whenever' }));
-  expect(outcome).toMatchObject({ success: false });
-  expect(outcome.value).toContain('start_time is no time: whenever');
+});
+
+test('a time that can not be read fails in the words of dateutil', async () => {
+  const { run } = scene();
+  for (const name of ['start_time', 'end_time']) {
+    const outcome = await run('jobs.list_jobs', [], mapOf({ [name]: 'whenever' }));
+    expect(outcome).toEqual({
+      value:
+        'Exception occurred in runner jobs.list_jobs: ' +
+        'dateutil.parser._parser.ParserError: Unknown string format: whenever',
+      success: false,
+      retcode: 1,
+    });
+  }
+  const { value } = await run('jobs.list_jobs', [], mapOf({ end_time: '2015-02-30' }));
+  expect(value).toContain('ParserError: day is out of range for month: 2015-02-30');
+});
+
+test.each([
+  [2015, 'int'],
+  [3.5, 'float'],
+  [true, 'bool'],
+  [['2015'], 'list'],
+  [mapOf({ a: 1 }), 'dict'],
+])('%j is no text of a time', async (start_time, type) => {
+  const { run } = scene();
+  const outcome = await run('jobs.list_jobs', [], mapOf({ start_time }));
+  expect(outcome.success).toBe(true);
+  expect(outcome.value).toContain(
+    `\nPassed invalid arguments: Parser must be a string or character stream, not ${type}\n`,
+  );
+});
+
+test('a time is read for jobs that meet the conditions before it, so that none is no error', async () => {
+  const none = scene({ jobCache: () => mapOf({ jobs: mapOf({}), next: null }) });
+  const kwargs = mapOf({ search_function: 'no.such', start_time: '2015', end_time: 'whenever' });
+  expect(await none.value('jobs.list_jobs', [], kwargs)).toEqual(mapOf({}));
+});
+
+test('an empty condition is none', async () => {
+  const { value, asked } = scene();
+  const empty = { start_time: '', end_time: null, search_function: [], search_target: '' };
+  await value('jobs.list_jobs', [], mapOf(empty));
+  const search = asked[0]?.[1] ?? new Map<SaltValue, SaltValue>();
+  for (const name of ['startTime', 'endTime', 'searchFunction', 'searchTarget']) {
+    expect(search.get(name)).toBeUndefined();
+  }
 });
 
 test('a date without quotes is a number to the parser of arguments', async () => {
@@ -116,7 +160,10 @@ test('the newest jobs are counted as they are asked for', async () => {
     mapOf({ data: [job], outputter: 'json' }),
   );
   expect(await value('jobs.list_jobs_filter', [0])).toEqual([]);
-  expect((await run('jobs.list_jobs_filter', ['many'])).value).toContain("not 'many'");
+  expect(await value('jobs.list_jobs_filter', [true])).toEqual([job]);
+  expect((await run('jobs.list_jobs_filter', ['many'])).value).toContain(
+    "Passed invalid arguments: '>' not supported between instances of 'int' and 'str'\n",
+  );
 });
 
 test('exit_success counts what is true for Python', async () => {

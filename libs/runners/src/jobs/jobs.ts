@@ -1,8 +1,17 @@
 import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
-import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import {
+  isMap,
+  listOf,
+  mapIn,
+  mapOf,
+  SaltFloat,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+} from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
-import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
+import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import {
   type BoundArguments,
@@ -13,6 +22,7 @@ import {
 } from '../function.ts';
 import { returnsOf } from '../minions/run-on-minions.ts';
 import { tellMessage } from '../progress.ts';
+import { DateTextError, readDate } from './dateutil/read-date.ts';
 
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
@@ -147,55 +157,79 @@ const printJobFunction: RunnerFunction = {
 };
 
 /**
- * The conditions of a search; undefined where nothing can meet them: metadata that are no
- * dictionary. @throws Error for a time that cannot be read
+ * The conditions of a search, less its times; undefined where nothing can meet them: metadata that
+ * are no dictionary.
  */
 function searchOf(
   given: BoundArguments,
   names: Readonly<Record<string, string>>,
 ): JobSearch | undefined {
   const value = (name: string): SaltValue | undefined => given.named.get(names[name] ?? name);
-  const functions = splitInput(value('search_function'));
-  const targets = splitInput(value('search_target'));
+  const inputs = (name: string) => (isTruthy(value(name)) ? splitInput(value(name)) : undefined);
+  const functions = inputs('search_function');
+  const targets = inputs('search_target');
   const metadata = value('search_metadata');
   if (isTruthy(metadata) && !isMap(metadata)) return undefined;
-  const startMs = givenTime('start_time', value('start_time'));
-  const endMs = givenTime('end_time', value('end_time'));
   return {
     ...(functions === undefined ? {} : { functions }),
     ...(targets === undefined ? {} : { targets }),
     ...(isMap(metadata) && metadata.size > 0 ? { metadata } : {}),
-    ...(startMs === undefined ? {} : { startMs }),
-    ...(endMs === undefined ? {} : { endMs }),
   };
 }
 
-function givenTime(name: string, value: SaltValue | undefined): number | undefined {
-  if (!isTruthy(value)) return undefined;
-  // Without quotes a date such as 20150316 is a number to the parser of arguments.
-  const ms = timeOf(pyStr(value ?? ''));
-  if (ms === undefined) throw new Error(`${name} is no time: ${pyStr(value ?? '')}`);
-  return ms;
+/**
+ * A search with its times. Salt reads a time for each job that meets the conditions before it, so
+ * one that can not be read is no error where there is no such job: then nothing is found.
+ * @throws what {@link givenTime} throws
+ */
+async function withTimes(
+  search: JobSearch,
+  { named }: BoundArguments,
+  { jobs }: RunnerContext,
+): Promise<JobSearch | undefined> {
+  let found = search;
+  for (const [name, to] of [
+    ['start_time', 'startMs'],
+    ['end_time', 'endMs'],
+  ] as const) {
+    try {
+      const ms = givenTime(named.get(name));
+      if (ms !== undefined) found = { ...found, [to]: ms };
+    } catch (error) {
+      if ((await jobs.list({ ...found, limit: 1 })).size > 0) throw error;
+      return undefined;
+    }
+  }
+  return found;
 }
 
-/** Forms of a time that the parser of Node does not know: digits alone, and a time of today. */
-function knownForm(text: string): string {
-  const digits = /^(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?$/.exec(text);
-  if (digits !== null) {
-    const [, year, month, day, hour = '00', minute = '00', second = '00'] = digits;
-    return `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+/** A day, or a day and a time of day, that lost its quotes: a number to the parser of arguments. */
+const DATE_DIGITS = /^(?:\d{8}|\d{12}|\d{14})$/;
+
+function givenTime(value: SaltValue | undefined): number | undefined {
+  if (value === undefined || !isTruthy(value)) return undefined;
+  const text = pyStr(value);
+  if (typeof value !== 'string' && !DATE_DIGITS.test(text)) {
+    const what = `not ${typeName(value)}`;
+    throw new InvalidArgumentsError(`Parser must be a string or character stream, ${what}`);
   }
-  const isTimeAlone = /^\d{1,2}:\d\d(?::\d\d)?$/.test(text);
-  return isTimeAlone ? `${new Date().toISOString().slice(0, 10)} ${text}` : text;
+  try {
+    return readDate(text, Date.now());
+  } catch (error) {
+    if (!(error instanceof DateTextError)) throw error;
+    throw new Error(`dateutil.parser._parser.ParserError: ${error.message}`, { cause: error });
+  }
 }
 
 /** A time as people write it, `2015, Mar 16 19:00` or ISO; job ids are in UTC, and so is this. */
 export function timeOf(value: SaltValue | undefined): number | undefined {
-  if (typeof value !== 'string' || value === '') return undefined;
-  const plain = knownForm(value.replace(',', '').trim());
-  const zoned = /(?:Z|[+-]\d\d:?\d\d)$/.test(plain) ? plain : `${plain} UTC`;
-  const ms = Date.parse(/^\d{4}-\d\d-\d\dT/.test(plain) && zoned !== plain ? `${plain}Z` : zoned);
-  return Number.isNaN(ms) ? undefined : ms;
+  if (typeof value !== 'string') return undefined;
+  try {
+    return readDate(value, Date.now());
+  } catch (error) {
+    if (error instanceof DateTextError) return undefined;
+    throw error;
+  }
 }
 
 const SEARCH = [
@@ -216,7 +250,8 @@ const listJobs: RunnerFunction = {
   async run(given, context) {
     checkSource(given);
     await tellQuery(given, context, ' for jobs.');
-    const search = searchOf(given, {});
+    const conditions = searchOf(given, {});
+    const search = conditions && (await withTimes(conditions, given, context));
     const shown = shownWith(given, new Map<SaltValue, SaltValue>());
     return search === undefined ? shown : { ...shown, pages: context.jobs.pages(search) };
   },
@@ -231,10 +266,7 @@ const listJobsFilter: RunnerFunction = {
   async run(given, context) {
     checkSource(given);
     await tellQuery(given, context, ' for jobs.');
-    const limit = given.named.get('count');
-    if (typeof limit !== 'number' || !Number.isInteger(limit)) {
-      throw new InvalidArgumentsError(`count must be a number, not ${pyRepr(limit ?? null)}`);
-    }
+    const limit = countOf(given.named.get('count') ?? null);
     const leaveOutHidden = isTruthy(given.named.get('filter_find_job'));
     if (limit < 1) return shownWith(given, []);
     const found = await context.jobs.list({ limit, leaveOutHidden });
@@ -245,6 +277,15 @@ const listJobsFilter: RunnerFunction = {
     return shownWith(given, list);
   },
 };
+
+/** How many jobs; what is no number is refused in Python's words for comparing it with one. */
+function countOf(count: SaltValue): number {
+  const number = count instanceof SaltFloat ? count.value : count;
+  if (typeof number === 'boolean') return Number(number);
+  if (typeof number === 'number') return Math.floor(number);
+  const types = `'int' and '${typeName(count)}'`;
+  throw new InvalidArgumentsError(`'>' not supported between instances of ${types}`);
+}
 
 function shownWith({ named }: BoundArguments, value: SaltValue): Shown {
   const outputter = named.get('outputter');
