@@ -37,6 +37,8 @@ test('a subset is a list or a text with commas; a minion without a key is none',
   const { value } = scene();
   expect(await value('manage.present', [['web2', 'dead1', 'stranger']])).toEqual(['web2']);
   expect(await value('manage.present', ['web2, db1'])).toEqual(['db1', 'web2']);
+  expect(await value('manage.present', [[]])).toEqual(['db1', 'web1', 'web2']);
+  expect(await value('manage.not_present', [[]])).toEqual([]);
 });
 
 test('with show_ip each has the address that it connects from', async () => {
@@ -47,6 +49,23 @@ test('with show_ip each has the address that it connects from', async () => {
   );
   // Salt's negation looks ids up in that map, and lists them alone.
   expect(await value('manage.not_present', [], kwargs)).toEqual(['dead1']);
+});
+
+test('over the loopback, show_ip has the first other address that the minion told', async () => {
+  const seen = new Map([
+    ['web1', '127.0.0.1'],
+    ['web2', '::1'],
+    ['db1', '127.0.0.1'],
+    ['dead1', '10.0.0.9'],
+  ]);
+  const { memory, value } = scene(async () => seen);
+  const told = mapOf({ ipv4: ['10.0.0.5', '127.0.0.1'], ipv6: ['::1', 'fd00::5'] });
+  memory.grains.set('web1', mapOf({ ipv4: ['127.0.0.1', '10.0.0.5'] }));
+  for (const id of ['web2', 'dead1']) memory.grains.set(id, told);
+  memory.grains.set('db1', mapOf({ ipv4: ['127.0.0.1'] }));
+  expect(await value('manage.present', [], mapOf({ show_ip: true }))).toEqual(
+    mapOf({ db1: '127.0.0.1', dead1: '10.0.0.9', web1: '10.0.0.5', web2: 'fd00::5' }),
+  );
 });
 
 test('minions.connected of the wheel lists the same', async () => {

@@ -1,5 +1,5 @@
 import { splitInput } from '@brine/client';
-import { mapOf, type SaltMap } from '@brine/wire';
+import { listOf, mapOf, type SaltMap } from '@brine/wire';
 import { isTruthy } from '@brine/wire/text';
 import {
   type BoundArguments,
@@ -16,6 +16,24 @@ async function connectedTo({ presence, keys }: RunnerMaster): Promise<ReadonlyMa
   return new Map([...(await presence.present())].filter(([id]) => accepted.has(id)));
 }
 
+const LOOPBACKS: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
+
+/**
+ * The address that `show_ip` shows: a minion on the master's own host, which connects over the
+ * loopback, has the first other one that it has told (Salt: salt/utils/minions.py connected_ids).
+ */
+async function shownAddress(
+  { minionData }: RunnerMaster,
+  id: string,
+  address: string,
+): Promise<string> {
+  if (!LOOPBACKS.has(address)) return address;
+  const grains = (await minionData.fetch(id))?.grains;
+  const told = (grains && listOf(grains, address === '::1' ? 'ipv6' : 'ipv4')) ?? [];
+  const other = told.find((one) => typeof one === 'string' && !LOOPBACKS.has(one));
+  return typeof other === 'string' ? other : address;
+}
+
 /** The argument `subset`: a list, or a text with commas. */
 function subsetOf({ named }: BoundArguments): ReadonlySet<string> | undefined {
   const ids = splitInput(named.get('subset'));
@@ -30,7 +48,7 @@ const PARAMETERS: RunnerFunction['parameters'] = [
 const MEANING =
   'A minion is connected while it has a connection to 4505 of any host; no command is sent to ' +
   'minions. subset: minion ids, a list or with commas. show_ip=True adds the address that each ' +
-  'connects from';
+  'connects from, for one on a host of the master its first address that is no loopback';
 
 function present(name: string): RunnerFunction {
   return {
@@ -38,13 +56,15 @@ function present(name: string): RunnerFunction {
     parameters: PARAMETERS,
     doc: `Lists the minions that are connected. ${MEANING}.`,
     async run(given, context) {
-      const subset = subsetOf(given);
-      const found = [...(await connectedTo(masterOf(context)))]
+      const master = masterOf(context);
+      // Salt takes an empty one for none here, and for nobody in the negation.
+      const subset = isTruthy(given.named.get('subset')) ? subsetOf(given) : undefined;
+      const found = [...(await connectedTo(master))]
         .filter(([id]) => subset?.has(id) ?? true)
         .sort(([one], [other]) => (one < other ? -1 : 1));
       if (!isTruthy(given.named.get('show_ip'))) return { value: found.map(([id]) => id) };
       const shown: SaltMap = mapOf({});
-      for (const [id, address] of found) shown.set(id, address);
+      for (const [id, address] of found) shown.set(id, await shownAddress(master, id, address));
       return { value: shown };
     },
   };
