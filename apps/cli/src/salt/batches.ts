@@ -6,6 +6,7 @@ import { beginJobSpan } from '../command-span.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import { logLine } from '../terminal.ts';
+import { showDocs } from './docs.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { failedCode, NO_RETURN, runAndShow, type SaltRun } from './run-and-show.ts';
 
@@ -136,7 +137,10 @@ async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Prom
     // A batch leaves out who does not answer its ping.
     if (step.kind === 'silent' || (step.kind === 'down' && !isBatch)) isBad = true;
   }
-  run.printer.show(all, '');
+  const isDocs = run.command.fun === 'sys.doc';
+  if (isDocs && all.size === 0) return showDocs(run, all);
+  if (isDocs) showDocs(run, all);
+  else run.printer.show(all, '');
   const isStrict = run.config.brine.exitCodes === 'strict';
   if (all.size > 0) return failedCode(run.terminal, isBad && isStrict);
   run.terminal.err(NO_RETURN);

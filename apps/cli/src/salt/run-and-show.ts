@@ -9,12 +9,13 @@ import {
   subsetOf,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { beginJobSpan } from '../command-span.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions } from '../options/command-form.ts';
 import type { Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
+import { showDocs } from './docs.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { ProgressLine } from './progress-line.ts';
 import { type Row, summaryText } from './summary.ts';
@@ -48,6 +49,7 @@ export async function runAndShow(run: SaltRun): Promise<number> {
     const job = await publish(run);
     if (job === undefined) {
       terminal.out(NO_MATCH);
+      if (command.fun === 'sys.doc') return showDocs(run, new Map());
       printer.show(new Map(), '');
       terminal.err(NO_RETURN);
       return EXIT.noReturn;
@@ -56,7 +58,7 @@ export async function runAndShow(run: SaltRun): Promise<number> {
     if (isOn(options, 'progress') || printer.options.output === 'progress') {
       return await showProgress(run, job);
     }
-    if (command.fun === 'sys.doc') return await showDocs(run, job);
+    if (command.fun === 'sys.doc') return await showAllDocs(run, job);
     announce(run, job.jid);
     return await showReturns(run, job);
   } finally {
@@ -186,22 +188,14 @@ async function showProgress(run: SaltRun, job: PublishedCommand): Promise<number
   return EXIT.ok;
 }
 
-/** `sys.doc`: the texts of all minions, each function once. */
-async function showDocs(run: SaltRun, job: PublishedCommand): Promise<number> {
-  const docs = new Map<string, string>();
-  let any = false;
+/** `sys.doc`: one display of what all minions returned. */
+async function showAllDocs(run: SaltRun, job: PublishedCommand): Promise<number> {
+  // As in Salt, which does not tell its client of -v here.
+  if (isOn(run.options, 'show_jid') || run.config.showJid) run.terminal.out(`jid: ${job.jid}\n`);
+  const returns: SaltMap = new Map();
   for await (const item of run.client.returns(job, kwargsOf(run))) {
-    any = true;
-    if (item.kind !== 'return' || !isMap(item.ret)) continue;
-    for (const [fun, text] of item.ret) {
-      if (typeof fun === 'string' && typeof text === 'string' && text !== '') docs.set(fun, text);
-    }
+    const { id, ret } = rowOf(item, job.jid);
+    returns.set(id, ret);
   }
-  for (const [fun, text] of [...docs].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (run.printer.options.output === undefined) run.terminal.out(`${fun}:\n${text}\n\n`);
-    else run.printer.show(new Map([[fun, text]]), 'nested');
-  }
-  if (any) return EXIT.ok;
-  run.terminal.err(NO_RETURN);
-  return EXIT.noReturn;
+  return showDocs(run, returns);
 }

@@ -1,0 +1,32 @@
+import { isMap, type SaltMap } from '@brine/wire';
+import { EXIT } from '../exit-codes.ts';
+import type { SaltRun } from './run-and-show.ts';
+
+/**
+ * `sys.doc`: the texts of all minions, each function once, as the first minion has it. Gives the
+ * exit code (Salt: salt/cli/salt.py _print_docs).
+ * @param returns what each minion returned; a silent one has a text
+ */
+export function showDocs(
+  { printer, terminal }: Pick<SaltRun, 'printer' | 'terminal'>,
+  returns: SaltMap,
+): number {
+  if (returns.size === 0) {
+    terminal.err('No minions found to gather docs from\n');
+    return EXIT.noReturn;
+  }
+  const docs = new Map<string, string>();
+  for (const texts of returns.values()) {
+    if (!isMap(texts)) continue;
+    for (const [fun, text] of texts) {
+      if (typeof fun !== 'string' || typeof text !== 'string' || text === '') continue;
+      if (!docs.has(fun)) docs.set(fun, text);
+    }
+  }
+  for (const [fun, text] of [...docs].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (printer.options.output === undefined) terminal.out(`${fun}:\n${text}\n\n`);
+    // Salt ends at the first text that no outputter can show.
+    else if (!printer.show(new Map([[fun, text]]), 'nested')) return EXIT.generic;
+  }
+  return EXIT.ok;
+}
