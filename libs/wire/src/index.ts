@@ -20,5 +20,6 @@ export {
   mapOf,
   SaltDatetime,
   SaltFloat,
+  SaltTuple,
   textOf,
 } from './value.ts';

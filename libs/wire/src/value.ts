@@ -29,6 +29,12 @@ export class SaltConstant {
   }
 }
 
+/**
+ * A list that is a tuple in Python: its repr has other brackets. To all else it is a list, as on the
+ * wire, which has no tuples.
+ */
+export class SaltTuple extends Array<SaltValue> {}
+
 /** A map as Salt has it: ordered, keys of any scalar type, no prototype to pollute. */
 export type SaltMap = Map<SaltValue, SaltValue>;
 

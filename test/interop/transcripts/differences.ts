@@ -32,12 +32,6 @@ const GROUPS: readonly Group[] = [
   },
   {
     tools: ['brine'],
-    what: 'a list where Python has a tuple',
-    why: 'values travel as msgpack, which has no tuples',
-    names: ['runner/out-txt'],
-  },
-  {
-    tools: ['brine'],
     what: 'prints what 3006 prints',
     why: '3008 dropped this outputter; scripts use it',
     names: [

@@ -43,6 +43,7 @@ import {
 } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
+import { showRunnerDocs } from '../runners/docs.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
 import { refusedCode, type RemoteRun, runInMaster } from '../runners/in-master.ts';
 import { credentialsFor } from '../salt/credentials.ts';
@@ -112,7 +113,7 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   }
   const printer = new Printer(options, config, terminal);
   if (name === undefined || isOn(options, 'doc')) {
-    const found = await showDocs(name ?? '', isOn(options, 'doc'), printer, terminal.out);
+    const found = await showRunnerDocs(name ?? '', isOn(options, 'doc'), printer, terminal.out);
     if (!found) terminal.err(`No runner function is named '${name ?? ''}'.\n`);
     return EXIT.ok;
   }
@@ -205,7 +206,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {
-      await showDocs(fun.name, false, printer, context.out);
+      await showRunnerDocs(fun.name, false, printer, context.out);
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
@@ -217,33 +218,8 @@ async function call(
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
       throw new Exit(EXIT.generic, `${error.message}\n`);
     }
-    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const text = error instanceof Error ? error.message : String(error);
     show(`Exception occurred in runner ${fun.name}: ${text}`);
     return EXIT.generic;
   }
-}
-
-/** Shows the functions with this prefix, with `-d` as plain text. False if there is none. */
-async function showDocs(
-  prefix: string,
-  plain: boolean,
-  printer: Printer,
-  out: Terminal['out'],
-): Promise<boolean> {
-  const { RUNNERS } = await import('@brine/runners');
-  const found = [...RUNNERS.values(), ...EXCHANGE_RUNNER]
-    .filter(({ name }) => isUnder(prefix, name, plain))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  if (plain) {
-    for (const { name, doc } of found) out(`${name}:\n\n    ${doc}\n\n`);
-    return found.length > 0;
-  }
-  if (found.length === 0) return false;
-  printer.show(mapOf(Object.fromEntries(found.map(({ name, doc }) => [name, doc]))), 'nested');
-  return true;
-}
-
-/** `-d jobs` matches whole parts of a name; without `-d` any beginning does; empty matches all. */
-function isUnder(prefix: string, name: string, plain: boolean): boolean {
-  return name === prefix || name.startsWith(plain && prefix !== '' ? `${prefix}.` : prefix);
 }

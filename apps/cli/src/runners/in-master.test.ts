@@ -1,5 +1,6 @@
 import { RefusedError } from '@brine/client';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import { expect, test } from 'vitest';
 import { runInMaster } from './in-master.ts';
 
@@ -10,7 +11,7 @@ async function run(
   answer: () => SaltMap,
   events: readonly (readonly [tag: string, data: SaltMap])[] = [],
   exitCodes: 'strict' | 'stock' = 'strict',
-  given: { readonly fun?: string; readonly level?: string } = {},
+  given: { readonly fun?: string; readonly level?: string; readonly credentials?: SaltMap } = {},
 ) {
   const shown: unknown[] = [];
   const printed: string[] = [];
@@ -23,7 +24,7 @@ async function run(
       return Promise.resolve({ close: () => undefined });
     },
   };
-  const { fun = 'site.nothing', level } = given;
+  const { fun = 'site.nothing', level, credentials = mapOf({}) } = given;
   const values = new Map(level === undefined ? [] : [['log_level', level]]);
   const options = { values, given: new Set(), args: [] };
   const terminal = {
@@ -32,7 +33,7 @@ async function run(
     err: (text: string) => said.push(text),
   };
   const printer = { options: {}, show: (value: unknown) => shown.push(value) };
-  const call = { fun, args: [], credentials: mapOf({}) };
+  const call = { fun, args: [], credentials };
   const config = { brine: { exitCodes }, logLevel: 'warning' };
   const exit = await runInMaster(call, { config, master, printer, terminal, options } as never);
   return { exit, shown, printed, said };
@@ -49,6 +50,31 @@ test('a function that the master does not have ends with 1, or as in Salt', asyn
     shown: ["'site.nothing' is not available."],
   });
   expect(await run(refuse, [], 'stock')).toMatchObject({ exit: 0 });
+});
+
+test('the beginning of a name shows the functions that begin so', async () => {
+  const refuse = () => {
+    throw new RefusedError('CommandExecutionError', "'jobs.list' is not available.");
+  };
+  const { exit, shown, said } = await run(refuse, [], 'strict', { fun: 'jobs.list' });
+  expect(exit).toBe(1);
+  expect(shown.map((docs) => [...(docs as SaltMap).keys()])).toEqual([
+    ['jobs.list_job', 'jobs.list_jobs', 'jobs.list_jobs_filter'],
+  ]);
+  expect(said).toEqual([]);
+});
+
+test.each([
+  ['test.arg', mapOf({}), "{'args': ('a', 1), 'kwargs': {}}"],
+  ['test.raw_arg', mapOf({}), "{'args': ('a', 1), 'kwargs': {}}"],
+  // With a login Salt asks the master as well.
+  ['test.arg', mapOf({ token: 't' }), "{'args': ['a', 1], 'kwargs': {}}"],
+  ['site.args', mapOf({}), "{'args': ['a', 1], 'kwargs': {}}"],
+])('%s: what is a tuple in Python shows as one', async (fun, credentials, repr) => {
+  const value = mapOf({ args: ['a', 1], kwargs: mapOf({}) });
+  const data = mapOf({ return: value, success: true });
+  const { shown } = await run(begun, [[`${TAG}/ret`, data]], 'strict', { fun, credentials });
+  expect(shown.map((one) => pyRepr(one as SaltMap))).toEqual([repr]);
 });
 
 test('a call that the master refuses ends with an error, or as in Salt', async () => {

@@ -10,9 +10,11 @@ import type { MasterOptions } from '@brine/config';
 import {
   intOf,
   isMap,
+  listOf,
   mapIn,
   mapOf,
   type SaltMap,
+  SaltTuple,
   type SaltValue,
   textOf,
   unpack,
@@ -24,6 +26,7 @@ import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts'
 import type { Printer } from '../printer.ts';
 import { whenInterrupted } from '../salt/interrupt.ts';
 import { logLine, type Terminal } from '../terminal.ts';
+import { showRunnerDocs } from './docs.ts';
 import { failedStateLines } from './failed-states.ts';
 
 /**
@@ -67,7 +70,7 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
       return EXIT.ok;
     }
     const data = await followed(call, run);
-    const value = data.get('return') ?? null;
+    const value = withTuple(call, data.get('return') ?? null);
     if (call.fun.startsWith('state.') && !hidesErrors(run)) {
       for (const line of failedStateLines(value)) logLine(terminal, 'ERROR', line);
     }
@@ -78,11 +81,32 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
       throw new Exit(EXIT.generic, `${error.message}\n`);
     }
     if (!(error instanceof RefusedError)) throw error;
-    if (!isOn(options, 'quiet')) printer.show(error.message, 'nested');
-    if (error.name !== NOT_AVAILABLE) return refusedCode(run.config, error);
-    await suggest(call.fun, terminal);
+    const isUnknown = error.name === NOT_AVAILABLE;
+    const isQuiet = isOn(options, 'quiet');
+    // Salt then shows the functions whose names begin so.
+    const isTold =
+      isUnknown && !isQuiet && (await showRunnerDocs(call.fun, false, printer, terminal.out));
+    if (!isTold && !isQuiet) printer.show(error.message, 'nested');
+    if (!isUnknown) return refusedCode(run.config, error);
+    if (!isTold) await suggest(call.fun, terminal);
     return codeFor(run.config, { strict: EXIT.generic, stock: EXIT.ok });
   }
+}
+
+/** Functions whose map has a tuple in Python, under this name: the wire has made it a list. */
+const TUPLES: ReadonlyMap<string, string> = new Map([
+  ['test.arg', 'args'],
+  ['test.raw_arg', 'args'],
+]);
+
+/** As Salt, whose command calls the function itself, unless a login is to be checked. */
+function withTuple({ fun, credentials }: RemoteCall, value: SaltValue): SaltValue {
+  const name = TUPLES.get(fun);
+  if (name === undefined || !isMap(value) || credentials.size > 0) return value;
+  const list = listOf(value, name);
+  return list === undefined
+    ? value
+    : new Map<SaltValue, SaltValue>([...value, [name, SaltTuple.from(list)]]);
 }
 
 /** The exit code of a run that the master refused. Salt's is 0: a script would count it as done. */

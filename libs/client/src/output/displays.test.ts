@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mapOf, type SaltMap, type SaltValue, unpack } from '@brine/wire';
+import { mapOf, type SaltMap, SaltTuple, type SaltValue, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { displayOf, type DisplayOptions, jointOf } from './display.ts';
 
@@ -14,6 +14,19 @@ interface Recorded {
 const RECORDED = JSON.parse(
   readFileSync(new URL('../../fixtures/displays.json', import.meta.url), 'utf8'),
 ) as Recorded[];
+
+it('shows a tuple as Python does', () => {
+  const shown = (data: SaltValue, output: string) =>
+    displayOf(data, 'nested', { output, color: false }).text;
+  const short = mapOf({ args: SaltTuple.from(['x']) });
+  expect(shown(short, 'raw')).toBe("{'args': ('x',)}");
+  expect(shown(short, 'pprint')).toBe("{'args': ('x',)}");
+  expect(shown(short, 'txt')).toBe("args: ('x',)");
+  expect(shown(short, 'nested')).toBe('args:\n    - x');
+  const [a, b] = ['a'.repeat(45), 'b'.repeat(45)] as const;
+  expect(shown(SaltTuple.from([a, b]), 'pprint')).toBe(`('${a}',\n '${b}')`);
+  expect(shown(SaltTuple.from([[a, b]]), 'pprint')).toBe(`(['${a}',\n  '${b}'],)`);
+});
 
 describe('random values are shown as by Salt 3008.2', () => {
   const names = Object.keys(RECORDED[0]?.shown ?? {});

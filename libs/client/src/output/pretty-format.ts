@@ -1,5 +1,12 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { compareText, pyLength, pyRepr, sortedValues, typeName } from '@brine/wire/text';
+import {
+  compareText,
+  pyBrackets,
+  pyLength,
+  pyRepr,
+  sortedValues,
+  typeName,
+} from '@brine/wire/text';
 
 /** A word and the white space behind it, as in Python: NEL is one, a byte order mark is none. */
 const SPACE =
@@ -63,12 +70,13 @@ function formatList(
   level: number,
 ): string {
   const inner = indent + printer.step;
+  const [open, close] = pyBrackets(list);
   const parts = list.map((item, index) => {
     const last = index === list.length - 1;
-    return format(item, printer, inner, last ? allowance + 1 : 1, level + 1);
+    return format(item, printer, inner, last ? allowance + close.length : 1, level + 1);
   });
   const pad = printer.step > 1 ? ' '.repeat(printer.step - 1) : '';
-  return `[${pad}${parts.join(`,\n${' '.repeat(inner)}`)}]`;
+  return `${open}${pad}${parts.join(`,\n${' '.repeat(inner)}`)}${close}`;
 }
 
 /** A long text as several literals, one below the other (Python: _pprint_str). */
@@ -138,7 +146,10 @@ function formatBytes(bytes: Uint8Array, indent: number, allowance: number, level
 
 /** The repr with every dictionary sorted, as pprint measures and prints it. */
 function sortedRepr(value: SaltValue): string {
-  if (Array.isArray(value)) return `[${value.map(sortedRepr).join(', ')}]`;
+  if (Array.isArray(value)) {
+    const [open, close] = pyBrackets(value);
+    return `${open}${value.map(sortedRepr).join(', ')}${close}`;
+  }
   if (!isMap(value)) return pyRepr(value);
   const parts = sortedEntries(value).map(
     ([key, item]) => `${sortedRepr(key)}: ${sortedRepr(item)}`,

@@ -1,5 +1,5 @@
 import type { SaltValue } from '../value.ts';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat, SaltTuple } from '../value.ts';
 
 /** What Python's str.isprintable refuses, apart from the space. */
 const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/u;
@@ -24,7 +24,10 @@ export function pyRepr(value: SaltValue): string {
 }
 
 function objectRepr(value: Exclude<SaltValue & object, null>): string {
-  if (Array.isArray(value)) return `[${value.map(pyRepr).join(', ')}]`;
+  if (Array.isArray(value)) {
+    const [open, close] = pyBrackets(value);
+    return `${open}${value.map(pyRepr).join(', ')}${close}`;
+  }
   if (value instanceof Map) {
     const entries = [...value].map(([key, item]) => `${pyRepr(key)}: ${pyRepr(item)}`);
     return `{${entries.join(', ')}}`;
@@ -34,6 +37,12 @@ function objectRepr(value: Exclude<SaltValue & object, null>): string {
   // Salt: salt/defaults/_Constant.__repr__ is not given, so the type's own form is kept short.
   if (value instanceof SaltConstant) return `<Constant.${value.name}>`;
   return bytesRepr(value);
+}
+
+/** What a list stands between: a tuple of one item has a comma before its end. */
+export function pyBrackets(list: readonly SaltValue[]): readonly [open: string, close: string] {
+  if (!(list instanceof SaltTuple)) return ['[', ']'];
+  return ['(', list.length === 1 ? ',)' : ')'];
 }
 
 /** A float as Python writes it: always with a point or an exponent, `1e+16`, `nan`, `inf`. */

@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyValue } from '../../test/values.ts';
 import { WireError } from '../errors.ts';
+import { pack } from '../msgpack/encode.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { mapOf, SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
+import { mapOf, SaltConstant, SaltDatetime, SaltFloat, SaltTuple } from '../value.ts';
 import { fromJson, toJson } from './json.ts';
 import { pyFloat, pyRepr } from './python-repr.ts';
 
@@ -14,6 +15,16 @@ function hasWideNumber(value: SaltValue): boolean {
   if (value instanceof Map) return [...value].flat().some(hasWideNumber);
   return false;
 }
+
+describe('a tuple', () => {
+  it('has the repr of Python, and is a list otherwise', () => {
+    expect(pyRepr(SaltTuple.from([]))).toBe('()');
+    expect(pyRepr(SaltTuple.from(['a']))).toBe("('a',)");
+    expect(pyRepr([SaltTuple.from([1, ['b']])])).toBe("[(1, ['b'])]");
+    expect(pack(SaltTuple.from([1, 'b']))).toEqual(pack([1, 'b']));
+    expect(toJson(SaltTuple.from([1, 'b'])).json).toBe('[1,"b"]');
+  });
+});
 
 /** Integer-like keys move to the front in JavaScript objects; maps here compare without order. */
 describe('toJson and fromJson', () => {
