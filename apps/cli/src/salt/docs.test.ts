@@ -12,8 +12,8 @@ function shown(returns: SaltMap, output?: string) {
   };
   const printer = {
     options: { output },
-    show: (value: SaltMap, outputter: string) => {
-      printed.push(`${outputter} ${[...value].join(' ')}`);
+    show: (value: ReadonlyMap<string, string>, outputter: string) => {
+      for (const [fun, text] of value) printed.push(`${outputter} ${fun},${text}`);
       return output !== 'key';
     },
   };

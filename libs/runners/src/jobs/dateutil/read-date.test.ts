@@ -55,6 +55,8 @@ test.each([
   ['13:00 pm', 'Unknown string format'],
   ['1 2 3 4', 'Unknown string format'],
   ['10:00 inf', 'Unknown string format'],
+  ['2015-03-16 10:00-60', 'Unknown string format'],
+  ['2015-03-16 10:00+24:00', 'Unknown string format'],
   ['2015-W12', 'Unknown string format'],
   [' ', 'String does not contain a date'],
   ['-', 'String does not contain a date'],

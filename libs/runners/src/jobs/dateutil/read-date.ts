@@ -57,8 +57,11 @@ function partsOf(text: string, thisYear: number): DateParts {
 }
 
 function offsetOf({ zoneName, offsetSeconds }: DateParts, text: string): number {
-  if (offsetSeconds !== undefined) return offsetSeconds;
-  if (zoneName === undefined) return 0;
+  // Python refuses a zone that is a day or more away.
+  if (Math.abs(offsetSeconds ?? 0) < DAY_MS / 1000) {
+    if (offsetSeconds !== undefined) return offsetSeconds;
+    if (zoneName === undefined) return 0;
+  }
   throw new DateTextError(`Unknown string format: ${text}`);
 }
 
