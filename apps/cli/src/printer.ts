@@ -137,7 +137,7 @@ export class Printer {
     try {
       appendFileSync(this.#file, text);
     } catch (error) {
-      throw unhandled(this.#terminal, describe(error, this.#file));
+      throw unhandled(this.#terminal, osErrorText(error, this.#file));
     }
   }
 }
@@ -152,7 +152,7 @@ export function emptyOutputFile(parsed: ParsedOptions, parser: OptionParser): vo
   try {
     truncateSync(file);
   } catch (error) {
-    throw parser.error(`${file}: Access denied: ${describe(error, file)}`);
+    throw parser.error(`${file}: Access denied: ${osErrorText(error, file)}`);
   }
 }
 
@@ -160,6 +160,7 @@ const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number,
   new Map([
     ['ENOENT', ['FileNotFoundError', 2, 'No such file or directory']],
     ['EACCES', ['PermissionError', 13, 'Permission denied']],
+    ['EEXIST', ['FileExistsError', 17, 'File exists']],
     ['EISDIR', ['IsADirectoryError', 21, 'Is a directory']],
     ['ENOTDIR', ['NotADirectoryError', 20, 'Not a directory']],
     ['EROFS', ['OSError', 30, 'Read-only file system']],
@@ -167,7 +168,7 @@ const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number,
   ]);
 
 /** An error of the operating system in Python's words. */
-function describe(error: unknown, path: string): string {
+export function osErrorText(error: unknown, path: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = PYTHON_ERRORS.get(code);
   if (known === undefined) return error instanceof Error ? error.message : String(error);

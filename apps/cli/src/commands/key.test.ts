@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createPublicKey } from 'node:crypto';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -72,6 +82,45 @@ describe('a verb for all keys takes no id', () => {
   test('without an id it acts on all keys', async () => {
     expect((await saltKey('-y', '-D')).code).toBe(0);
     expect(files()).toEqual([]);
+  });
+});
+
+describe('a pair that is made', () => {
+  const FINGERPRINT = /^return:\n {4}(?:[0-9a-f]{2}:){31}[0-9a-f]{2}\n$/;
+  const made = (...args: string[]) => saltKey(`--gen-keys-dir=${join(dir, 'made')}`, ...args);
+  const modeOf = (file: string): string => (statSync(join(dir, file)).mode & 0o777).toString(8);
+
+  test('has as many bits as are asked for, and a private key for its owner', async () => {
+    const { code, out, err } = await made('--gen-keys=x', '--keysize=4096');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(FINGERPRINT);
+    expect([modeOf('made/x.pem'), modeOf('made/x.pub')]).toEqual(['400', '644']);
+    const key = createPublicKey(readFileSync(join(dir, 'made', 'x.pub')));
+    expect(key.asymmetricKeyDetails?.modulusLength).toBe(4096);
+  });
+
+  test('may stand below its directory', async () => {
+    expect((await made('--gen-keys=a/b')).out).toMatch(FINGERPRINT);
+    expect(readdirSync(join(dir, 'made', 'a')).sort()).toEqual(['b.pem', 'b.pub']);
+  });
+
+  test.each(['../b', 'a/../../b', '/b'])('is not made above it: %s', async (name) => {
+    const given = name === '/b' ? join(dir, 'b') : name;
+    expect(await made(`--gen-keys=${given}`)).toEqual({
+      ...{ code: 0, err: '' },
+      out: `key ${given}.pem is not a valid key path.\n`,
+    });
+    expect(readdirSync(dir).sort()).toEqual(['made', 'master', 'pki']);
+    expect(readdirSync(join(dir, 'made'))).toEqual([]);
+  });
+
+  test('says which directory can not be made', async () => {
+    writeFileSync(join(dir, 'made'), '');
+    const { code, err } = await made('--gen-keys=x');
+    expect(code).toBe(64);
+    expect(err).toContain(
+      `salt-key: error: FileExistsError: [Errno 17] File exists: '${join(dir, 'made')}'\n`,
+    );
   });
 });
 

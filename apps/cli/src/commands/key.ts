@@ -48,7 +48,7 @@ export async function runKey(args: readonly string[], terminal: Terminal): Promi
   const ring = new KeyRing(config);
   switch (verb) {
     case 'gen_keys':
-      return generateKeys(options, config, printer);
+      return generateKeys(options, parser, printer);
     case 'gen_signature':
       return signMasterKey(options, config, printer);
     case 'list':

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { fingerprint, PrivateKey } from '@brine/crypt';
 import { asOwnerOf, textIfThere, writeAtomic } from '@brine/files';
@@ -7,23 +7,40 @@ import { loadOrCreatePair } from '@brine/pki';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
-import type { Printer } from '../printer.ts';
+import type { OptionParser } from '../options/option-parser.ts';
+import { osErrorText, type Printer } from '../printer.ts';
 
 /** It goes to every minion. */
 const SIGNATURE_MODE = 0o644;
 
-/** `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. */
+/**
+ * `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. A name
+ * may have directories in it, below that of `--gen-keys-dir`, as in 3008.
+ * @throws Exit 64 where that directory can not be made
+ */
 export async function generateKeys(
   options: ParsedOptions,
-  _config: MasterOptions,
+  parser: OptionParser,
   printer: Printer,
 ): Promise<number> {
   const dir = textValue(options, 'gen_keys_dir') ?? '.';
-  const name = textValue(options, 'gen_keys') ?? 'minion';
+  const file = `${textValue(options, 'gen_keys') ?? 'minion'}.pem`;
+  const path = resolve(dir, file);
   const pair = await asOwnerOf(dir, async () => {
-    await mkdir(dir, { recursive: true });
-    return loadOrCreatePair(dir, name, numberValue(options, 'keysize') ?? 2048);
+    try {
+      await mkdir(dir, { recursive: true });
+    } catch (error) {
+      throw parser.error(osErrorText(error, dir));
+    }
+    if (!path.startsWith(join(resolve(dir), sep))) return undefined;
+    await mkdir(dirname(path), { recursive: true });
+    const keysize = numberValue(options, 'keysize') ?? 2048;
+    return loadOrCreatePair(dirname(path), basename(path, '.pem'), keysize);
   });
+  if (pair === undefined) {
+    printer.show(`key ${file} is not a valid key path.`, 'nested');
+    return EXIT.ok;
+  }
   show(printer, fingerprint(`${pair.publicPem.trim()}\n`, '3006'));
   return EXIT.ok;
 }
