@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { DEFAULT_STATE_DISPLAY, displayOf, type DisplayOptions, jointOf } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
+import type { ConfigValue, MasterOptions } from '@brine/config';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { unhandled } from './exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from './options/command-form.ts';
@@ -20,7 +20,17 @@ export type DisplayConfig = Pick<
   | 'stateOutputPct'
   | 'stateCompressIds'
   | 'stateTabular'
+  | 'stateOutputExclude'
+  | 'stateOutputTerse'
 > & { readonly brine?: undefined };
+
+/** What is shown differently for one command than for another. */
+export interface DisplayedCommand {
+  readonly static?: boolean;
+  readonly fun?: string;
+  /** The keyword arguments of its function: `exclude` and `terse` are for `filter` too. */
+  readonly kwargs?: SaltMap | undefined;
+}
 
 /** For commands that do not read that file. */
 export const DISPLAY_DEFAULTS: DisplayConfig = {
@@ -33,6 +43,8 @@ export const DISPLAY_DEFAULTS: DisplayConfig = {
   stateOutputPct: false,
   stateCompressIds: false,
   stateTabular: false,
+  stateOutputExclude: [],
+  stateOutputTerse: [],
 };
 
 /** Shows results as the options and the configuration say. */
@@ -45,7 +57,7 @@ export class Printer {
     parsed: ParsedOptions,
     config: MasterOptions | DisplayConfig,
     terminal: Terminal,
-    how: { readonly static?: boolean; readonly fun?: string } = {},
+    { kwargs, ...how }: DisplayedCommand = {},
   ) {
     const output =
       textValue(parsed, 'output') ?? (config.output === '' ? undefined : config.output);
@@ -59,6 +71,8 @@ export class Printer {
       percent: config.stateOutputPct,
       compressIds: config.stateCompressIds,
       tabular: config.stateTabular,
+      exclude: resultsOf(kwargs, 'exclude', config.stateOutputExclude),
+      terse: resultsOf(kwargs, 'terse', config.stateOutputTerse),
     };
     this.#terminal = terminal;
     this.#file = textValue(parsed, 'output_file');
@@ -174,6 +188,14 @@ export function osErrorText(error: unknown, path: string): string {
   if (known === undefined) return error instanceof Error ? error.message : String(error);
   const [name, number, text] = known;
   return `${name}: [Errno ${number}] ${text}: '${path}'`;
+}
+
+/** The results that an argument names, or else an option. Only texts can name one. */
+function resultsOf(kwargs: SaltMap | undefined, name: string, option: ConfigValue): SaltValue {
+  if (kwargs?.has(name) === true) return kwargs.get(name) ?? null;
+  if (option === null || typeof option !== 'object') return option;
+  const names = Array.isArray(option) ? (option as readonly ConfigValue[]) : Object.keys(option);
+  return names.filter((one) => typeof one === 'string');
 }
 
 function verboseOf(text: string | undefined): boolean | undefined {

@@ -77,7 +77,7 @@ function optionsOf({ color, indent, state }: OutputContext): SaltMap {
     state_output_diff: state.diff,
     state_output_profile: state.profile,
     state_tabular: state.tabular,
-    state_output_exclude: [...state.exclude],
-    state_output_terse: [...state.terse],
+    state_output_exclude: state.exclude,
+    state_output_terse: state.terse,
   });
 }

@@ -120,7 +120,11 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 /** Writes a line as Salt logs it on the terminal: the level in eight columns. */
-export function logLine(terminal: Terminal, level: 'ERROR' | 'WARNING', text: string): void {
+export function logLine(
+  terminal: Terminal,
+  level: 'CRITICAL' | 'ERROR' | 'WARNING',
+  text: string,
+): void {
   terminal.err(`[${level.padEnd(8)}] ${text}\n`);
 }
 

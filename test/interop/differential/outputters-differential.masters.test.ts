@@ -242,6 +242,87 @@ test('random state returns are shown as Salt shows them, in every form', async (
   }
 });
 
+/** Results as `state_output_exclude` may name them, and what names none. */
+const results: fc.Arbitrary<SaltValue> = fc.constantFrom<SaltValue>(
+  ...['True,', 'False,None', 'True', '', 'true,none'],
+  ...[[], ['True', 'None'], ['False'], [true, 7], true, null, 3],
+);
+
+/** Many of the options at once, as the master's file and the command line set them. */
+const stateOptions: fc.Arbitrary<Form> = fc
+  .record({
+    output: fc.constantFrom(
+      ...['full', 'terse', 'mixed', 'changes', 'filter', 'filter', 'Terse', 'other', ''],
+      ...['full_id', 'terse_id', 'mixed_id', 'changes_id', 'filter_id'],
+    ),
+    verbose: fc.boolean(),
+    diff: fc.boolean(),
+    profile: fc.boolean(),
+    percent: fc.boolean(),
+    tabular: fc.boolean(),
+    exclude: results,
+    terse: results,
+    color: fc.boolean(),
+  })
+  .map(({ color, ...ours }) =>
+    stateForm(
+      {
+        state_output: ours.output,
+        state_verbose: ours.verbose,
+        state_output_diff: ours.diff,
+        state_output_profile: ours.profile,
+        state_output_pct: ours.percent,
+        state_tabular: ours.tabular,
+        state_output_exclude: ours.exclude,
+        state_output_terse: ours.terse,
+      },
+      ours,
+      color,
+    ),
+  );
+
+/** States of which some ran states of minions, or another orchestration. */
+const orchestrated: fc.Arbitrary<SaltValue> = fc
+  .array(
+    fc.tuple(
+      stateOf(true),
+      fc.array(fc.tuple(fc.constantFrom('web1.example', 'db1.example'), statesOf(true)), {
+        maxLength: 2,
+      }),
+      fc.constantFrom('as it is', 'minions', 'runner', 'bare'),
+    ),
+    { maxLength: 4 },
+  )
+  .map((steps) => {
+    const shown = steps.map(([[tag, state], hosts, kind]): [string, SaltMap] => {
+      const ret = new Map<SaltValue, SaltValue>(hosts);
+      if (kind === 'minions') state.set('changes', mapOf({ out: 'highstate', ret }));
+      if (kind === 'runner' || kind === 'bare') state.set('name', 'state.orchestrate');
+      if (kind === 'runner') {
+        const data = mapOf({ data: ret, outputter: 'highstate', retcode: 0 });
+        state.set('changes', mapOf({ return: data }));
+      }
+      return [tag, state];
+    });
+    return new Map<SaltValue, SaltValue>(shown);
+  });
+
+/** Sets of options: each makes Salt load its outputters again. */
+const SETS = 60;
+
+test('states are shown as Salt shows them with any set of options', async () => {
+  const forms = fc.sample(stateOptions, { seed: SEED, numRuns: SETS });
+  for (const [what, arbitrary] of [
+    ['states with options', statesOf(true)],
+    ['orchestrations', orchestrated],
+  ] as const) {
+    const given = sample(what, arbitrary, VALUES / 40);
+    const cases = given.map((value) => ({ value: mapOf({ 'web1.example': value }), retcode: 0 }));
+    const differences = await compare(cases, forms);
+    expect(differences.slice(0, 20)).toEqual([]);
+  }
+});
+
 test('outputters that 3008 no longer has show values as those of 3006', async () => {
   const plain = [form('newline_values_only'), form('quiet')];
   for (const [arbitrary, forms] of [

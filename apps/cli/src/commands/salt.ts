@@ -5,6 +5,7 @@ import {
   RequestTimeoutError,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
+import { isMap, type SaltMap } from '@brine/wire';
 import { mayTrace } from '../command-span.ts';
 import { codeFor, EXIT, unhandled } from '../exit-codes.ts';
 import { openLocalMaster } from '../local-master.ts';
@@ -42,6 +43,9 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
   const printer = new Printer(options, config, terminal, {
     static: isOn(options, 'static'),
     fun: typeof parsed.fun === 'string' ? parsed.fun : parsed.fun.join(','),
+    kwargs: parsed.arg.findLast(
+      (one): one is SaltMap => isMap(one) && one.get('__kwarg__') === true,
+    ),
   });
   const master = openLocalMaster(config, terminal, waitOf(options));
   try {

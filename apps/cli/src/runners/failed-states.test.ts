@@ -1,6 +1,6 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { failedStateLines } from './failed-states.ts';
+import { failureLines } from './failed-states.ts';
 
 function orchestrated(...states: readonly SaltMap[]): SaltMap {
   const ran = new Map(states.map((state, at) => [`state-${at}`, state] as const));
@@ -25,7 +25,7 @@ test.each([
     "Made the following changes:\n'vim' changed from 'a' to 'absent'\n",
   ],
 ])('a failed state with %s', (_, state, line) => {
-  expect(failedStateLines(orchestrated(failed(state)))).toEqual([line]);
+  expect(failureLines(orchestrated(failed(state)))).toEqual([{ level: 'ERROR', text: line }]);
 });
 
 test('states that are well, or did not run, have no line; the order is that of the run', () => {
@@ -35,11 +35,30 @@ test('states that are well, or did not run, have no line; the order is that of t
     mapOf({ name: 'well', result: true, changes: new Map(), comment: 'Success!' }),
     failed({ comment: 'One or more requisite failed: x', __state_ran__: false }),
   );
-  expect(failedStateLines(value)).toEqual(['first', 'second']);
+  expect(failureLines(value).map(({ text }) => text)).toEqual(['first', 'second']);
 });
 
-test('errors before the first state, and any other value, have no line', () => {
-  const uncompiled = mapOf({ data: mapOf({ host_master: ['No matching sls'] }) });
-  expect(failedStateLines(uncompiled)).toEqual([]);
-  expect(failedStateLines(null)).toEqual([]);
+const uncompiled = (...errors: readonly SaltValue[]): SaltMap =>
+  mapOf({ data: mapOf({ host_master: [...errors] }), outputter: 'highstate', retcode: 1 });
+
+// What render_state of salt/state.py logs of its errors.
+test.each([
+  ["Rendering SLS 'base:orch.x' failed: Jinja variable 'a' is undefined; line 3", 'CRITICAL'],
+  ['Rendering SLS orch.x failed, render error: boom', 'CRITICAL'],
+  ['Unknown include: Specified SLS base: a.b is not available on the salt master', 'CRITICAL'],
+  ["Nonexistent saltenv 'dev' found in include of 'a' within SLS 'base:orch.x'", 'ERROR'],
+  ["Attempted relative include of '...a' within SLS 'base:orch.x' goes beyond", 'ERROR'],
+] as const)('%s: %s', (text, level) => {
+  expect(failureLines(uncompiled(text))).toEqual([{ level, text }]);
+});
+
+test('the states of orchestrate_single, which stand bare, have their lines', () => {
+  const bare = mapOf({ host_master: mapOf({ one: failed({ comment: 'Failure!' }) }) });
+  expect(failureLines(bare)).toEqual([{ level: 'ERROR', text: 'Failure!' }]);
+});
+
+test('errors that Salt does not log, and any other value, have no line', () => {
+  expect(failureLines(uncompiled("No matching sls found for 'a' in env 'base'", 7))).toEqual([]);
+  expect(failureLines(uncompiled('Detected conflicting IDs'))).toEqual([]);
+  expect(failureLines(null)).toEqual([]);
 });

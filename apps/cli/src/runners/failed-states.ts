@@ -1,21 +1,50 @@
 import { intOf, isMap, mapIn, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
 
+/** A line that Salt logs of an orchestration, and its level. */
+export interface FailureLine {
+  readonly level: 'CRITICAL' | 'ERROR';
+  readonly text: string;
+}
+
 /**
- * The log lines of the states of an orchestration that failed, in the order of the run. Salt logs
- * them in the process of the command (salt/state.py format_log).
+ * What Salt logs of the errors of SLS files (salt/state.py render_state). Other errors of theirs
+ * are only shown.
+ */
+const LOGGED_ERRORS: readonly (readonly [begin: RegExp, level: FailureLine['level']])[] = [
+  [/^Rendering SLS .* failed/, 'CRITICAL'],
+  [/^(?:Unknown|Ambiguous) include: /, 'CRITICAL'],
+  [/^Nonexistent saltenv '.*' found in include /, 'ERROR'],
+  [/^Attempted relative include of /, 'ERROR'],
+];
+
+/**
+ * The log lines of the states of an orchestration that failed, in the order of the run, or of the
+ * errors in their place. Salt logs them in the process of the command (salt/state.py format_log).
  * @param value what the runner returned
  */
-export function failedStateLines(value: SaltValue): string[] {
-  const data = isMap(value) ? mapIn(value, 'data') : undefined;
-  const states = [...(data?.values() ?? [])].flatMap((ran) =>
-    isMap(ran) ? [...ran.values()].filter(isMap) : [],
-  );
-  return states
+export function failureLines(value: SaltValue): FailureLine[] {
+  // `state.orchestrate_single` and its kin give the states bare.
+  const data = isMap(value) ? (mapIn(value, 'data') ?? value) : undefined;
+  return [...(data?.values() ?? [])].flatMap((ran) => {
+    if (Array.isArray(ran)) return ran.flatMap(errorLine);
+    return isMap(ran) ? stateLines(ran) : [];
+  });
+}
+
+function errorLine(error: SaltValue): FailureLine[] {
+  if (typeof error !== 'string') return [];
+  const level = LOGGED_ERRORS.find(([begin]) => begin.test(error))?.[1];
+  return level === undefined ? [] : [{ level, text: error }];
+}
+
+function stateLines(ran: SaltMap): FailureLine[] {
+  return [...ran.values()]
+    .filter(isMap)
     .filter((state) => state.get('result') === false && state.get('__state_ran__') !== false)
     .filter((state) => state.has('changes'))
     .sort((one, other) => runNumber(one) - runNumber(other))
-    .map(lineOf);
+    .map((state) => ({ level: 'ERROR', text: lineOf(state) }));
 }
 
 function runNumber(state: SaltMap): number {

@@ -117,3 +117,16 @@ test.each([
   expect(said).toEqual(lines);
   expect(exit).toBe(1);
 });
+
+test.each([
+  [undefined, ["[CRITICAL] Rendering SLS 'base:a' failed: why\n"]],
+  ['critical', ["[CRITICAL] Rendering SLS 'base:a' failed: why\n"]],
+  ['quiet', []],
+])('with -l %s an SLS file that does not render has its log line', async (level, lines) => {
+  const errors = mapOf({ m_master: ["Rendering SLS 'base:a' failed: why"] });
+  const value = mapOf({ data: errors, outputter: 'highstate', retcode: 1 });
+  const ended = mapOf({ return: value, success: false, retcode: 1 });
+  const given = { fun: 'state.orchestrate', ...(level === undefined ? {} : { level }) };
+  const { said } = await run(begun, [[`${TAG}/ret`, ended]], 'strict', given);
+  expect(said).toEqual(lines);
+});

@@ -27,7 +27,7 @@ import type { Printer } from '../printer.ts';
 import { whenInterrupted } from '../salt/interrupt.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 import { showRunnerDocs } from './docs.ts';
-import { failedStateLines } from './failed-states.ts';
+import { type FailureLine, failureLines } from './failed-states.ts';
 
 /**
  * Longest wait for a run that has no entry in the job cache, or whose caller may not look there, in
@@ -71,8 +71,11 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
     }
     const data = await followed(call, run);
     const value = withTuple(call, data.get('return') ?? null);
-    if (call.fun.startsWith('state.') && !hidesErrors(run)) {
-      for (const line of failedStateLines(value)) logLine(terminal, 'ERROR', line);
+    if (call.fun.startsWith('state.')) {
+      const least = leastLevel(run);
+      for (const { level, text } of failureLines(value)) {
+        if (LEVELS.indexOf(level) >= least) logLine(terminal, level, text);
+      }
     }
     if (!isOn(options, 'quiet')) showResult(value, printer);
     return exitCode(data);
@@ -115,9 +118,14 @@ export function refusedCode(config: Pick<MasterOptions, 'brine'>, { name }: Erro
   return codeFor(config, { strict, stock: EXIT.ok });
 }
 
-/** Whether `-l`, or `log_level` of the configuration, leaves errors out. */
-function hidesErrors({ options, config }: RemoteRun): boolean {
-  return ['critical', 'quiet'].includes(textValue(options, 'log_level') ?? config.logLevel);
+/** The levels of lines about failures, the lowest first. */
+const LEVELS: readonly FailureLine['level'][] = ['ERROR', 'CRITICAL'];
+
+/** The first of {@link LEVELS} that `-l`, or `log_level` of the configuration, lets through. */
+function leastLevel({ options, config }: RemoteRun): number {
+  const asked = textValue(options, 'log_level') ?? config.logLevel;
+  if (asked === 'quiet') return LEVELS.length;
+  return asked === 'critical' ? LEVELS.indexOf('CRITICAL') : 0;
 }
 
 /** The name of the master's refusal of a function that it does not have. */

@@ -78,7 +78,7 @@ test('--async says in words of Salt that no minion matched, or that none answers
   const end: Said = ['complete', state({ seq: 0 })];
   expect(await run(BEGUN, [down, end])).toMatchObject({
     code: 0,
-    printed: 'Minion b did not respond. No job will be sent.\nNo minions matched the target.\n',
+    printed: 'No minions matched the target.\n',
   });
 });
 
@@ -88,6 +88,19 @@ test('a batch without minions ends with 2 and says that nothing returned', async
     printed:
       'No minions matched the target. No command was sent, no jid was assigned.\n' +
       'No minions matched the target.\nERROR: No return received\n',
+  });
+});
+
+test('a batch names the minions that are down if one runs, and not if none does', async () => {
+  const down: Said = ['new', state({ seq: 0, down: ['b'] })];
+  const end: Said = ['complete', state({ seq: 1 })];
+  expect(await run(BEGUN, [down, ['complete', state({ seq: 0 })]], false)).toMatchObject({
+    code: 2,
+    printed: 'ERROR: No return received\n',
+  });
+  expect(await run(BEGUN, [down, DISPATCHED, end], false)).toMatchObject({
+    code: 0,
+    printed: "Minion b did not respond. No job will be sent.\n\nExecuting run on ['a']\n\n",
   });
 });
 

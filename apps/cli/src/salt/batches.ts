@@ -113,7 +113,6 @@ async function showBegun(
       return EXIT.ok;
     }
   }
-  for (const id of down.sort()) terminal.out(downText(id));
   terminal.out('No minions matched the target.\n');
   return EXIT.ok;
 }
@@ -150,8 +149,17 @@ async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Prom
 async function showSteps(run: SaltRun, steps: AsyncIterable<BatchStep>): Promise<number> {
   let highest = 0;
   let isEmpty = true;
+  // As in Salt, a batch in which no minion runs does not name those that are down.
+  const down: BatchStep[] = [];
   for await (const step of steps) {
-    if (step.kind === 'start' || step.kind === 'halted') isEmpty = false;
+    if (step.kind === 'down') {
+      down.push(step);
+      continue;
+    }
+    if (step.kind === 'start' || step.kind === 'halted') {
+      isEmpty = false;
+      for (const one of down.splice(0)) showStep(run, one);
+    }
     if (step.kind === 'return' || step.kind === 'unseen') {
       highest = Math.max(highest, step.retcode);
     }

@@ -3,7 +3,7 @@ import { isTruthy, pyStr, splitLines, stripEscapes, typeName } from '@brine/wire
 import { type Colors, colorsOf } from './colors.ts';
 import { changeCount, stateCount } from './compress-states.ts';
 import { formatChanges, formatState, formatTerse } from './highstate-state.ts';
-import type { OutputContext } from './outputter.ts';
+import { type OutputContext, UnfitDataError } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
 
 /** The display of one minion's states and whether anything changed. */
@@ -144,15 +144,22 @@ function showState(
   const mode = context.state.output.toLowerCase();
   if (mode.endsWith('_id')) parts[2] = parts[1] ?? '';
   if (mode.startsWith('filter')) {
-    if (context.state.terse.includes(pyStr(result))) {
-      return [formatTerse(color, parts, state, context)];
-    }
-    if (context.state.exclude.includes(pyStr(result))) return [];
+    if (isAmong(context.state.terse, result)) return [formatTerse(color, parts, state, context)];
+    if (isAmong(context.state.exclude, result)) return [];
   } else if (isTerse(mode, result, changes.changed)) {
     return [formatTerse(color, parts, state, context)];
   }
   if (state.has('warnings')) tally.warnings += 1;
   return formatState(color, parts, state, changes.text, context);
+}
+
+/** Whether a result is named. @throws UnfitDataError where nothing can be in the names */
+function isAmong(names: SaltValue, result: SaltValue): boolean {
+  const text = pyStr(result);
+  if (typeof names === 'string') return names.split(',').includes(text);
+  if (Array.isArray(names)) return names.includes(text);
+  if (isMap(names)) return names.has(text);
+  throw new UnfitDataError('TypeError', `argument of type '${typeName(names)}' is not iterable`);
 }
 
 function isTerse(mode: string, result: SaltValue, changed: boolean): boolean {

@@ -16,9 +16,12 @@ export interface StateDisplay {
   readonly compressIds: boolean;
   /** `state_tabular`: one-line states in columns. */
   readonly tabular: boolean;
-  /** `state_output_exclude` and `state_output_terse`, for `filter`. */
-  readonly exclude: readonly string[];
-  readonly terse: readonly string[];
+  /**
+   * `state_output_exclude` and `state_output_terse`, for `filter`: results as texts, in a list or
+   * with commas. Where a state meets anything else, Salt shows the data nested.
+   */
+  readonly exclude: SaltValue;
+  readonly terse: SaltValue;
 }
 
 /** What an outputter may need to know beside the data. */

@@ -1,4 +1,4 @@
-import { decimal, flag, integer, literalFlag, map, oneOf, text, texts } from '../kinds.ts';
+import { anything, decimal, flag, integer, literalFlag, map, oneOf, text, texts } from '../kinds.ts';
 
 /** Jobs, their records, and the time clients wait. */
 export const jobOptions = {
@@ -76,6 +76,16 @@ export const jobOptions = {
   state_compress_ids: flag({
     default: false,
     doc: 'Show states with one id and one result as one.',
+  }),
+  state_output_exclude: anything({
+    default: [],
+    doc:
+      'With state_output: filter, results that are not shown: a list of True, False, None, or a ' +
+      'text of them with commas.',
+  }),
+  state_output_terse: anything({
+    default: [],
+    doc: 'With state_output: filter, results that are shown in one line; in the same form.',
   }),
   state_tabular: flag({ default: false, doc: 'Show states of one line in columns.' }),
   salt_cp_chunk_size: integer({
