@@ -57,6 +57,18 @@ test('the states of orchestrate_single, which stand bare, have their lines', () 
   expect(failureLines(bare)).toEqual([{ level: 'ERROR', text: 'Failure!' }]);
 });
 
+test('the states of an orchestration that a step ran have their lines before that step', () => {
+  const inner = orchestrated(failed({ comment: 'inside' }));
+  const changes = mapOf({ return: inner });
+  const step = failed({ name: 'state.orchestrate', changes });
+  expect(failureLines(orchestrated(step)).map(({ text }) => text)).toEqual([
+    'inside',
+    expect.stringMatching(/^\{'return': /),
+  ]);
+  const good = failed({ name: 'state.orch', result: true, changes });
+  expect(failureLines(orchestrated(good)).map(({ text }) => text)).toEqual(['inside']);
+});
+
 test('errors that Salt does not log, and any other value, have no line', () => {
   expect(failureLines(uncompiled("No matching sls found for 'a' in env 'base'", 7))).toEqual([]);
   expect(failureLines(uncompiled('Detected conflicting IDs'))).toEqual([]);

@@ -41,11 +41,26 @@ function errorLine(error: SaltValue): FailureLine[] {
 function stateLines(ran: SaltMap): FailureLine[] {
   return [...ran.values()]
     .filter(isMap)
-    .filter((state) => state.get('result') === false && state.get('__state_ran__') !== false)
-    .filter((state) => state.has('changes'))
+    .filter((state) => state.has('changes') && state.get('__state_ran__') !== false)
     .sort((one, other) => runNumber(one) - runNumber(other))
-    .map((state) => ({ level: 'ERROR', text: lineOf(state) }));
+    .flatMap((state) => [...innerLines(state), ...ownLine(state)]);
 }
+
+function ownLine(state: SaltMap): FailureLine[] {
+  return state.get('result') === false ? [{ level: 'ERROR', text: lineOf(state) }] : [];
+}
+
+/** The lines of an orchestration that a step ran: they come before that of the step. */
+function innerLines(state: SaltMap): FailureLine[] {
+  if (!ORCHESTRATIONS.has(textOf(state, 'name') ?? '')) return [];
+  return failureLines(mapIn(state, 'changes')?.get('return') ?? null);
+}
+
+const ORCHESTRATIONS = new Set(
+  ['orchestrate', 'orch', 'sls', 'orchestrate_single', 'orchestrate_high'].map(
+    (name) => `state.${name}`,
+  ),
+);
 
 function runNumber(state: SaltMap): number {
   return intOf(state, '__run_num__') ?? 0;
