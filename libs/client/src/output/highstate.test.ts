@@ -90,6 +90,25 @@ describe('highstate', () => {
     expect(lines).toContain('          ID: bad');
   });
 
+  it.each<[exclude: SaltValue, terse: SaltValue, shown: readonly string[]]>([
+    [[], [], ['          ID: ok', '          ID: bad']],
+    ['True,', [], ['          ID: bad']],
+    [['False'], [], ['          ID: ok']],
+    ['False,None', 'True', ['and again  Name: ok - Function: test.nop - Result: Changed']],
+    // Only texts name a result.
+    [[true], [false], ['          ID: ok', '          ID: bad']],
+  ])('filter leaves out %j, and shows %j in one line', (exclude, terse, shown) => {
+    const filter = { ...DEFAULT_STATE_DISPLAY, output: 'filter', profile: false, exclude, terse };
+    const { text } = displayOf(STATES, 'highstate', { color: false, state: filter });
+    expect(text.split('\n').filter((line) => /  ID: |Name: ok/.test(line))).toEqual(shown);
+  });
+
+  it('filter by what holds no results shows the data nested, as in Salt', () => {
+    const filter = { ...DEFAULT_STATE_DISPLAY, output: 'filter', exclude: true };
+    const { text } = displayOf(STATES, 'highstate', { color: false, state: filter });
+    expect(text).toBe(displayOf(STATES, 'nested', { color: false }).text);
+  });
+
   it('makes the heading red after a failed state', () => {
     expect(show('full', true).split('\n')[0]).toBe('\x1b[0;31mweb1.example:\x1b[0;0m');
   });
