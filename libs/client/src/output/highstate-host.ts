@@ -131,7 +131,9 @@ function showState(
   );
   if (NESTED_RUNS.has(state.get('name') ?? null)) {
     const nested = `\n${place.showStates(state.get('changes') ?? null, context, level + 1)}`;
-    changes = { changed: true, text: nested.replace(/^/gm, ' '.repeat(14 * level)) };
+    const pad = ' '.repeat(14 * level);
+    // To Python a line begins after a line feed alone.
+    changes = { changed: true, text: pad + nested.replaceAll('\n', `\n${pad}`) };
   }
   if (changes.changed) tally.changes += count > 1 ? changeCount(state) : 1;
   const quiet = context.state.diff || !context.state.verbose;

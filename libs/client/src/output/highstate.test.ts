@@ -103,6 +103,14 @@ describe('highstate', () => {
     expect(text.split('\n').filter((line) => /  ID: |Name: ok/.test(line))).toEqual(shown);
   });
 
+  it('indents an orchestration in a step at line feeds alone', () => {
+    const inner = mapOf({ m: mapOf({ 't_|-a_|-a_|-nop': state(0, { comment: 'a\rb\u2028c' }) }) });
+    const step = state(0, { name: 'state.orchestrate' }, inner);
+    const data = mapOf({ master: mapOf({ 'salt_|-s_|-state.orchestrate_|-runner': step }) });
+    const { text } = displayOf(data, 'highstate', { color: false });
+    expect(text).toContain(`\n${' '.repeat(14)}     Comment: a\rb\u2028c\n`);
+  });
+
   it('filter by what holds no results shows the data nested, as in Salt', () => {
     const filter = { ...DEFAULT_STATE_DISPLAY, output: 'filter', exclude: true };
     const { text } = displayOf(STATES, 'highstate', { color: false, state: filter });
