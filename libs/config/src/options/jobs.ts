@@ -1,4 +1,14 @@
-import { anything, decimal, flag, integer, literalFlag, map, oneOf, text, texts } from '../kinds.ts';
+import {
+  anything,
+  decimal,
+  flag,
+  integer,
+  literalFlag,
+  map,
+  oneOf,
+  text,
+  texts,
+} from '../kinds.ts';
 
 /** Jobs, their records, and the time clients wait. */
 export const jobOptions = {
