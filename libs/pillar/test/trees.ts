@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { str } from '@brine/jinja';
+import { str, truth } from '@brine/jinja';
 import { askExternal, RootFiles } from '@brine/pillar-sources';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
@@ -57,9 +57,10 @@ export function treeNames(layer: 'pure' | 'served'): string[] {
 /** Names of trees and of grains, as they were given and as they were recorded. */
 export function allNames(): { readonly given: unknown; readonly recorded: unknown } {
   const each = (who: Iterable<SaltValue>): string[] => [...who].map(str).sort();
-  const grains = each(GRAINS.keys());
+  const grainsOf = (tree: SaltValue): Iterable<SaltValue> =>
+    ((tree as SaltMap).get('grains') as SaltValue[] | undefined) ?? GRAINS.keys();
   return {
-    given: [...TREES.keys()].map((name) => [name, grains]),
+    given: [...TREES].map(([name, tree]) => [name, each(grainsOf(tree))]),
     recorded: [...RECORDED].map(([name, found]) => [name, each((found as SaltMap).keys())]),
   };
 }
@@ -144,20 +145,20 @@ export class WrittenTree {
 /** The options of a tree of the fixtures. */
 export function optionsOf(opts: SaltMap): PillarOptions {
   const flag = (name: string, otherwise = false): boolean =>
-    opts.get(name) !== undefined ? opts.get(name) === true : otherwise;
+    opts.has(name) ? truth(opts.get(name)) : otherwise;
   const texts = (name: string): string[] => {
     const list = opts.get(name);
     return Array.isArray(list) ? list.map(String) : [];
   };
   return {
     renderer: 'jinja|yaml',
-    stateTop: 'top.sls',
+    stateTop: textOf(opts, 'state_top') ?? 'top.sls',
     mergingStrategy: textOf(opts, 'pillar_source_merging_strategy') ?? 'smart',
     mergeLists: flag('pillar_merge_lists'),
     includesOverrideSls: flag('pillar_includes_override_sls'),
     safeRenderError: flag('pillar_safe_render_error', true),
     pillarOpts: false,
-    pillarenv: null,
+    pillarenv: textOf(opts, 'pillarenv') ?? null,
     pillarenvFromSaltenv: flag('pillarenv_from_saltenv'),
     envOrder: texts('env_order'),
     extPillarFirst: flag('ext_pillar_first'),
@@ -169,7 +170,7 @@ export function optionsOf(opts: SaltMap): PillarOptions {
     nodegroups: Object.fromEntries(mapAt(opts, 'nodegroups')) as Record<string, string>,
     trimBlocks: false,
     lstripBlocks: false,
-    allowUndefined: false,
+    allowUndefined: flag('allow_undefined'),
     opts: mapOf({}),
   };
 }

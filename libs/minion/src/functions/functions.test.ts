@@ -1,4 +1,4 @@
-import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
+import { SALT_RELEASE, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { describe, expect, test } from 'vitest';
 import { collectGrains } from '../grains/collect.ts';
@@ -167,7 +167,7 @@ describe('data of the minion itself', () => {
     expect(found.get('id')).toBe('m1');
     expect(found.get('os')).toBe('Mine');
     expect(found.get('ipv4')).toContain('127.0.0.1');
-    expect(found.get('saltversioninfo')).toEqual([3008, 2]);
+    expect(found.get('saltversioninfo')).toEqual(SALT_RELEASE.split('.').map(Number));
   });
   test.each([
     ['ID=ubuntu\nNAME="Ubuntu"\nVERSION_ID="24.04"', ['Ubuntu', 'Debian', 'Ubuntu-24.04', 24]],
