@@ -43,7 +43,7 @@ test('switches of another type are what they are with Salt', async () => {
     return optionsByName(options).get(name);
   });
   const differ = asked.flatMap(({ text }, at) =>
-    ours[at] === theirs[at] ? [] : [`${text.trim()}: ${String(ours[at])}, ${String(theirs[at])}`],
+    ours[at] === theirs[at] ? [] : [`${text.trim()}: ${JSON.stringify([ours[at], theirs[at]])}`],
   );
   expect(asked.length).toBeGreaterThan(800);
   expect(differ).toEqual([]);

@@ -1,6 +1,7 @@
 import { isMap, type SaltMap } from '@brine/wire';
 import { EXIT } from '../exit-codes.ts';
-import type { SaltRun } from './run-and-show.ts';
+import type { Printer } from '../printer.ts';
+import type { Terminal } from '../terminal.ts';
 
 /**
  * `sys.doc`: the texts of all minions, each function once, as the first minion has it. Gives the
@@ -8,7 +9,7 @@ import type { SaltRun } from './run-and-show.ts';
  * @param returns what each minion returned; a silent one has a text
  */
 export function showDocs(
-  { printer, terminal }: Pick<SaltRun, 'printer' | 'terminal'>,
+  { printer, terminal }: { readonly printer: Printer; readonly terminal: Terminal },
   returns: SaltMap,
 ): number {
   if (returns.size === 0) {
