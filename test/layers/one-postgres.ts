@@ -21,6 +21,9 @@ export async function setup(project: TestProject): Promise<void> {
   await superuser.connect();
   await superuser.query('ALTER ROLE brine_services CREATEDB');
   await superuser.query('GRANT CONNECT ON DATABASE postgres TO brine_services');
+  // A database with a process of autovacuum in it can be removed by the superuser alone.
+  await superuser.query('ALTER SYSTEM SET autovacuum = off');
+  await superuser.query('SELECT pg_reload_conf()');
   await superuser.end();
   const template = await JobCache.connect(server.url);
   await template.close();

@@ -1,6 +1,5 @@
 export { BrineMaster } from './brine/brine-master.ts';
 export { connectToOwn } from './brine/own-bus.ts';
-export type { ServiceLine } from './brine/signs-of-life.ts';
 export type { TestDatabase } from './database.ts';
 export { LAYER_POSTGRES, makeDatabase } from './database.ts';
 export { endPool } from './end-pool.ts';
@@ -16,7 +15,6 @@ export type { RecordedSpan } from './recorded-spans.ts';
 export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { vectorFile } from './recorded-vectors.ts';
 export { freePorts, waitForPort } from './salt/ports.ts';
-export { findPython } from './salt/python.ts';
 export type { SaltVersion } from './salt/recipe.ts';
 export { NEWEST_SALTS, newestOf, OLDEST_SALT, releaseOf, SALT_VERSIONS } from './salt/recipe.ts';
 export { SaltProcess } from './salt/salt-process.ts';

@@ -30,8 +30,8 @@ export class SaltConstant {
 }
 
 /**
- * A list that is a tuple in Python: its repr has other brackets. To all else it is a list, as on the
- * wire, which has no tuples.
+ * A list that is a tuple in Python: its repr has other brackets. To all else it is a list, as on
+ * the wire, which has no tuples.
  */
 export class SaltTuple extends Array<SaltValue> {}
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkLedger } from '@brine/ledger-check';
 import { type JobResult, Swarm } from '@brine/swarm';
-import { BrineMaster, type ServiceLine } from '@brine/testing';
+import { BrineMaster } from '@brine/testing';
 import { faultLasts, loadPauses } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakablePostgres } from './breakable-postgres.ts';
@@ -41,7 +41,7 @@ describe('a worker whose event loop is blocked for 30 s under load', () => {
     await postgres?.[Symbol.asyncDispose]();
   });
 
-  async function workers(): Promise<readonly ServiceLine[]> {
+  async function workers() {
     const services = await master.services();
     return services.filter(({ name }) => name.startsWith('worker-pool'));
   }

@@ -18,8 +18,8 @@ const FIRST_SECOND = -62_135_596_799;
 const LAST_SECOND = 253_402_300_799;
 
 /**
- * Salt's filters for dates (Salt: salt/utils/dateutils.py). Texts that are no numbers mean what they
- * mean to timelib, which Salt asks where it is installed.
+ * Salt's filters for dates (Salt: salt/utils/dateutils.py). Texts that are no numbers mean what
+ * they mean to timelib, which Salt asks where it is installed.
  */
 export const DATE_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['date_format', (value, args, { outside }) => date(value, args, outside.now())],

@@ -12,7 +12,7 @@ const MAX_LENGTH = 64;
 
 /**
  * What a date in a text says; undefined for any other text, that of a timestamp too.
- * @param now in ms since 1970, for `now`, `today`, `tomorrow` and `yesterday`, which are those of UTC
+ * @param now in ms since 1970, for `now`, `today`, `tomorrow` and `yesterday`, which are of UTC
  */
 export function parsedDate(given: string, now: number): Date | undefined {
   if (given.length > MAX_LENGTH) return undefined;

@@ -29,7 +29,7 @@ const DOUBLE: Readonly<Record<string, readonly [string, string, string]>> = {
   '!': ['=', 'ne', 'not'],
 };
 
-/** The tokens of an expression, `eof` the last. @throws JinjaError (ValueError) in jmespath's words */
+/** The tokens of an expression, `eof` the last. @throws JinjaError (ValueError) as jmespath */
 export function tokensOf(expression: string): Token[] {
   return new Lexer([...expression]).all();
 }

@@ -6,9 +6,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { anySaltVenv, findPython, NEWEST_SALTS } from '@brine/testing';
-import { changesBetween } from './drift/differences.ts';
-import { newestPublished, newsOf } from './drift/package-index.ts';
+import { anySaltVenv, NEWEST_SALTS, newestOf, saltVenv } from '@brine/testing';
+import { ROOT } from '../tests/repository.ts';
+import { changesBetween } from './differences.ts';
+import { newestPublished, newsOf } from './package-index.ts';
 import {
   filledIn,
   type Installed,
@@ -18,8 +19,7 @@ import {
   readTable,
   type Recording,
   TABLE,
-} from './drift/recordings.ts';
-import { ROOT } from './tests/repository.ts';
+} from './recordings.ts';
 
 const USAGE = `npm run drift [-- options]
 
@@ -151,8 +151,7 @@ async function install(
 
 /** The newest release of each line that the package index has. */
 async function published(): Promise<ReadonlyMap<string, string>> {
-  const python = await findPython();
-  if (python === undefined) throw new Error('pip is asked for releases, and there is no Python');
+  const { python } = await saltVenv(newestOf('3008'));
   const { stdout } = await run(python, ['-m', 'pip', 'index', 'versions', 'salt']);
   return newestPublished(stdout);
 }
