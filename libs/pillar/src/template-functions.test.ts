@@ -35,7 +35,8 @@ test.each([
 
 test('lists of a merged default follow pillar_merge_lists', () => {
   const template =
-    "{{ salt['pillar.get']('map:l', [3], merge=True) }}{{ salt['pillar.get']('map', {'l': [3]}, merge=True).l }}";
+    "{{ salt['pillar.get']('map:l', [3], merge=True) }}" +
+    "{{ salt['pillar.get']('map', {'l': [3]}, merge=True).l }}";
   expect(rendered(template, mapOf({ pillar_merge_lists: true }))).toBe('[3, 1, 2][3, 1, 2]');
   expect(rendered(template)).toBe('[3, 1, 2][1, 2]');
 });
@@ -59,11 +60,13 @@ test.each([
     "{'a': {'x': 1, 'y': 2}}",
   ],
   [
-    "{% set d = {'a': {'x': 1}} %}{% do salt['slsutil.update'](d, {'a': {}}, recursive_update=False) %}{{ d }}",
+    "{% set d = {'a': {'x': 1}} %}" +
+      "{% do salt['slsutil.update'](d, {'a': {}}, recursive_update=False) %}{{ d }}",
     "{'a': {}}",
   ],
   [
-    "{% set d = {'a': [1]} %}{% do salt['defaults.merge'](d, {'a': [2]}, merge_lists=True) %}{{ d }}",
+    "{% set d = {'a': [1]} %}" +
+      "{% do salt['defaults.merge'](d, {'a': [2]}, merge_lists=True) %}{{ d }}",
     "{'a': [1, 2]}",
   ],
   [
