@@ -34,6 +34,9 @@ export interface ExternalsData {
   readonly postgres: PostgresSettings;
 }
 
+/** The settings that are the same for each external pillar. */
+type SettingsForAll = Omit<ExternalSettings, 'render' | 'pillar'>;
+
 type Outcome = { readonly value: SaltValue } | { readonly error: Error };
 
 /**
@@ -42,15 +45,11 @@ type Outcome = { readonly value: SaltValue } | { readonly error: Error };
  */
 export class Externals {
   readonly #data: ExternalsData;
-  readonly #settings: Omit<ExternalSettings, 'render'>;
+  readonly #settings: SettingsForAll;
   readonly #options: PillarOptions;
   readonly #early = new Map<string, Map<SaltValue, Outcome>>();
 
-  constructor(
-    data: ExternalsData,
-    settings: Omit<ExternalSettings, 'render'>,
-    options: PillarOptions,
-  ) {
+  constructor(data: ExternalsData, settings: SettingsForAll, options: PillarOptions) {
     this.#data = data;
     this.#settings = settings;
     this.#options = options;
@@ -120,7 +119,7 @@ export class Externals {
       return saltclassPillar(classPorts, options, minion, pillar);
     }
     const render = textRenderer(safe, options, minion);
-    return askExternal(name, minion, args, { ...this.#settings, render });
+    return askExternal(name, minion, args, { ...this.#settings, render, pillar });
   }
 
   /** A pillar of the files of each remote (Salt: salt/pillar/git_pillar.py). */

@@ -95,7 +95,7 @@ function ofRoot(
   root: string,
   { id, grains }: ExternalMinion,
   rules: TreeRules,
-  { nodegroups }: ExternalSettings,
+  { nodegroups, pillar: soFar }: ExternalSettings,
 ): SaltMap {
   const pillar: SaltMap = new Map();
   const budget = { bytes: MAX_TREE_BYTES };
@@ -103,7 +103,7 @@ function ofRoot(
   for (const group of isDirectory(groups) ? readdirSync(groups).sort() : []) {
     if (!Object.hasOwn(nodegroups, group)) continue;
     const target = { tgt: `N@${group}`, tgtType: 'compound' };
-    if (!matchMinion(target, { id, grains, pillar: new Map(), nodegroups })) continue;
+    if (!matchMinion(target, { id, grains, pillar: soFar, nodegroups })) continue;
     over(pillar, readTree(join(groups, group), '.', rules, budget, 0));
   }
   const host = join(root, 'hosts', id);

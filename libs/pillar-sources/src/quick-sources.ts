@@ -1,11 +1,12 @@
 import type { SaltValue } from '@brine/wire';
 import { readCommand } from './command.ts';
 import { readFileTree } from './file-tree.ts';
+import { readNodegroups } from './nodegroups.ts';
 import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 /**
- * Computes one of the external pillars that answer at once: `cmd_yaml`, `cmd_json`, `file_tree`
- * (Salt: salt/pillar/<name>.py). Undefined for an unknown name.
+ * Computes one of the external pillars that answer at once: `cmd_yaml`, `cmd_json`, `file_tree`,
+ * `nodegroups` (Salt: salt/pillar/<name>.py). Undefined for an unknown name.
  * @throws Error with what went wrong, for `_errors`
  */
 export function askExternal(
@@ -21,6 +22,8 @@ export function askExternal(
       return readCommand('json', minion.id, args, settings);
     case 'file_tree':
       return readFileTree(minion, args, settings);
+    case 'nodegroups':
+      return readNodegroups(minion, args, settings);
     default:
       return undefined;
   }

@@ -13,6 +13,8 @@ export interface ExternalSettings {
   /** Directories by environment, for a relative `root_dir`. */
   readonly pillarRoots: Readonly<Record<string, readonly string[]>>;
   readonly nodegroups: Nodegroups;
+  /** What the pillar has so far: by it terms of node groups judge that ask for a pillar. */
+  readonly pillar: SaltMap;
   /** Renders a text, by the renderers of its first line or else of `pipe`. Throws Salt's text. */
   readonly render: (text: string, how: TextRenderers) => SaltValue;
   readonly log: (level: 'critical' | 'error', text: string) => void;

@@ -110,9 +110,9 @@ export class WrittenTree {
       outside: { now: () => 0, random: () => 0 },
       functions: () => new Map(),
       decrypt: (value) => value,
-      external: (name, who, _pillar, args) => {
+      external: (name, who, pillar, args) => {
         const render = textRenderer(ports, options, minion);
-        const settings = { pillarRoots: files.roots, nodegroups, render, log };
+        const settings = { pillarRoots: files.roots, nodegroups, pillar, render, log };
         return askExternal(name, who, args, settings);
       },
       log,

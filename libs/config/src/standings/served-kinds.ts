@@ -10,6 +10,7 @@ export const SERVED = {
     'git',
     'http_json',
     'http_yaml',
+    'nodegroups',
     'postgres',
     'saltclass',
   ],

@@ -1,0 +1,35 @@
+import { checkMinions } from '@brine/target';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, typeName } from '@brine/wire/text';
+import { callArguments } from './call-arguments.ts';
+import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
+
+/**
+ * The names of the node groups that a minion is in, below `pillar_name` (Salt:
+ * salt/pillar/nodegroups.py). A group with a broken expression has no members.
+ * @throws TypeError for arguments that Salt has not, WorkError for a group that takes too much work
+ */
+export function readNodegroups(
+  { id, grains }: ExternalMinion,
+  args: SaltValue,
+  { nodegroups, pillar }: Pick<ExternalSettings, 'nodegroups' | 'pillar'>,
+): SaltMap {
+  const given = callArguments(args, [], ['pillar_name']).get('pillar_name') ?? null;
+  const name = isTruthy(given) ? given : 'nodegroups';
+  if (isMap(name) || Array.isArray(name)) {
+    throw new TypeError(`unhashable type: '${typeName(name)}'`);
+  }
+  const view = {
+    accepted: new Set([id]),
+    grains: () => grains,
+    pillar: () => pillar,
+    nodegroups,
+    cacheless: 'keep',
+  } as const;
+  const groups = nodegroups instanceof Map ? [...nodegroups] : Object.entries(nodegroups);
+  // As Salt, by the definition and not by the name: words alone are a target there, not a list.
+  const own = groups.filter(([, tgt]: [string, unknown]) => {
+    return checkMinions({ tgt, tgtType: 'compound' }, view).minions.includes(id);
+  });
+  return new Map([[name, own.map(([group]) => group)]]);
+}
