@@ -105,7 +105,6 @@ describe('options without which work or protection is lost stop the start', () =
     ['ipc_mode', 'tcp'],
     ['fips_mode', true],
     ['eauth_acl_module', 'django'],
-    ['renderer_blacklist', ['jinja']],
     ['keys.cache_driver', 'mysql'],
     ['global_state_conditions', { '*': ['G@os:Debian'] }],
   ])('%s', (name, value) => {

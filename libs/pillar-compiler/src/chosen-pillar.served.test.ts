@@ -42,6 +42,7 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   const gitDefaults = { base: 'main', branch: 'main', env: '', fallback: '', root: '' };
   const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
   const options = {
+    ...{ rendererBlacklist: [], rendererWhitelist: [] },
     ...{ renderer: 'jinja|yaml', stateTop: 'top.sls', mergingStrategy: 'smart', envOrder: [] },
     ...{ nodegroups: {}, extPillar: [], decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] } },
     ...{ opts: mapOf({ secret: 'of the master' }), pillarenv: null, onDemandExtPillar: ['git'] },

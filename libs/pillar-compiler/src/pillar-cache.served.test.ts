@@ -22,6 +22,8 @@ const OPTIONS = {
   pillarenvFromSaltenv: false,
   pillarSourceMergingStrategy: 'smart',
   renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
   pillarMergeLists: false,
 } as unknown as MasterOptions;
 

@@ -10,6 +10,8 @@ import { Externals, type ExternalsData } from './pillar-externals.ts';
 
 const OPTIONS: PillarOptions = {
   renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
   stateTop: 'top.sls',
   mergingStrategy: 'smart',
   mergeLists: false,

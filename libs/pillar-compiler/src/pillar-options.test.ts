@@ -44,6 +44,14 @@ test.each([
   expect(pillarOptions(optionsOf(`decrypt_pillar: ${text}\n`)).decrypt.keys).toEqual(keys);
 });
 
+test('the lists of renderers are those of the file, a single text is a list of one', () => {
+  const read = pillarOptions(
+    optionsOf('renderer_blacklist: py\nrenderer_whitelist: [jinja, yaml]'),
+  );
+  expect(read.rendererBlacklist).toEqual(['py']);
+  expect(read.rendererWhitelist).toEqual(['jinja', 'yaml']);
+});
+
 test('a directory alone is a list of one', () => {
   expect(directoriesOf({ base: '/a', dev: ['/b', '/c'] })).toEqual({
     base: ['/a'],

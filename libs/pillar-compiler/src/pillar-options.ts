@@ -11,6 +11,8 @@ import type { ExternalsData } from './pillar-externals.ts';
 export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {
   return {
     renderer: options.renderer,
+    rendererBlacklist: options.rendererBlacklist,
+    rendererWhitelist: options.rendererWhitelist,
     stateTop: options.stateTop,
     mergingStrategy: options.pillarSourceMergingStrategy,
     mergeLists: options.pillarMergeLists,

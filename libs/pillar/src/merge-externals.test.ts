@@ -5,6 +5,8 @@ import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 
 const OPTIONS: PillarOptions = {
   renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
   stateTop: 'top.sls',
   mergingStrategy: 'smart',
   mergeLists: false,

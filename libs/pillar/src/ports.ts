@@ -76,6 +76,9 @@ export interface PillarMinion {
 /** The master's options for the pillar; Salt's names in camel case. */
 export interface PillarOptions {
   readonly renderer: string;
+  /** Renderers that are left out of the pipes of files, and those that alone stay; empty: all. */
+  readonly rendererBlacklist: readonly string[];
+  readonly rendererWhitelist: readonly string[];
   readonly stateTop: string;
   readonly mergingStrategy: string;
   readonly mergeLists: boolean;

@@ -6,6 +6,8 @@ import { RenderError, SlsRenderer } from './render-sls.ts';
 
 const OPTIONS = {
   renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
   opts: mapOf({}),
   decrypt: {},
 } as unknown as PillarOptions;
@@ -15,7 +17,11 @@ const MINION = {
   ...{ override: mapOf({}), ext: null },
 };
 
-function made(text: string, render?: (step: RenderStep) => SaltValue | undefined) {
+function made(
+  text: string,
+  render?: (step: RenderStep) => SaltValue | undefined,
+  options: Partial<PillarOptions> = {},
+) {
   const log: string[] = [];
   const python: PythonModules | undefined =
     render && ({ render, knows: () => false, call: () => null } satisfies PythonModules);
@@ -27,7 +33,10 @@ function made(text: string, render?: (step: RenderStep) => SaltValue | undefined
     ...{ files, python, outside: { now: () => 0, random: () => 0 } },
     ...{ functions: () => new Map(), log: (_level: string, line: string) => void log.push(line) },
   } as unknown as PillarPorts;
-  return { log, value: () => new SlsRenderer(ports, OPTIONS, MINION).render(SOURCE) };
+  return {
+    log,
+    value: () => new SlsRenderer(ports, { ...OPTIONS, ...options }, MINION).render(SOURCE),
+  };
 }
 
 test("a file may mix Brine's renderers with those of Salt", () => {
@@ -59,6 +68,25 @@ test("a renderer that Salt does not have is as in Salt: an error for Salt's own,
   const { value, log } = made('#!mine|yaml\nx', missing);
   expect(value()).toEqual(mapOf({}));
   expect(log).toEqual(['The renderer "mine" is not available']);
+});
+
+test('a renderer of Salt that the lists leave out does not run, and the log says so', () => {
+  const never = (): SaltValue => {
+    throw new Error('it ran');
+  };
+  for (const lists of [{ rendererBlacklist: ['py'] }, { rendererWhitelist: ['jinja', 'yaml'] }]) {
+    const { value, log } = made('#!py|yaml\na: 1\n', never, lists);
+    expect(value()).toEqual(mapOf({ a: 1 }));
+    expect(log).toEqual(['The renderer "py" is disallowed by configuration and will be skipped.']);
+  }
+});
+
+test('lists that leave nothing of the own pipe of the master leave no pillar', () => {
+  const { value } = made('#!json\n{}', undefined, { rendererBlacklist: ['jinja', 'yaml'] });
+  expect(value).toThrow(
+    'The renderer jinja|yaml is unavailable, this error is often because the needed software is ' +
+      'unavailable',
+  );
 });
 
 test('without Python the text says how to have it', () => {

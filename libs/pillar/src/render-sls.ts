@@ -5,7 +5,7 @@ import { loadSls, YamlLoadError, YamlWork } from '@brine/yaml';
 import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 import { pythonFunctions } from './python-functions.ts';
-import { pythonType } from './raised.ts';
+import { pythonType, RaisedError } from './raised.ts';
 import { templateFunctions } from './template-functions.ts';
 
 /** A file that does not render; the text is Salt's. */
@@ -58,6 +58,8 @@ export class SlsRenderer {
   readonly #ports: PillarPorts;
   readonly #options: PillarOptions;
   readonly #minion: PillarMinion;
+  /** The renderers of files. */
+  readonly #own: Renderers;
   /** Messages that no renderer may decrypt. */
   readonly sent: MinionMessages;
   /** What templates see as `pillar`. */
@@ -65,10 +67,17 @@ export class SlsRenderer {
   /** What templates see as `opts`. */
   opts: SaltMap;
 
+  /** @throws RaisedError where the master's lists leave nothing of its own pipe */
   constructor(ports: PillarPorts, options: PillarOptions, minion: PillarMinion) {
     this.#ports = ports;
     this.#options = options;
     this.#minion = minion;
+    this.#own = {
+      pipe: options.renderer,
+      blacklist: [...options.rendererBlacklist],
+      whitelist: [...options.rendererWhitelist],
+    };
+    confirmRenderer(this.#own);
     this.opts = minionOpts(options.opts, minion);
     this.sent = new MinionMessages(minion, () =>
       ports.log('error', `PGP messages that minion ${minion.id} sent itself were not decrypted`),
@@ -82,7 +91,7 @@ export class SlsRenderer {
    */
   render(source: SlsSource): SaltValue {
     const text = this.#ports.files.read(source.saltenv, source.path) ?? '';
-    return this.#rendered(text, source, { pipe: this.#options.renderer });
+    return this.#rendered(text, source, this.#own);
   }
 
   /**
@@ -98,7 +107,8 @@ export class SlsRenderer {
     if (strip(text) === '') return new Map();
     const [first = ''] = text.split('\n');
     const own = first.startsWith('#!') && !first.startsWith('#!/');
-    const steps = stepsOf(own ? first.trim().slice(2) : how.pipe, how);
+    const named = stepsOf(own ? first.trim().slice(2) : how.pipe);
+    const steps = named.filter((step) => this.#mayRun(step, how));
     if (steps.length === 0) return new Map();
     const unknown = steps.find(({ name }) => !RENDERERS.includes(name));
     if (unknown !== undefined && this.#ports.python === undefined) return this.#without(unknown);
@@ -114,6 +124,13 @@ export class SlsRenderer {
       }
     }
     return value;
+  }
+
+  #mayRun({ name }: Step, how: Renderers): boolean {
+    if (isAllowed(name, how)) return true;
+    const text = `The renderer "${name}" is disallowed by configuration and will be skipped.`;
+    this.#ports.log('warning', text);
+    return false;
   }
 
   /** What a file gives whose renderer is not there. @throws RenderError */
@@ -249,16 +266,24 @@ interface Step {
 }
 
 /** @throws RenderError for a pipe that is no text */
-function stepsOf(pipe: SaltValue, { blacklist, whitelist }: Renderers): Step[] {
+function stepsOf(pipe: SaltValue): Step[] {
   if (pipe === null) return [];
   if (typeof pipe !== 'string') {
     throw new RenderError(`'${pythonType(pipe)}' object has no attribute 'split'`);
   }
-  const steps = (OLD_STYLE.get(pipe) ?? pipe).split('|').map(stepOf);
-  return steps.filter(({ name }) => {
-    if (truth(whitelist ?? null) && !holds(whitelist, name)) return false;
-    return !holds(blacklist, name);
-  });
+  return (OLD_STYLE.get(pipe) ?? pipe).split('|').map(stepOf);
+}
+
+function isAllowed(name: string, { blacklist, whitelist }: Renderers): boolean {
+  if (truth(whitelist ?? null) && !holds(whitelist, name)) return false;
+  return !holds(blacklist, name);
+}
+
+/** Salt: salt/loader/__init__.py render. */
+function confirmRenderer(own: Renderers): void {
+  if (stepsOf(own.pipe).some(({ name }) => isAllowed(name, own))) return;
+  const why = 'this error is often because the needed software is unavailable';
+  throw new RaisedError('LoaderError', `The renderer ${str(own.pipe)} is unavailable, ${why}`);
 }
 
 /** As Python's `in`, for a list or a text. */

@@ -151,7 +151,9 @@ export function optionsOf(opts: SaltMap): PillarOptions {
     return Array.isArray(list) ? list.map(String) : [];
   };
   return {
-    renderer: 'jinja|yaml',
+    renderer: textOf(opts, 'renderer') ?? 'jinja|yaml',
+    rendererBlacklist: texts('renderer_blacklist'),
+    rendererWhitelist: texts('renderer_whitelist'),
     stateTop: textOf(opts, 'state_top') ?? 'top.sls',
     mergingStrategy: textOf(opts, 'pillar_source_merging_strategy') ?? 'smart',
     mergeLists: flag('pillar_merge_lists'),

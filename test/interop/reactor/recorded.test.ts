@@ -45,6 +45,8 @@ const CASES = reactorCases().filter(
 
 const OPTIONS = {
   renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
   opts: mapOf({}),
   trimBlocks: false,
   lstripBlocks: false,

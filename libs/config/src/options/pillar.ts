@@ -13,6 +13,14 @@ export const pillarOptions = {
   pillar_safe_render_error: flag({ default: true, doc: 'Keep render errors from minions.' }),
   pillarenv_from_saltenv: flag({ default: false, doc: 'Use saltenv where pillarenv is unset.' }),
   allow_undefined: flag({ default: false, doc: 'Jinja: missing names print nothing.' }),
+  renderer_blacklist: texts({
+    default: [],
+    doc: 'Renderers that no file of pillars, reactions and orchestrations goes through.',
+  }),
+  renderer_whitelist: texts({
+    default: [],
+    doc: 'Renderers that alone such files go through; empty: all.',
+  }),
   on_demand_ext_pillar: texts({
     default: ['libvirt', 'virtkey'],
     doc: 'External pillars that minions may ask for.',

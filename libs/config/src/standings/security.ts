@@ -47,9 +47,6 @@ export const securityStandings: StandingTable = {
     lost: (value) => notServed('external_auth', namesIn(value)),
   }),
   netapi_allow_raw_shell: ignored(false, 'Brine has no salt-api'),
-  ...alike({ renderer_blacklist: [], renderer_whitelist: [] }, (preset) =>
-    stops(preset, 'Brine refuses no renderer in pillars'),
-  ),
   ...alike(
     {
       eauth_tokens: 'localfs',
