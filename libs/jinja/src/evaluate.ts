@@ -12,7 +12,7 @@ import {
   isDict,
   isFloat,
   iterate,
-  keyOf,
+  keyIn,
   numberOf,
   PyFunction,
   PyObject,
@@ -106,7 +106,8 @@ export class Evaluator implements FilterHost {
       case 'DictLiteral': {
         const dict = new Map<unknown, unknown>();
         for (const { key, value } of node.pairs) {
-          dict.set(keyOf(this.value(key, scope)), this.value(value, scope));
+          const name = keyIn(dict, this.value(key, scope));
+          dict.set(name, this.value(value, scope));
         }
         return dict;
       }

@@ -9,7 +9,7 @@ import {
   type Dict,
   isDict,
   isList,
-  keyOf,
+  keyIn,
   typeName,
   Undefined,
 } from '../python/values.ts';
@@ -167,20 +167,20 @@ export function traverseData(
     if (isList(value)) {
       const index = /^-?\d+$/.test(str(part)) ? Number(str(part)) : undefined;
       const name = index ?? part;
-      const inner = value.find((item): item is Dict => isDict(item) && item.has(keyOf(name)));
+      const inner = value.find((item): item is Dict => isDict(item) && item.has(keyIn(item, name)));
       const found =
         inner === undefined
           ? index === undefined
             ? undefined
             : value.at(index)
-          : inner.get(keyOf(name));
+          : inner.get(keyIn(inner, name));
       if (found === undefined) return otherwise;
       value = found;
     } else if (isDict(value)) {
-      let found = value.get(keyOf(part));
+      let found = value.get(keyIn(value, part));
       // A number in the path may be a key that is a number (Salt: _lookup of the late entry).
       if (found === undefined && typeof part === 'string' && /^\d+$/.test(part))
-        found = value.get(Number(part));
+        found = value.get(keyIn(value, Number(part)));
       if (found === undefined) return otherwise;
       value = found;
     } else return otherwise;

@@ -17,7 +17,7 @@ import {
   isInt,
   isList,
   iterate,
-  keyOf,
+  keyIn,
   lengthOf,
   numberOf,
   PyFunction,
@@ -202,7 +202,7 @@ function fromEntries(list: unknown): unknown {
     if (!isDict(item)) continue;
     const low = new Map([...item].map(([key, value]) => [String(key).toLowerCase(), value]));
     const key = [low.get('key'), low.get('name')].find((name) => name != null && truth(name));
-    if (key !== undefined) dict.set(keyOf(key), low.get('value') ?? null);
+    if (key !== undefined) dict.set(keyIn(dict, key), low.get('value') ?? null);
   }
   return dict;
 }
@@ -290,8 +290,8 @@ function rowsOf(lines: unknown, args: CallArguments): unknown {
     const cells = line.split('|').map((cell) => strip(cell));
     if (names.length > 1) {
       const row = rowOf(names.slice(1, -1), cells.slice(1));
-      if (!row.has(keyOf(key))) throw new JinjaError('KeyError', repr(key));
-      rows.set(keyOf(row.get(keyOf(key))), row);
+      if (!row.has(keyIn(row, key))) throw new JinjaError('KeyError', repr(key));
+      rows.set(keyIn(rows, row.get(keyIn(row, key))), row);
     } else names = cells;
   }
   return rows;

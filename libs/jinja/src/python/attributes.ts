@@ -10,7 +10,7 @@ import {
   isDict,
   isFloat,
   isInt,
-  keyOf,
+  keyIn,
   NamedTuple,
   PyFunction,
   PyObject,
@@ -61,7 +61,7 @@ function plainItem(value: unknown, asked: unknown): unknown {
   const key = typeof asked === 'boolean' && !isDict(value) ? Number(asked) : asked;
   if (isDict(value)) {
     if (Array.isArray(key) || isDict(key)) return undefined;
-    return value.get(keyOf(key));
+    return value.get(keyIn(value, key));
   }
   if (!isInt(key)) return undefined;
   const index = Number(key);

@@ -8,7 +8,8 @@ import {
   type Dict,
   isDict,
   iterate,
-  keyOf,
+  keyIn,
+  knownKey,
   PyFunction,
   truth,
   tupleOf,
@@ -27,7 +28,7 @@ export const DICT_METHODS: Methods<Dict> = new Map<
   [
     'get',
     (dict, { positional: [key, otherwise = null] }) => {
-      const found = dict.get(keyOf(key));
+      const found = dict.get(keyIn(dict, key));
       return found === undefined ? otherwise : found;
     },
   ],
@@ -38,7 +39,7 @@ export const DICT_METHODS: Methods<Dict> = new Map<
   [
     'setdefault',
     (dict, { positional: [key, value = null] }) => {
-      const name = keyOf(key);
+      const name = keyIn(dict, key);
       if (!dict.has(name)) dict.set(name, value);
       return dict.get(name);
     },
@@ -82,7 +83,7 @@ function nothing(_done: unknown): null {
 }
 
 function popKey(dict: Dict, { positional }: CallArguments): unknown {
-  const key = keyOf(positional[0]);
+  const key = keyIn(dict, positional[0]);
   if (!dict.has(key)) {
     if (positional.length > 1) return positional[1];
     throw new JinjaError('KeyError', repr(positional[0]));
@@ -102,7 +103,7 @@ function popItem(dict: Dict): unknown {
 /** Python's `dict.update`: a dict or pairs, then keywords. @throws JinjaError */
 export function update(dict: Dict, { positional: [more], named }: CallArguments): void {
   if (more instanceof Undefined) throw more.error();
-  if (isDict(more)) for (const [key, value] of more) dict.set(key, value);
+  if (isDict(more)) for (const [key, value] of more) dict.set(knownKey(dict, key), value);
   else if (more !== undefined) {
     iterate(more).forEach((pair, at) => {
       if (typeof pair === 'number' || pair === null) {
@@ -114,7 +115,7 @@ export function update(dict: Dict, { positional: [more], named }: CallArguments)
           `dictionary update sequence element #${at} has length ${parts.length}; 2 is required`,
         );
       }
-      dict.set(keyOf(parts[0]), parts[1]);
+      dict.set(keyIn(dict, parts[0]), parts[1]);
     });
   }
   for (const [key, value] of named) dict.set(key, value);

@@ -1,5 +1,5 @@
 import { JinjaError } from '../errors.ts';
-import { isDict, numberOf, PySet, Tuple, Undefined } from './values.ts';
+import { isDict, knownKey, numberOf, PySet, Tuple, Undefined } from './values.ts';
 
 const MAX_DEPTH = 200;
 
@@ -16,8 +16,10 @@ export function equal(a: unknown, b: unknown): boolean {
   }
   if (a instanceof Map && b instanceof Map) {
     if (a.size !== b.size) return false;
-    for (const [key, item] of a) if (!b.has(key) || !equal(item, b.get(key))) return false;
-    return true;
+    return [...a].every(([key, item]) => {
+      const other = knownKey(b, key);
+      return b.has(other) && equal(item, b.get(other));
+    });
   }
   if (a instanceof PySet && b instanceof PySet) {
     return a.items.length === b.items.length && new ValueIndex(b.items).hasAll(a.items);

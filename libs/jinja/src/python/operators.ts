@@ -8,7 +8,7 @@ import {
   floatValue,
   intValue,
   isFloat,
-  keyOf,
+  keyIn,
   numberOf,
   PySet,
   Tuple,
@@ -192,7 +192,7 @@ export function contains(whole: unknown, part: unknown): boolean {
     if (typeof part === 'string') return whole.includes(part);
     throw typeError(`'in <string>' requires string as left operand, not ${typeName(part)}`);
   }
-  if (whole instanceof Map) return whole.has(keyOf(part));
+  if (whole instanceof Map) return whole.has(keyIn(whole, part));
   if (Array.isArray(whole)) return has(whole as unknown[], part);
   if (whole instanceof PySet) return has(whole.items, part);
   throw typeError(`argument of type '${typeName(whole)}' is not iterable`);

@@ -9,7 +9,7 @@ import {
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { bounded } from '../limits.ts';
 import { repr, str } from './text.ts';
-import { isDict, isFloat, isInt, keyOf, numberOf, Tuple, typeName } from './values.ts';
+import { isDict, isFloat, isInt, keyIn, numberOf, Tuple, typeName } from './values.ts';
 
 const KINDS = 'diouxXeEfFgGcrsa';
 const WIDTH_MAX = 10_000;
@@ -40,7 +40,7 @@ export function formatPercent(format: string, value: unknown): string {
     else {
       named = true;
       if (!isDict(value)) throw typeError('format requires a mapping');
-      item = value.get(keyOf(name));
+      item = value.get(keyIn(value, name));
       if (item === undefined) throw new JinjaError('KeyError', repr(name));
     }
     if (!KINDS.includes(kind)) {

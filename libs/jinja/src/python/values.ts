@@ -159,6 +159,20 @@ export function keyOf(value: unknown): unknown {
   return value;
 }
 
+/**
+ * The key of a dict that equals a value, or else that under which it would be kept: True and 1 are
+ * one key, as are False and 0, and the one that was there first stays.
+ */
+export function keyIn(dict: ReadonlyMap<unknown, unknown>, value: unknown): unknown {
+  return knownKey(dict, keyOf(value));
+}
+
+/** As {@link keyIn}, for what is a key already. */
+export function knownKey(dict: ReadonlyMap<unknown, unknown>, key: unknown): unknown {
+  const twin = typeof key === 'boolean' ? Number(key) : key === 0 || key === 1 ? key === 1 : key;
+  return twin !== key && !dict.has(key) && dict.has(twin) ? twin : key;
+}
+
 /** A number as a float of Python's. */
 export function floatValue(value: number): number | SaltFloat {
   return Number.isSafeInteger(value) ? new SaltFloat(value) : value;
