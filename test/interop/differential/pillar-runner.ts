@@ -29,9 +29,10 @@ const DEFAULTS: Readonly<Record<string, SaltValue>> = {
   ext_pillar_first: false,
 };
 
-/** Names of all trees. */
+/** Names of the trees that are for all grains: those that name theirs hang on a master's options. */
 export function treeNames(): string[] {
-  return [...TREES.keys()].map(String);
+  const forAll = [...TREES].filter(([, tree]) => !(tree as SaltMap).has('grains'));
+  return forAll.map(([name]) => str(name));
 }
 
 /** What Salt's runner shows; `--script` among the words runs `salt-run` itself for each. */
