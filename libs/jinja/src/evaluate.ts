@@ -26,6 +26,8 @@ import type { Arguments, Expression } from './syntax/nunjucks.ts';
 /** Computes expressions. */
 export class Evaluator implements FilterHost {
   readonly environment: Environment;
+  /** What the name `self` stands for where nothing else has it: the blocks of the template. */
+  self: unknown;
 
   constructor(environment: Environment) {
     this.environment = environment;
@@ -120,6 +122,7 @@ export class Evaluator implements FilterHost {
   name(name: string, scope: Scope): unknown {
     const found = scope.find(name);
     if (found !== undefined) return found;
+    if (name === 'self') return this.self;
     const global = this.environment.globals.get(name);
     const lenient = this.environment.allowUndefined;
     return global === undefined ? new Undefined(`'${name}' is undefined`, lenient) : global;

@@ -10,6 +10,8 @@ import type { BlockNode, Body, Expression, Statement, Target } from './syntax/nu
 import type { Template } from './syntax/parser.ts';
 import { TemplateStore } from './template-store.ts';
 
+const REFERENCE = 'jinja2.runtime.TemplateReference';
+
 type Signal = 'break' | 'continue' | undefined;
 
 /** Runs the statements of one template, and of those it includes. */
@@ -21,6 +23,8 @@ export class Executor {
   #root = new Scope();
   #parent: Template | undefined;
   #parentName = '';
+  /** The blocks by their names, as functions of templates. */
+  readonly #self = new Map<string, unknown>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -35,8 +39,11 @@ export class Executor {
     const out = new Output(this.#environment);
     try {
       this.#root = scope;
+      const shown = `<TemplateReference ${repr(name ?? null)}>`;
+      this.evaluator.self = new PyObject(REFERENCE, this.#self, () => shown);
       for (const [block, node] of template.blocks) {
         this.#blocks.set(block, [...(this.#blocks.get(block) ?? []), node]);
+        this.#self.set(block, new PyFunction(block, () => this.#ofSelf(block)));
       }
       this.#parent = undefined;
       this.body(template.body, scope, out);
@@ -260,6 +267,13 @@ export class Executor {
       default:
         throw new JinjaError('Syntax', `unknown statement ${node.typename}`);
     }
+  }
+
+  /** What a block writes, where a template calls it by `self`. */
+  #ofSelf(name: string): string {
+    const out = new Output(this.#environment);
+    this.#environment.deeper(() => this.#block(name, 0, this.#root, out));
+    return out.text();
   }
 
   #block(name: string, level: number, scope: Scope, out: Output): void {

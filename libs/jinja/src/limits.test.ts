@@ -20,6 +20,7 @@ test.each([
   ],
   ['output', "{% for a in range(20) %}{{ 'x' * 1000 }}{% endfor %}"],
   ['a macro that calls itself', '{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}'],
+  ['a block that calls itself', '{% block b %}{{ self.b() }}{% endblock %}'],
   ['a template that includes itself', "{% include 'self' %}"],
   ['a huge text', "{{ 'x' * 100000000 }}"],
   ['a huge list', '{{ ([0] * 100000000)|length }}'],

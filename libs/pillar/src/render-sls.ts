@@ -30,7 +30,7 @@ const OLD_STYLE: ReadonlyMap<string, string> = new Map([
 /** Renderers of Salt's own: a file for one that is not there is an error, not an empty file. */
 const OF_SALT = [
   ...['py', 'pydsl', 'pyobjects', 'mako', 'cheetah', 'genshi', 'wempy', 'yamlex', 'stateconf'],
-  ...['json5', 'hjson', 'dson', 'msgpack', 'toml', 'tomlmod', 'nacl', 'pass', 'aws_kms'],
+  ...['json5', 'hjson', 'dson', 'msgpack', 'toml', 'nacl', 'pass', 'aws_kms'],
 ];
 
 /** Where a file is, and under which name it is rendered. */
