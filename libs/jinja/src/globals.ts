@@ -1,5 +1,6 @@
 import { bind, wholeNumber } from './arguments.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
+import { loremIpsum } from './lorem-ipsum.ts';
 import { update } from './python/container-methods.ts';
 import { str } from './python/text.ts';
 import { type CallArguments, PyFunction, PyObject, Range } from './python/values.ts';
@@ -8,7 +9,7 @@ import { type CallArguments, PyFunction, PyObject, Range } from './python/values
 const MAX_RANGE = 100_000;
 
 /** Names that every template of Jinja and of Salt can use. */
-export function standardGlobals(): Map<string, unknown> {
+export function standardGlobals(random: () => number): Map<string, unknown> {
   const dict = new PyFunction('dict', newDict, "<class 'dict'>");
   return new Map<string, unknown>([
     ['range', new PyFunction('range', range, '<function safe_range>')],
@@ -17,6 +18,7 @@ export function standardGlobals(): Map<string, unknown> {
     ['namespace', new PyFunction('namespace', namespace, "<class 'jinja2.utils.Namespace'>")],
     ['cycler', new PyFunction('cycler', cycler, "<class 'jinja2.utils.Cycler'>")],
     ['joiner', new PyFunction('joiner', joiner, "<class 'jinja2.utils.Joiner'>")],
+    ['lipsum', new PyFunction('generate_lorem_ipsum', (args) => loremIpsum(args, random))],
     ['raise', new PyFunction('jinja_raise', raise)],
     ['ifelse', new PyFunction('ifelse', ifElse)],
   ]);

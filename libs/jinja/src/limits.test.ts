@@ -32,6 +32,8 @@ test.each([
   ],
   ['a batch that is filled up', "{{ [1]|batch(1000000000, 'x') }}"],
   ['all orders of a list', '{{ range(30)|permutations }}'],
+  ['much text that fills pages', '{{ lipsum(1001)|length }}'],
+  ['much empty text that fills pages', '{{ lipsum(10 ** 9, false, -1, 0)|length }}'],
   ['a wide indent', "{{ ('a\\n' * 9000)|indent(9000) }}"],
   ['wide tabs', "{{ ('\\t' * 9000).expandtabs(9000) }}"],
   [

@@ -48,7 +48,11 @@ export function renderTemplate(template: string, options: RenderOptions): string
   };
   const context = fullContext(options.variables);
   const extra = [['show_full_context', context]] as const;
-  const globals = new Map([...standardGlobals(), ...extra, ...options.variables]);
+  const globals = new Map([
+    ...standardGlobals(options.outside.random),
+    ...extra,
+    ...options.variables,
+  ]);
   const environment = new Environment(
     globals,
     whitespace,

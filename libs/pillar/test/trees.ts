@@ -148,7 +148,7 @@ export function optionsOf(opts: SaltMap): PillarOptions {
     opts.has(name) ? truth(opts.get(name)) : otherwise;
   const texts = (name: string): string[] => {
     const list = opts.get(name);
-    return Array.isArray(list) ? list.map(String) : [];
+    return Array.isArray(list) ? list.map(String) : typeof list === 'string' ? [list] : [];
   };
   return {
     renderer: textOf(opts, 'renderer') ?? 'jinja|yaml',
