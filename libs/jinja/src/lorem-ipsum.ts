@@ -1,7 +1,6 @@
 import { bind, wholeNumber } from './arguments.ts';
 import { JinjaError, valueError } from './errors.ts';
-import { truth } from './python/values.ts';
-import type { CallArguments } from './python/values.ts';
+import { type CallArguments, truth } from './python/values.ts';
 
 /** Words of one text at most. */
 const WORDS_MAX = 100_000;

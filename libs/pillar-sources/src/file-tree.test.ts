@@ -21,7 +21,10 @@ function treeOf(options: Record<string, SaltValue>, files: Readonly<Record<strin
     return mapOf({ made: text });
   };
   const minion = { id: 'a', grains: mapOf({}), pillarenv: null };
-  const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined, render };
+  const settings = {
+    ...{ pillarRoots: {}, nodegroups: {}, pillar: mapOf({}) },
+    ...{ log: () => undefined, render },
+  };
   const args = mapOf({ root_dir: dir, ...options });
   return { asked, read: () => readFileTree(minion, args, settings) };
 }
@@ -45,4 +48,21 @@ test('only true makes templates, and what is no UTF-8 is none', () => {
   const { read } = treeOf({ template: 1 }, { keytab: KEYTAB });
   expect(read()).toEqual(mapOf({ keytab: new Uint8Array(KEYTAB) }));
   expect(treeOf({ template: true }, { keytab: KEYTAB }).read).toThrow(TypeError);
+});
+
+test('node groups judge by the grains of the request and what the pillar has so far', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-tree-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const group of ['by_pillar', 'by_grain', 'other']) {
+    mkdirSync(join(dir, 'nodegroups', group), { recursive: true });
+    writeFileSync(join(dir, 'nodegroups', group, group), 'x');
+  }
+  const settings = {
+    nodegroups: { by_pillar: 'I@role:web', by_grain: 'G@os:Debian', other: 'I@role:db' },
+    ...{ pillarRoots: {}, pillar: mapOf({ role: 'web' }) },
+    ...{ log: () => undefined, render: () => null },
+  };
+  const minion = { id: 'a', grains: mapOf({ os: 'Debian' }), pillarenv: null };
+  const tree = readFileTree(minion, mapOf({ root_dir: dir }), settings);
+  expect([...tree.keys()]).toEqual(['by_grain', 'by_pillar']);
 });

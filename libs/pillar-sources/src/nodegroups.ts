@@ -26,9 +26,12 @@ export function readNodegroups(
     nodegroups,
     cacheless: 'keep',
   } as const;
-  const groups = nodegroups instanceof Map ? [...nodegroups] : Object.entries(nodegroups);
+  const groups: (readonly [string, unknown])[] =
+    nodegroups instanceof Map
+      ? [...(nodegroups as ReadonlyMap<string, unknown>)]
+      : Object.entries(nodegroups);
   // As Salt, by the definition and not by the name: words alone are a target there, not a list.
-  const own = groups.filter(([, tgt]: [string, unknown]) => {
+  const own = groups.filter(([, tgt]) => {
     return checkMinions({ tgt, tgtType: 'compound' }, view).minions.includes(id);
   });
   return new Map([[name, own.map(([group]) => group)]]);
