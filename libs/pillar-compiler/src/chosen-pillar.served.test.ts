@@ -6,7 +6,7 @@ import { PyFunction } from '@brine/jinja';
 import type { PillarOptions, PillarPorts } from '@brine/pillar';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, onTestFinished, test } from 'vitest';
-import { FILE_FILTERS } from './file-filters.ts';
+import { FILE_FILTERS } from './filters/file-filters.ts';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
 /** What a template would have of the master's host. */

@@ -8,7 +8,7 @@ import {
 } from '@brine/pillar-sources';
 import type { BlockingEnd } from '@brine/python-host';
 import { mapIn, pack, textOf, unpackMap } from '@brine/wire';
-import { hostFilters } from './host-filters.ts';
+import { hostFilters } from './filters/host-filters.ts';
 import { hostFunctions } from './host-functions.ts';
 import { Externals } from './pillar-externals.ts';
 import { PillarModules } from './pillar-modules.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { renderTemplate } from '@brine/jinja';
 import { mapOf } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
-import { hostFilters } from './host-filters.ts';
+import { hostFilters } from './filters/host-filters.ts';
 
 type Kind = 'filters' | 'tests' | 'globals';
 

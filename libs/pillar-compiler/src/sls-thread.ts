@@ -20,7 +20,7 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
-import { hostFilters } from './host-filters.ts';
+import { hostFilters } from './filters/host-filters.ts';
 import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
 import { placeBelow } from './place-below.ts';
