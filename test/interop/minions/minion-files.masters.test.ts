@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, NEWEST_SALTS, newestOf, type SaltVenv, saltVenv } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { loadPauses } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
@@ -21,6 +22,15 @@ const GROWTH_MAX_BYTES = 96 * 1024 * 1024;
 
 type Answers = Record<string, unknown>;
 type StateResult = { readonly result: boolean | null; readonly changes: object };
+
+/** An orchestration that waits for a minion that is not there. */
+const withGhost = (kind: string, target: string): string => `ghostly:
+  salt.state:
+    - tgt: '${target}'
+    - tgt_type: ${kind}
+    - expect_minions: True
+    - sls: changing
+`;
 
 const FILES: Record<string, string> = {
   'top.sls': 'base:\n  "files-*":\n    - app\n',
@@ -59,6 +69,19 @@ script:
   '_modules/brine_probe.py': 'def answer():\n    return __opts__["id"]\n',
   '_grains/brine_probe.py': 'def main():\n    return {"brine_probe": "synced"}\n',
   'only.txt': 'plain\n',
+  'orch/ghost_list.sls': withGhost('list', `${idOf(NEW)},ghost`),
+  'orch/ghost_compound.sls': withGhost('compound', `L@${idOf(NEW)},ghost`),
+  'orch/hard.sls': `one-after-the-other:
+  salt.state:
+    - tgt: 'files-*'
+    - sls: failing
+    - batch: 1
+    - failhard: True
+after:
+  test.nop: []
+`,
+  'changing.sls': 'changing:\n  test.succeed_with_changes: []\n',
+  'failing.sls': 'failing:\n  test.fail_without_changes: []\n',
   ...Object.fromEntries(
     IDS.map((id) => [
       `of/${id.replaceAll('.', '_')}.sls`,
@@ -72,6 +95,9 @@ const EXT_NODES = `sh -c 'echo "classes: [of.$(echo "$1" | tr . _)]"' --`;
 const classOf = (id: string): string => id.replaceAll('.', '_');
 const LATE_MODULE = 'def answer():\n    return "late"\n';
 
+/** The latest may call one function at itself alone. */
+const PEER = { 'files-3008.*': ['test\\..*', { 'files-3008.*': ['grains.get'] }] };
+
 let master: BrineMaster;
 let outOf: (id: string) => string;
 
@@ -79,8 +105,9 @@ beforeAll(async () => {
   const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
   master = await BrineMaster.start(
     {
-      ...{ peer: { 'files-3008.*': ['test\\..*'] }, peer_run: { 'files-3008.*': ['manage\\.'] } },
+      ...{ peer: PEER, peer_run: { 'files-3008.*': ['manage\\.'] } },
       master_tops: { ext_nodes: EXT_NODES },
+      nodegroups: { old: `${idOf(OLD)} or nobody`, latest: `L@${idOf(NEW)}` },
       ...{ file_recv: true, file_recv_max_size: 2, timeout: 15 },
       brine: { workers: 2 },
     },
@@ -250,6 +277,52 @@ it('minions publish to each other as far as peer lets them', async () => {
   const run = await salt('*', 'publish.runner', 'manage.up');
   expect(run).toEqual(all((id) => (id === latest ? IDS : {})));
 });
+
+it('a minion publishes to a nodegroup in a compound, which gives it no right', async () => {
+  const [old, latest] = [idOf(OLD), idOf(NEW)];
+  const publish = (from: string, target: string, ...call: string[]): Promise<Answers> =>
+    salt(from, 'publish.publish', target, ...call, 'tgt_type=compound', 'timeout=60');
+  const found = await publish(latest, 'N@old and files-*', 'test.echo', 'hi');
+  expect(found).toEqual({ [latest]: { [old]: 'hi' } });
+  const own = await publish(latest, `N@latest and ${latest}`, 'grains.get', 'id');
+  expect(own).toEqual({ [latest]: { [latest]: latest } });
+  const refused: [from: string, target: string, ...call: string[]][] = [
+    [latest, 'N@old and files-*', 'cmd.run', 'id'],
+    [latest, 'N@old', 'grains.get', 'id'],
+    [latest, 'N@absent or files-*', 'test.echo', 'hi'],
+    [old, 'N@old', 'test.echo', 'hi'],
+  ];
+  for (const [from, ...asked] of refused) {
+    expect([asked, await publish(from, ...asked)]).toEqual([asked, { [from]: {} }]);
+  }
+});
+
+it.each(['list', 'compound'])(
+  'an orchestration misses a minion of a %s that is not there',
+  async (kind) => {
+    const args = ['state.orchestrate', `orch.ghost_${kind}`, '--out', 'json'];
+    const { code, stdout } = await master.brine('run', args, 300_000);
+    expect(code, stdout).toBe(1);
+    expect(stdout).toContain('Run failed on minions: ghost');
+    expect(stdout).toMatch(/"ghost": false/);
+    expect(stdout).toContain(`"${idOf(NEW)}": {`);
+  },
+);
+
+it('an orchestration whose batch ends at a failed state ends with 1, each time', async () => {
+  const times: number[] = [];
+  for (let run = 0; run < sized({ change: 1, release: 3, nightly: 10 }); run += 1) {
+    const args = ['state.orchestrate', 'orch.hard', '--out', 'json'];
+    const { code, stdout, ms } = await master.brine('run', args, 300_000);
+    expect(code, stdout).toBe(1);
+    expect(stdout).toContain('Run failed on minions: files-');
+    // The failure of one keeps the state from the others.
+    expect(stdout).not.toContain('"__id__": "after"');
+    expect(stdout.match(/"test_\|-failing_\|-failing_\|-fail_without_changes"/g)).toHaveLength(1);
+    times.push(Math.round(ms));
+  }
+  process.stderr.write(`orchestrations that failed: at most ${Math.max(...times)} ms\n`);
+}, 600_000);
 
 it('states of ext_nodes stand beside those of the top file', async () => {
   expect(await salt('*', 'state.show_top')).toEqual(
