@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MINION = 'one.example';
 
-/** Files below the roots of the file server. */
+/** Files below the roots of the file server. `ROOTS` is the path of the directory they lie in. */
 const FILES: Readonly<Record<string, string>> = {
   'react/started.sls': [
     'hello:',
@@ -27,6 +27,10 @@ const FILES: Readonly<Record<string, string>> = {
     "          who: {{ data['who'] }}",
   ].join('\n'),
   'react/bad.sls': "bad:\n  local.test.ping:\n    - tgt: {{ data['no']['such'] }}\n",
+  'react/values.yaml': 'word: from the roots',
+  'react/inside.sls': readsWord('ROOTS/react/values.yaml'),
+  'react/outside.sls': readsWord('ROOTS/../secret.yaml'),
+  'react/beside.sls': readsWord('BESIDE/secret.yaml'),
   'react/endless.sls': [
     '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}',
     'never:',
@@ -42,10 +46,25 @@ const FILES: Readonly<Record<string, string>> = {
   ].join('\n'),
 };
 
+/** A reaction that calls with a word of a file of values. */
+function readsWord(path: string): string {
+  return [
+    `{% import_yaml '${path}' as values %}`,
+    'word:',
+    '  local.test.echo:',
+    "    - tgt: '*'",
+    '    - arg:',
+    '      - {{ values.word }}',
+  ].join('\n');
+}
+const SECRET = 'the word of a secret';
+
 const REACTOR = [
   { 'salt/minion/*/start': ['salt://react/started.sls'] },
   { 'my/ping': ['salt://react/ping.sls'] },
   { 'my/run': ['salt://react/run.sls'] },
+  { 'my/inside': ['salt://react/inside.sls'] },
+  { 'my/outside': ['salt://react/outside.sls', 'salt://react/beside.sls'] },
   { 'my/endless': ['salt://react/endless.sls'] },
   { 'my/bad': ['salt://react/bad.sls', 'salt://react/ping.sls', '/no/such/*.sls'] },
 ];
@@ -69,8 +88,11 @@ describe('the reactor of a whole master', () => {
         onHome: async ({ configDir }) => {
           for (const [path, text] of Object.entries(FILES)) {
             await mkdir(join(configDir, 'files', path, '..'), { recursive: true });
-            await writeFile(join(configDir, 'files', path), `${text}\n`);
+            const placed = text.replace('ROOTS', join(configDir, 'files'));
+            const whole = `${placed.replace('BESIDE', configDir)}\n`;
+            await writeFile(join(configDir, 'files', path), whole);
           }
+          await writeFile(join(configDir, 'secret.yaml'), `word: ${SECRET}\n`);
         },
       },
     );
@@ -162,6 +184,26 @@ describe('the reactor of a whole master', () => {
     expect(kinds).toEqual(['missing /no/such/*.sls', 'render react/bad.sls']);
     expect(failed.find(({ kind }) => kind === 'render')?.why).toContain('no');
     expect(await master.log()).toContain('a reaction failed');
+  });
+
+  it('a file names others by absolute paths below the roots, and no others', async () => {
+    type Failed = { failed: { kind: string; what: string; why: string }[] };
+    await fire('my/outside', {});
+    await fire('my/inside', {});
+    await jobOf('test.echo', 'from the roots');
+    const { failed } = await until('the failures are on record', async () => {
+      const found = await run<Failed>('reactor.failed', 'tag=my/outside');
+      return found.failed.length >= 2 && found;
+    });
+    expect(failed.map(({ kind, what }) => `${kind} ${what}`).sort()).toEqual([
+      'render react/beside.sls',
+      'render react/outside.sls',
+    ]);
+    for (const { why } of failed) expect(why).toContain('secret.yaml');
+    expect(await jobsOf('test.echo', SECRET)).toEqual([]);
+    const log = await master.log();
+    expect(log).toMatch(/\[ERROR.*a reaction failed.*react\/outside\.sls/);
+    expect(JSON.stringify(failed) + log).not.toContain(SECRET);
   });
 
   it('a file that never ends harms its own reactions, which are counted', async () => {
