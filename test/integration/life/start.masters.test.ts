@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, newestOf, saltVenv } from '@brine/testing';
 import { type NotifySocket, notifySocket } from '@brine/testing/hosts';
 import { until } from '@brine/testing/waits';
 import { mapOf, unpack } from '@brine/wire';
@@ -11,6 +11,9 @@ import { RequestClient } from '@brine/zmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const WAIT = { withinMs: 60_000 };
+/** Salt accepts all keys by a literal true alone. */
+const NO_SWITCH = 'auto_accept: "yes"\n';
+const STRANGER = 'stranger';
 
 let dir: string;
 let systemd: NotifySocket;
@@ -23,7 +26,7 @@ beforeAll(async () => {
   systemd = await notifySocket(join(dir, 'notify'));
   const env = { NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: '2000000' };
   master = await BrineMaster.start(
-    { brine: { workers: 2 } },
+    { auto_accept: 'yes', brine: { workers: 2 } },
     { env, onHome: ({ cacheDir, retPort }) => void (atReady = seenAtReady(cacheDir, retPort)) },
   );
 }, 240_000);
@@ -72,7 +75,7 @@ test('SIGHUP reads the configuration again, says what it takes, and stops nothin
   const path = join(master.home.configDir, 'master');
   const text = await readFile(path, 'utf8');
   const heard = systemd.words.length;
-  await writeFile(path, `${text.replace('auto_accept: false\n', '')}auto_accept: true\n`);
+  await writeFile(path, `${text.replace(NO_SWITCH, '')}auto_accept: true\n`);
   process.kill(master.pid ?? NaN, 'SIGHUP');
   await until('it says what it takes', async () => {
     return /changed options need `brine restart`.*auto_accept/.test(await master.log());
@@ -110,6 +113,32 @@ test('SIGUSR1 writes stacks and queues of all services into one file', async () 
   expect(text).toContain('"peers": 0');
   expect(text).not.toContain('no facts');
 });
+
+test('a switch in words, or by a number, lets no key in: not at one start, not at another', async () => {
+  const venv = await saltVenv(newestOf('3008'));
+  const home = await master.sandbox.minion(STRANGER, master.home.retPort);
+  master.sandbox.startMinion(venv, home);
+  await asksInVain();
+  const path = join(master.home.configDir, 'master');
+  const text = await readFile(path, 'utf8');
+  expect(text).toContain(NO_SWITCH);
+  await writeFile(path, text.replace(NO_SWITCH, 'auto_accept: false\nopen_mode: 1\n'));
+  await master.restart();
+  const { stdout } = await master.brine('key', ['-d', STRANGER, '-y']);
+  expect(stdout).toContain(STRANGER);
+  await asksInVain();
+}, 180_000);
+
+/** Each start sees no key before the minion asks it. */
+async function asksInVain(): Promise<void> {
+  await until('its key waits', async () => (await keys()).minions_pre.length > 0, WAIT);
+  expect(await keys()).toMatchObject({ minions: [], minions_pre: [STRANGER] });
+}
+
+async function keys(): Promise<Record<'minions' | 'minions_pre', readonly string[]>> {
+  const { stdout } = await master.brine('key', ['-L', '--out', 'json']);
+  return JSON.parse(stdout) as Awaited<ReturnType<typeof keys>>;
+}
 
 test(
   'a stop is told, and leaves nothing that a start could stumble over',
