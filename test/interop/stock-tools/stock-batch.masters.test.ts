@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jobDir } from '@brine/cachedir';
-import { newestOf } from '@brine/testing';
+import { newestOf, type SaltOutput } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { isMap, textOf, unpack } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,4 +62,30 @@ describe('batches of the stock 3008 command on the host of a Brine master', () =
     const state = unpack(await readFile(path));
     expect(isMap(state) && textOf(state, 'driver')).toBe('brine');
   });
+
+  const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
+
+  it.each([
+    { command: 'salt', args: ['nobody', 'test.ping', '-b', '1'], said: NO_MATCH, exit: 2 },
+    { command: 'salt', args: ['nobody', 'test.ping', '--subset=-1'], said: NO_MATCH, exit: 2 },
+    { command: 'salt', args: ['*', 'test.ping', '--subset=-1'], said: 'True', exit: 0 },
+    { command: 'salt-cp', args: ['nobody', 'FILE', '/nowhere'], said: NO_MATCH, exit: 0 },
+    { command: 'salt-cp', args: ['-C', 'nobody', 'FILE', '/nowhere'], said: NO_MATCH, exit: 0 },
+  ])(
+    '$command $args prints what the stock one prints, and ends as it',
+    async ({ command, args, said, exit }) => {
+      const file = join(cli.master.home.configDir, 'master');
+      const given = args.map((arg) => (arg === 'FILE' ? file : arg));
+      const theirs = await cli.run(NEW, command, given);
+      const { stdout, stderr, code } = await cli.master.brine(command.replace('salt-', ''), given);
+      expect(named({ stdout, stderr, code })).toEqual(named(theirs));
+      expect(code).toBe(exit);
+      expect(stdout).toContain(said);
+    },
+  );
 });
+
+/** Which minion a subset has is chance. */
+function named({ stdout, stderr, code }: SaltOutput): SaltOutput {
+  return { stdout: stdout.replace(/^fast-\d:$/m, 'fast:'), stderr, code };
+}
