@@ -1,5 +1,5 @@
 import { RefusedError } from '@brine/client';
-import { type SaltValue } from '@brine/wire';
+import { SaltFloat, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 
 /** The text of an argument; undefined for None. */
@@ -13,6 +13,13 @@ export function namesGiven(value: SaltValue | undefined): readonly string[] | un
   if (!isTruthy(value)) return undefined;
   if (Array.isArray(value)) return value.map(pyStr);
   return pyStr(value ?? '').split(',');
+}
+
+/** A number, with a boolean as 0 or 1; undefined for what Python compares with no number. */
+export function numberGiven(value: SaltValue): number | undefined {
+  const number = value instanceof SaltFloat ? value.value : value;
+  const isNumber = ['number', 'bigint', 'boolean'].includes(typeof number);
+  return isNumber ? Number(number) : undefined;
 }
 
 /** A function, or a use of one, that this master refuses, in one line; it exits with 1. */

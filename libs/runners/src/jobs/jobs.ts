@@ -1,15 +1,6 @@
 import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
-import {
-  isMap,
-  listOf,
-  mapIn,
-  mapOf,
-  SaltFloat,
-  type SaltMap,
-  type SaltValue,
-  textOf,
-} from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
 import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
@@ -20,6 +11,7 @@ import {
   type RunnerFunction,
   type Shown,
 } from '../function.ts';
+import { numberGiven } from '../given-values.ts';
 import { returnsOf } from '../minions/run-on-minions.ts';
 import { tellMessage } from '../progress.ts';
 import { DateTextError, readDate } from './dateutil/read-date.ts';
@@ -280,9 +272,8 @@ const listJobsFilter: RunnerFunction = {
 
 /** How many jobs; what is no number is refused in Python's words for comparing it with one. */
 function countOf(count: SaltValue): number {
-  const number = count instanceof SaltFloat ? count.value : count;
-  if (typeof number === 'boolean') return Number(number);
-  if (typeof number === 'number') return Math.floor(number);
+  const number = numberGiven(count);
+  if (number !== undefined) return Math.floor(number);
   const types = `'int' and '${typeName(count)}'`;
   throw new InvalidArgumentsError(`'>' not supported between instances of ${types}`);
 }

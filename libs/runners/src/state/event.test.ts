@@ -84,3 +84,21 @@ test.each<readonly [Record<string, SaltValue>, RegExp]>([
 ])('in a master %j is refused', async (asked, text) => {
   await expect(printed(asked, [], 'master')).rejects.toThrow(text);
 });
+
+test.each<readonly [SaltValue, string]>([
+  ['abc', 'str'],
+  ['1', 'str'],
+  [null, 'NoneType'],
+  [[1], 'list'],
+])('a count of %j is refused before an event is shown', async (count, type) => {
+  const text = `'>' not supported between instances of '${type}' and 'int'`;
+  await expect(printed({ count }, [['a', id]])).rejects.toThrow(text);
+});
+
+test.each([0, 1, false, true])('a count of %j ends after the first event', async (count) => {
+  const events: Events = [
+    ['a', mapOf({})],
+    ['b', id],
+  ];
+  expect(await printed({ count }, events)).toBe('a\t{}\n');
+});

@@ -1,12 +1,13 @@
 import { pythonJson } from '@brine/client';
 import { compilePcreWhole, matchGlob } from '@brine/target';
-import type { SaltMap } from '@brine/wire';
-import { isTruthy, pyStr } from '@brine/wire/text';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { isTruthy, pyStr, typeName } from '@brine/wire/text';
+import { InvalidArgumentsError } from '../arguments.ts';
 import { followEvents, pageSource } from '../events/event-source.ts';
 import { FROM_WORDS, fromArgument } from '../events/from-argument.ts';
 import { printable } from '../events/printable.ts';
 import type { RunnerContext, RunnerFunction } from '../function.ts';
-import { refusal } from '../given-values.ts';
+import { numberGiven, refusal } from '../given-values.ts';
 
 /** Events that a master shows for one call. */
 const COUNT_MAX = 10_000;
@@ -37,7 +38,7 @@ export const STATE_EVENT: RunnerFunction = {
     if (isTruthy(named.get('sock_dir'))) {
       throw refusal('sock_dir has no effect here; name the configuration by -c.');
     }
-    const asked = Number(named.get('count') ?? -1);
+    const asked = countOf(named.get('count') ?? null);
     if (context.master !== undefined && !(asked > 0 && asked <= COUNT_MAX)) {
       throw refusal(`In the master state.event needs count=1 up to ${COUNT_MAX}.`);
     }
@@ -53,6 +54,14 @@ export const STATE_EVENT: RunnerFunction = {
     return { value: null };
   },
 };
+
+/** What is no number is refused before the first event, in the words of Salt after it. */
+function countOf(count: SaltValue): number {
+  const number = numberGiven(count);
+  if (number !== undefined) return number;
+  const types = `'${typeName(count)}' and 'int'`;
+  throw new InvalidArgumentsError(`'>' not supported between instances of ${types}`);
+}
 
 /** Salt: expr_match: a glob, or a regular expression of the whole tag. */
 function tagTest(expression: string): (tag: string) => boolean {
@@ -87,7 +96,6 @@ async function replayEvents(
   const { out } = context;
   const onNotice = (text: string): void => out(`# ${text}\n`);
   let left = count;
-  if (left === 0) return;
   for await (const { tag, data } of followEvents(
     pageSource(context),
     { from },
@@ -95,7 +103,7 @@ async function replayEvents(
   )) {
     if (isOwn(context, tag) || !fits(tag)) continue;
     if (!quiet) out(`${tag}\t${pythonJson(printable(data), pretty)}\n`);
-    left -= 1;
+    if (left > 0) left -= 1;
     if (left === 0) return;
   }
 }
@@ -114,7 +122,7 @@ async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
     wake();
   });
   try {
-    for (let left = shown.count; left !== 0;) {
+    for (let left = shown.count; ;) {
       const next = waiting.shift();
       if (next === undefined) {
         if (leftOut > 0) out(`# ${leftOut} events came too fast and are not shown\n`);
@@ -127,6 +135,7 @@ async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
         out(`${next.tag}\t${pythonJson(data, shown.pretty)}\n`);
       }
       if (left > 0) left -= 1;
+      if (left === 0) return;
     }
   } finally {
     listening.close();

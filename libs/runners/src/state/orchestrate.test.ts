@@ -422,6 +422,17 @@ test('a run is paused before a state, goes on, and is ended before another', asy
   expect(told(value).map((line) => line.split(':')[0])).toEqual(['a', 'b']);
 });
 
+test.each<readonly [SaltValue, RegExp]>([
+  ['abc', /^ValueError: invalid literal for int\(\) with base 10: 'abc'$/],
+  ['1.5', /^ValueError: invalid literal for int\(\) with base 10: '1.5'$/],
+  [[1], /^int\(\) argument must be .*, not 'list'$/],
+])('a pause of %j seconds is refused', async (duration, text) => {
+  const world = new OrchestrationWorld({});
+  const call = { jid: world.nextJid(), state_id: 'a' };
+  await expect(run(world, 'state.pause', { ...call, duration })).rejects.toThrow(text);
+  await run(world, 'state.pause', { ...call, duration: '20' });
+});
+
 test('state.orchestrate_show_sls shows states and runs none', async () => {
   const world = new OrchestrationWorld({ main: APPLY }, { one: states(true) });
   const { value } = await run(world, 'state.orchestrate_show_sls', { mods: 'main' });

@@ -1,6 +1,8 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
+import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
+import { InvalidArgumentsError } from '../arguments.ts';
 import { masterOf, type RunnerContext, type RunnerFunction } from '../function.ts';
+import { numberGiven } from '../given-values.ts';
 import { ALL_STATES, type PauseWord } from './run-ledger.ts';
 
 /**
@@ -19,17 +21,32 @@ function pausing(name: string, word: PauseWord, doc: string, timed = false): Run
     parameters: [['jid'], ['state_id', null], ...(timed ? [['duration', null] as const] : [])],
     doc,
     async run({ named }, context) {
-      const seconds = Number(named.get('duration') ?? 0);
+      const seconds = secondsOf(named.get('duration') ?? null);
       const id = named.get('state_id') ?? null;
       const said = mapOf({
         word,
         state_id: id === null ? ALL_STATES : pyStr(id),
-        duration: seconds > 0 ? Math.trunc(seconds) : undefined,
+        duration: seconds > 0 ? seconds : undefined,
       });
       await tell(context, named.get('jid') ?? null, said);
       return { value: null };
     },
   };
+}
+
+/** Python's int() of a duration; 0 for none. */
+function secondsOf(duration: SaltValue): number {
+  if (!isTruthy(duration)) return 0;
+  const number = numberGiven(duration);
+  if (number !== undefined && Number.isFinite(number)) return Math.trunc(number);
+  if (typeof duration !== 'string') {
+    const wanted = 'a string, a bytes-like object or a real number';
+    throw new InvalidArgumentsError(
+      `int() argument must be ${wanted}, not '${typeName(duration)}'`,
+    );
+  }
+  if (/^\s*[+-]?\d+\s*$/.test(duration)) return Number(duration);
+  throw new Error(`ValueError: invalid literal for int() with base 10: ${pyRepr(duration)}`);
 }
 
 const PAUSE =
