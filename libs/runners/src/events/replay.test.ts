@@ -98,6 +98,15 @@ test('state.event with from shows the past first, in its own form', async () => 
   expect(text).toBe('site/1\t{"n": 1, "text": ""}\nsite/2\t{"n": 2, "text": ""}\n');
 });
 
+test('as in Salt, state.event with a count of 0 ends after the first event', async () => {
+  const text = await atCommandLine(
+    STATE_EVENT,
+    { from: `1-0${MARK}`, count: 0 },
+    busOf(eventsOf(9)),
+  );
+  expect(text.split('\n').filter((line) => line.startsWith('site/'))).toHaveLength(1);
+});
+
 test('no event is left out and none comes twice while the master is away now and then', async () => {
   const bus = busOf(eventsOf(10));
   let calls = 0;
