@@ -113,7 +113,8 @@ describe('errors have the words of PyYAML', () => {
     ['*nobody', 'found undefined alias\n  in "<unicode string>", line 1, column 1'],
     [
       '[a]: b',
-      "while constructing a mapping\nfound unacceptable key [ScalarNode(tag='tag:yaml.org,2002:str', " +
+      'while constructing a mapping\nfound unacceptable key ' +
+        "[ScalarNode(tag='tag:yaml.org,2002:str', " +
         'value=\'a\')]\n  in "<unicode string>", line 1, column 1',
     ],
   ])('%j', (text, words) => {

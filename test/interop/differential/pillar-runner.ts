@@ -29,7 +29,7 @@ const DEFAULTS: Readonly<Record<string, SaltValue>> = {
   ext_pillar_first: false,
 };
 
-/** Names of the trees that are for all grains: those that name theirs hang on a master's options. */
+/** Names of the trees that are for all grains: the others hang on a master's options. */
 export function treeNames(): string[] {
   const forAll = [...TREES].filter(([, tree]) => !(tree as SaltMap).has('grains'));
   return forAll.map(([name]) => str(name));
