@@ -97,7 +97,11 @@ function option(value: ConfigValue): Typed {
   };
 }
 
-const rendered = textRenderer({} as PillarPorts, { opts: mapOf({}) } as unknown as PillarOptions, {
+const OPTIONS = {
+  opts: mapOf({}),
+  ...{ renderer: 'jinja|yaml', rendererBlacklist: [], rendererWhitelist: [] },
+};
+const rendered = textRenderer({} as PillarPorts, OPTIONS as unknown as PillarOptions, {
   ...{ id: 'm', grains: mapOf({}), saltenv: null, pillarenv: null },
   ...{ override: mapOf({}), ext: null },
 });
