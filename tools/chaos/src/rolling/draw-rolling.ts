@@ -3,7 +3,7 @@ import type { RollingReport } from './run-rolling.ts';
 
 /** The report as a person reads it. */
 export function drawRolling(report: RollingReport): string {
-  const { rounds, load, commands, logIns, written, failures, ledger, ok } = report;
+  const { rounds, load, commands, logIns, written, failures, ledger, forgiven, ok } = report;
   const seconds = rounds.map((round) => round.seconds.toFixed(1)).join(', ');
   const real = Object.entries(logIns.real).map(([id, count]) => `${id} ${count}`);
   const lines = [
@@ -20,6 +20,7 @@ export function drawRolling(report: RollingReport): string {
     `subscriptions lost and made again: ${logIns.subscriptions}`,
     ...commands.failed.map((said) => `failed: ${said}`),
     ...failures.map((failure) => `failure: ${failure}`),
+    ...forgiven.map((jid) => `made twice by a gateway of the release before: ${jid}`),
   ];
   const books = ledger === undefined ? '' : `\n${drawReport(ledger)}`;
   return `${lines.join('\n')}\n${books}\n${ok ? 'ok' : 'NOT OK'}\n`;

@@ -12,6 +12,7 @@ import { StoredProbes, untilRecovered } from '../recovery.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
 import type { RollingArguments } from './arguments.ts';
 import { type CommandCounts, Commands } from './commands.ts';
+import { withoutEarlierFault } from './earlier-release.ts';
 import { REAL_PREFIX, startRealMinions } from './real-minions.ts';
 import { Releases } from './releases.ts';
 import { countWritten, type Written } from './written.ts';
@@ -31,6 +32,8 @@ export interface Round {
   readonly logIns: number;
   /** The release that the services then are of, where they change. */
   readonly to?: string;
+  /** The last job that was stored when all services had been replaced. */
+  readonly last: string;
 }
 
 /** How a run went. */
@@ -52,6 +55,8 @@ export interface RollingReport {
   /** What went wrong beside the books, in words. */
   readonly failures: readonly string[];
   readonly ledger?: LedgerReport;
+  /** Jobs that a fault of the release before made twice, which the ledger leaves out. */
+  readonly forgiven: readonly string[];
   readonly ok: boolean;
 }
 
@@ -118,7 +123,7 @@ async function runOn(
         : undefined;
     const failures: string[] = [];
     const logIns = async (): Promise<number> => (await swarm.stats()).total.logIns;
-    const rounds = await restartAll(restarted, options, { failures, logIns });
+    const rounds = await restartAll(restarted, options, { failures, logIns, stored });
     tell('drain');
     await load.stop();
     const commands = (await typing?.stop()) ?? { typed: 0, failed: [] };
@@ -127,7 +132,9 @@ async function runOn(
     const after = (await swarm.stats()).total;
     const realAfter = await stored.logIns(REAL_PREFIX);
     await swarm.close();
-    const ledger = await checkAtRest({ installation, log, after: '' });
+    const books = await checkAtRest({ installation, log, after: '' });
+    const lastOfBefore = restarted.releases === undefined ? '' : (rounds[0]?.last ?? '');
+    const { ledger, forgiven } = withoutEarlierFault(books, lastOfBefore);
     const written = await countWritten(installation.options.brine.stateDir);
     const unreturned = await stored.unreturned(begun);
     const unseen = real.filter((id) => realAfter[id] === undefined);
@@ -149,6 +156,7 @@ async function runOn(
       written,
       failures,
       ledger,
+      forgiven,
       ok: failures.length === 0 && unheard === 0 && commands.failed.length === 0 && ledger.ok,
     };
   } finally {
@@ -177,10 +185,17 @@ function startSwarm(
   });
 }
 
+/** What is looked at while services are replaced. */
+interface Watched {
+  readonly failures: string[];
+  readonly logIns: () => Promise<number>;
+  readonly stored: StoredProbes;
+}
+
 async function restartAll(
   { master, releases }: Restarted,
   { rounds: count, pauseS, signal, tell }: RollingOptions,
-  { failures, logIns }: { failures: string[]; logIns: () => Promise<number> },
+  { failures, logIns, stored }: Watched,
 ): Promise<Round[]> {
   const rounds: Omit<Round, 'logIns'>[] = [];
   const counts: number[] = [];
@@ -196,7 +211,8 @@ async function restartAll(
     const same = [...before].filter(([name, pid]) => after.get(name) === pid).map(([name]) => name);
     if (code !== 0) failures.push(`restart ${number}: exit ${code}: ${stderr.trim()}`);
     if (same.length > 0) failures.push(`restart ${number}: not replaced: ${same.join(', ')}`);
-    rounds.push({ number, seconds: ms / 1_000, ...(to === undefined ? {} : { to }) });
+    const last = (await stored.lastJid()) ?? '';
+    rounds.push({ number, seconds: ms / 1_000, last, ...(to === undefined ? {} : { to }) });
     const by = to === undefined ? '' : ` by those of ${to}`;
     const seconds = (ms / 1_000).toFixed(1);
     tell(`${String(number).padStart(4)}  all services replaced${by} in ${seconds} s`);
