@@ -46,7 +46,8 @@ beforeAll(async () => {
   endTurn = await takeTurn();
 }, TURN_MS);
 beforeAll(async () => {
-  lab = await Lab.start('3008.2');
+  // Those of the recording.
+  lab = await Lab.start('3008.2', '3006.26');
   api = await SaltApi.start(lab);
 }, LIMIT_MS);
 afterAll(async () => {

@@ -43,10 +43,13 @@ export class Lab extends CaseLab {
     this.#pool = new pg.Pool({ connectionString: given.postgres.url, max: 1 });
   }
 
-  /** Starts all of it; resolves when the minions know the lab's module, pillar and mine. */
-  static async start(release: SaltVersion): Promise<Lab> {
+  /**
+   * Starts all of it; resolves when the minions know the lab's module, pillar and mine.
+   * @param ofWeb2 the release of the one minion that is older than the others
+   */
+  static async start(release: SaltVersion, ofWeb2 = newestOf('3006')): Promise<Lab> {
     const venv = await saltVenv(release);
-    const older = await saltVenv(newestOf('3006'));
+    const older = await saltVenv(ofWeb2);
     const postgres = await startPostgres();
     const files = await mkdtemp(join(tmpdir(), 'brine-lab-'));
     let lab: Lab | undefined;
