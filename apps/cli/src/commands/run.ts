@@ -80,7 +80,12 @@ const RUN_FORM: CommandForm = {
         text(['--from'], 'from', 'For event.replay and state.event: where to begin.'),
         text(['--to'], 'to', 'For event.replay: only events from before this.'),
         text(['--tag'], 'tag', 'For event.replay: a glob of tags.'),
-        text(['--count'], 'count', 'For event.replay and state.event: most events.'),
+        {
+          names: ['--count'],
+          dest: 'count',
+          kind: 'int',
+          help: 'For event.replay and state.event: most events.',
+        },
       ],
     },
     loggingGroup(true),
@@ -173,13 +178,13 @@ async function auditSealOf(options: MasterOptions) {
 
 /** Options of Brine's own functions, as keyword arguments. */
 function ownOptions(options: ParsedOptions): SaltMap[] {
-  const texts = ['since', 'from', 'to', 'tag', 'count'].flatMap((name) => {
-    const value = textValue(options, name);
+  const given = ['since', 'from', 'to', 'tag', 'count'].flatMap((name) => {
+    const value = textValue(options, name) ?? numberValue(options, name);
     return value === undefined ? [] : [mapOf({ [name]: value, __kwarg__: true })];
   });
   return [
     ...(isOn(options, 'missing') ? [mapOf({ missing: true, __kwarg__: true })] : []),
-    ...texts,
+    ...given,
   ];
 }
 
