@@ -107,7 +107,8 @@ describe("Brine's commands beside stock minions", () => {
     const missing = await master.brine('salt-cp', ['-C', id, from('none'), dest]);
     expect([missing.code, missing.stderr]).toEqual([42, `${from('none')} does not exist\n`]);
     const nobody = await master.brine('salt-cp', ['nobody*', from('text'), dest]);
-    expect([nobody.code, nobody.stdout]).toEqual([0, '']);
+    const words = 'No minions matched the target. No command was sent, no jid was assigned.\n';
+    expect([nobody.code, nobody.stdout]).toEqual([0, words]);
   });
 
   const call = (...args: string[]) =>
