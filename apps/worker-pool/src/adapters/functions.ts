@@ -262,7 +262,7 @@ export class WorkerFunctions implements MasterFunctions {
       events: {
         listen: (onEvent) =>
           this.listen(CLIENT_KINDS, async (event) => {
-            // Other local events are for nobody here, and the body of one may be large.
+            // Nothing here reads other local events, and the body of one may be large.
             if (event.kind === 'local' && !event.tag.startsWith(BATCH_TAGS)) return;
             onEvent(event.tag, await event.fetch());
           }),

@@ -14,7 +14,7 @@ import {
 
 /** Characters of an expression at most. */
 const EXPRESSION_MAX = 65_536;
-/** An expression goes through at so many characters to a step. */
+/** Characters of an expression that count as one step of the render. */
 const CHARACTERS_PER_STEP = 8;
 
 /** Salt's filter for JMESPath expressions (Salt: salt/utils/data.py json_query). */

@@ -11,5 +11,5 @@ export class Expression extends PyObject {
   }
 }
 
-/** Counts what takes as long as so many steps of the render. @throws JinjaError (Limit) */
+/** Counts work in steps of the render. @throws JinjaError (Limit) */
 export type Step = (count: number) => void;

@@ -257,7 +257,7 @@ class Parser {
     return token;
   }
 
-  /** A token so many places on; beyond the end that of the end. */
+  /** The token some places ahead; after the last one, the token of the end. */
   #ahead(places: number): Token {
     const token = this.#tokens[this.#at + places] ?? this.#tokens.at(-1);
     if (token === undefined) throw incomplete();

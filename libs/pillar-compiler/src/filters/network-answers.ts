@@ -55,7 +55,7 @@ async function addressesOf(
   try {
     const asking = lookup(name, { all: true, family, verbatim: true });
     const late = setTimeout(Math.max(until - performance.now(), 0), [], { signal: ended.signal });
-    // What comes after the time, or fails then, is for nobody.
+    // Nobody waits for what comes, or fails, after the time.
     const all = await Promise.race([asking, late]);
     return [...new Set(all.map(({ address }) => address))];
   } catch {
