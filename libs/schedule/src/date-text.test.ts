@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { at, shown } from '../test/zones.ts';
-import { DateTextError, nextTime, readDateText, timeOn } from './date-text.ts';
+import { nextTime, readDateText, timeOn } from './date-text.ts';
+import { DateTextError } from './dateutil/read-date.ts';
 
 /** A Wednesday. */
 const TODAY = at('2026-11-25T00:00:00');
@@ -15,6 +16,11 @@ describe('texts mean what they mean to dateutil', () => {
     ['5pm', '2026-11-25T17:00:00'],
     ['5 PM', '2026-11-25T17:00:00'],
     ['12am', '2026-11-25T00:00:00'],
+    ['13pm', '2026-11-25T13:00:00'],
+    ['5pm 6pm', '2026-11-25T18:00:00'],
+    ['5.5pm', '2026-11-25T17:00:00'],
+    ['10h 5m 30s', '2026-11-25T10:05:30'],
+    ['10.30', '2026-11-10T00:00:00'],
     ['12:30pm', '2026-11-25T12:30:00'],
     ['17:00', '2026-11-25T17:00:00'],
     ['17:00:30', '2026-11-25T17:00:30'],
@@ -49,8 +55,8 @@ describe('texts mean what they mean to dateutil', () => {
 });
 
 test.each([
-  ...['', 'soon', '25:00', '13pm', '5:61', '2026-02-30', '2026-13-01', '10:00+02:00', '10:00 UTC'],
-  ...['10:00Z', '5pm 6pm', '1 2 3 4', '10.30', 'x'.repeat(101), 'Monday Funday', '5:00pmx'],
+  ...['', 'soon', '25:00', '5:61', '2026-02-30', '2026-13-01', '10:00+02:00', '10:00 UTC'],
+  ...['10:00Z', '10:00 EST', '1 2 3 4', 'x'.repeat(101), 'Monday Funday', '5:00pmx'],
 ])('%j is refused', (text) => {
   expect(() => readDateText(text, 2026)).toThrow(DateTextError);
 });

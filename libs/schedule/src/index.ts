@@ -1,3 +1,4 @@
+export { DateTextError, readDate } from './dateutil/read-date.ts';
 export type { Due, DueSettings, Skipped } from './due.ts';
 export { beginState, isEnabled, latenessOf, nextDue, SAVE_MS, stepSchedule } from './due.ts';
 export type { Schedule, ScheduledJob, ScheduleFault } from './job.ts';

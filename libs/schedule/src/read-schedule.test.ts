@@ -68,7 +68,7 @@ describe('what is not in force is said, one line each', () => {
     ['a name that is none', { fun: '../x', seconds: 5 }, 'bad.fun: it names no function'],
     ['seconds of 0', { ...FUN, seconds: 0 }, 'bad: its interval is shorter than a second'],
     ['a word for seconds', { ...FUN, seconds: 'many' }, 'bad.seconds: it must be a whole number'],
-    ['a bad date', { ...FUN, when: 'soon' }, 'bad.when: no date in one of the forms'],
+    ['a bad date', { ...FUN, when: 'soon' }, 'bad.when: Unknown string format: soon'],
     ['a number that YAML made of 17:30', { ...FUN, when: 1050 }, 'bad.when: a time is a text'],
     ['a bad cron', { ...FUN, cron: '* * *' }, 'bad.cron: it has no 5, 6 or 7 fields'],
     ['a bad format', { ...FUN, once: '1', once_fmt: '%Q' }, 'bad.once: %Q is not read'],

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isMap, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { CronError, readCron } from './cron.ts';
-import { type DateText, DateTextError, isDaily, readDateText } from './date-text.ts';
+import { type DateText, isDaily, readDateText } from './date-text.ts';
+import { DateTextError } from './dateutil/read-date.ts';
 import type { Gates, Schedule, ScheduledJob, ScheduleFault, Splay, Timing } from './job.ts';
 import { FormatError, parseByFormat } from './strptime.ts';
 import { type WallMs } from './zone.ts';
@@ -255,7 +256,7 @@ function dateIn(key: string, text: SaltValue, thisYear: number): DateText {
     return readDateText(text, thisYear);
   } catch (error) {
     if (!(error instanceof DateTextError)) throw error;
-    throw new JobFault(key, `no date in one of the forms that are read: ${error.message}`);
+    throw new JobFault(key, error.message);
   }
 }
 

@@ -1,5 +1,6 @@
 import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
+import { DateTextError, readDate } from '@brine/schedule';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
 import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
@@ -14,7 +15,6 @@ import {
 import { numberGiven } from '../given-values.ts';
 import { returnsOf } from '../minions/run-on-minions.ts';
 import { tellMessage } from '../progress.ts';
-import { DateTextError, readDate } from './dateutil/read-date.ts';
 
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';

@@ -21,9 +21,6 @@ const DAY_MS = 86_400_000;
 export function readDate(text: string, nowMs: number): number {
   const now = new Date(nowMs);
   const parts = partsOf(text, now.getUTCFullYear());
-  if (Object.keys(parts).length === 0) {
-    throw new DateTextError(`String does not contain a date: ${text}`);
-  }
   const year = parts.year ?? now.getUTCFullYear();
   const month = parts.month ?? now.getUTCMonth() + 1;
   const isMonth = month >= 1 && month <= 12;
@@ -47,7 +44,18 @@ export function readDate(text: string, nowMs: number): number {
   return ms + ahead * DAY_MS - offsetOf(parts, text) * 1000;
 }
 
-function partsOf(text: string, thisYear: number): DateParts {
+/**
+ * What a text says of a date and a time, as {@link readDate} reads it.
+ * @param thisYear what a year of two digits is near to
+ * @throws DateTextError also for a text that says nothing
+ */
+export function partsOf(text: string, thisYear: number): DateParts {
+  const parts = parsed(text, thisYear);
+  if (Object.keys(parts).length > 0) return parts;
+  throw new DateTextError(`String does not contain a date: ${text}`);
+}
+
+function parsed(text: string, thisYear: number): DateParts {
   try {
     if (text.length <= TEXT_MAX) return parseDate(text, thisYear);
   } catch (error) {
@@ -66,7 +74,9 @@ function offsetOf({ zoneName, offsetSeconds }: DateParts, text: string): number 
 }
 
 /** What is wrong with a date, in the words of Python's datetime. */
-function wrongIn(parts: Required<Pick<DateParts, 'year' | 'month' | 'day'>> & DateParts) {
+export function wrongIn(
+  parts: Required<Pick<DateParts, 'year' | 'month' | 'day'>> & DateParts,
+): string | undefined {
   const { year, month, day, hour = 0, minute = 0, second = 0 } = parts;
   if (year < 1 || year > 9999) return `year ${year} is out of range`;
   if (month < 1 || month > 12) return 'month must be in 1..12';
