@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { newestOf, SALT_VERSIONS } from '@brine/testing';
+import { NEWEST_SALTS, newestOf, SALT_VERSIONS } from '@brine/testing';
 import { SALT_RELEASE } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { ROOT } from '../tests/repository.ts';
@@ -48,6 +48,14 @@ test.each(RECORDINGS)('%s: of releases that tests know, each once', (_path, { sa
   expect(salt.filter((one) => !(SALT_VERSIONS as readonly string[]).includes(one))).toEqual([]);
   expect(new Set(salt).size).toBe(salt.length);
 });
+
+// The commands of the newest releases run these cases, and a text names lines of their source.
+test.each(RECORDINGS.filter(([path]) => path.startsWith('test/fixtures/transcripts/')))(
+  '%s: of the newest release of each line, or never recorded again',
+  (_path, { salt, once }) => {
+    if (once === undefined) expect(NEWEST_SALTS).toEqual(expect.arrayContaining([...salt]));
+  },
+);
 
 test.each(RECORDINGS)('%s: recorded again by a line for sh, or it says why not', (_path, entry) => {
   const { salt, again, once } = entry;

@@ -94,12 +94,6 @@ const GROUPS: readonly Group[] = [
     why: 'tools of 3006 look for master.pem, those of 3008 for the name of the host',
     names: ['salt-key/finger-all-live'],
   },
-  {
-    tools: ['salt 3006'],
-    what: 'pki is not among the login modules',
-    why: 'it needs pyOpenSSL, which the Python of this test does not have',
-    names: ['waiting/eauth-unknown-module'],
-  },
 ];
 
 /** All wanted differences, as docs/differences.md lists them. */
