@@ -48,6 +48,7 @@ test.each([
     "{'map|x': 1, 'nope': 5}",
   ],
   ["{{ salt['pillar.keys']('map') }}", "['x', 'l']"],
+  ["{{ salt['pillar.items']().map.x }}{{ salt['pillar.items']()['text'] }}", '1t'],
   ["{{ salt['pillar.ls']() }}", "['map', 'list', 'text', 'none']"],
   ["{{ salt['pillar.raw']('text') }}{{ salt['pillar.raw']('nope') }}", 't{}'],
   ["{{ salt['pillar.filter_by']({'t*': 1, 'default': 2}, pillar='text') }}", '1'],

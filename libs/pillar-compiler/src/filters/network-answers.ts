@@ -55,7 +55,7 @@ async function addressesOf(
   try {
     const asking = lookup(name, { all: true, family, verbatim: true });
     const late = setTimeout(Math.max(until - performance.now(), 0), [], { signal: ended.signal });
-    // Nobody waits for what comes, or fails, after the time.
+    // An answer or an error that comes after the timeout has no reader.
     const all = await Promise.race([asking, late]);
     return [...new Set(all.map(({ address }) => address))];
   } catch {
