@@ -7,5 +7,4 @@ export const DIFFERENCES: Readonly<Record<string, string>> = {
   runner: 'what an inner runner prints goes to the events of its own run, not to the terminal',
   'wait-for-event':
     'what an inner runner prints goes to the events of its own run, not to the terminal',
-  'yaml-error': 'the texts of YAML errors are those of another reader',
 };
