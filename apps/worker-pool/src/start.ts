@@ -22,9 +22,9 @@ import {
   StoredAcks,
   StreamEvents,
 } from '@brine/master-state';
-import { ThreadedPillars } from '@brine/pillar-compiler';
-import { CachedPillars } from '@brine/pillar-compiler';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
+import { ThreadedPillars } from '@brine/rendering';
+import { CachedPillars } from '@brine/rendering';
 import { type LastRuns, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { faultLog } from './adapters/fault-log.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { str, truth } from '@brine/jinja';
-import { askExternal, RootFiles } from '@brine/pillar-sources';
+import { askExternal, RootFiles } from '@brine/rendering/sources';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { onTestFinished } from 'vitest';

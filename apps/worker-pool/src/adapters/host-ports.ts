@@ -13,7 +13,7 @@ import {
 } from '@brine/files';
 import { expandRoots, type FileServer } from '@brine/fileserver';
 import { askWeb, wake } from '@brine/outgoing';
-import type { ThreadedPillars } from '@brine/pillar-compiler';
+import type { ThreadedPillars } from '@brine/rendering';
 import type { FileServerCare, HostFiles, HostPorts } from '@brine/runners';
 import { listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 

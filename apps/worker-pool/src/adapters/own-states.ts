@@ -1,8 +1,8 @@
 import type { MasterOptions } from '@brine/config';
 import type { FileServer } from '@brine/fileserver';
 import { collectGrains } from '@brine/minion';
-import { ThreadedSls } from '@brine/pillar-compiler';
 import type { PythonCalls } from '@brine/python-host';
+import { ThreadedSls } from '@brine/rendering';
 import type { OwnStates } from '@brine/runners';
 import { mapOf, SALT_RELEASE, type SaltMap } from '@brine/wire';
 

@@ -19,11 +19,11 @@ import {
   type StreamEvents,
   StreamPublications,
 } from '@brine/master-state';
-import { type ThreadedPillars } from '@brine/pillar-compiler';
-import { MasterTops } from '@brine/pillar-compiler';
-import { type CachedPillars } from '@brine/pillar-compiler';
 import type { PythonCalls } from '@brine/python-host';
 import { kindsFor, wantsJobs } from '@brine/reactor';
+import { type ThreadedPillars } from '@brine/rendering';
+import { MasterTops } from '@brine/rendering';
+import { type CachedPillars } from '@brine/rendering';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';

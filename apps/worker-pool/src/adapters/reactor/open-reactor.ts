@@ -8,7 +8,6 @@ import { RecordMac, SecretBox } from '@brine/crypt';
 import { readBounded } from '@brine/files';
 import type { FileServer } from '@brine/fileserver';
 import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
-import { ThreadedSls } from '@brine/pillar-compiler';
 import type { PythonCalls } from '@brine/python-host';
 import {
   type FailedReaction,
@@ -22,6 +21,7 @@ import {
   withAdded,
   withRemoved,
 } from '@brine/reactor';
+import { ThreadedSls } from '@brine/rendering';
 import { type OwnedRuns, type OwnStates, type ReactorCare, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';

@@ -3,8 +3,8 @@ import { sep } from 'node:path';
 import { readBounded } from '@brine/files';
 import { expandRoots, type FileServer } from '@brine/fileserver';
 import { MasterUnavailableError } from '@brine/master';
-import { SLS_THREADS, type ThreadedSls } from '@brine/pillar-compiler';
 import { OutageError, type ReactionFile } from '@brine/reactor';
+import { SLS_THREADS, type ThreadedSls } from '@brine/rendering';
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { RenderGate, TooSlowError } from './render-gate.ts';
 

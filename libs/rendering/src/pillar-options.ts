@@ -3,9 +3,9 @@ import { type ConfigValue, isConfigMap, type MasterOptions } from '@brine/config
 import { nodegroupsOf } from '@brine/config';
 import { saltValue, textsOf } from '@brine/config';
 import type { PillarOptions } from '@brine/pillar';
-import type { GpgSettings } from '@brine/pillar-sources';
 import { SALT_RELEASE, type SaltMap } from '@brine/wire';
 import type { ExternalsData } from './pillar-externals.ts';
+import type { GpgSettings } from './sources/gpg.ts';
 
 /** The options of pillars, save those that are Salt's values. */
 export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {

@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads';
 import type { PillarOptions } from '@brine/pillar';
-import type { GpgSettings } from '@brine/pillar-sources';
 import { mapIn, mapOf, unpackMap } from '@brine/wire';
 import type { ExternalsData } from './pillar-externals.ts';
+import type { GpgSettings } from './sources/gpg.ts';
 
 /** What a thread is started with. */
 export interface PillarThreadData {

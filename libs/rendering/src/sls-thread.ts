@@ -8,7 +8,6 @@ import {
   renderStateFile,
   type StateFileContext,
 } from '@brine/pillar';
-import { decryptAll } from '@brine/pillar-sources';
 import { BlockingCalls, type BlockingEnd } from '@brine/python-host';
 import {
   listOf,
@@ -25,6 +24,7 @@ import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
 import { placeBelow } from './place-below.ts';
 import { FILE, RUNNER } from './sls-questions.ts';
+import { decryptAll } from './sources/gpg.ts';
 import { type PillarThreadData, threadStart } from './thread-start.ts';
 
 /** One SLS file to render, or a function to call. */

@@ -9,21 +9,16 @@ import {
   saltclassPillar,
   textRenderer,
 } from '@brine/pillar';
-import {
-  askExternal,
-  checkoutOf,
-  ClassTree,
-  DEFAULT_CLASS_TREE,
-  type ExternalSettings,
-  type GitPillarDefaults,
-  gitPillarRemotes,
-  type GitSettings,
-  type PostgresSettings,
-  readHttp,
-  readPostgres,
-  RootFiles,
-} from '@brine/pillar-sources';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { ClassTree, DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
+import type { GitSettings } from './sources/git.ts';
+import { checkoutOf } from './sources/git-checkouts.ts';
+import { type GitPillarDefaults, gitPillarRemotes } from './sources/git-remotes.ts';
+import { readHttp } from './sources/http.ts';
+import { type PostgresSettings, readPostgres } from './sources/postgres-rows.ts';
+import { askExternal } from './sources/quick-sources.ts';
+import { RootFiles } from './sources/root-files.ts';
+import type { ExternalSettings } from './sources/source-settings.ts';
 
 /** What external pillars are set up with. */
 export interface ExternalsData {

@@ -3,8 +3,8 @@ import { type ConfigMap, type ConfigValue, isConfigMap, parseConfigText } from '
 import { textsOf } from '@brine/config';
 import { childEnvironment } from '@brine/environment';
 import type { ExternalTops } from '@brine/master';
-import { DEFAULT_CLASS_TREE } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
+import { DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
 
 /** Longest run of a classifier; the minion waits for its answer 60 s. */
 const TIMEOUT_MS = 30_000;

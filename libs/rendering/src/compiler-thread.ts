@@ -1,17 +1,14 @@
 import { compilePillar, type PillarPorts, pillarTop, saltclassTops } from '@brine/pillar';
-import {
-  type AskedRemotes,
-  ClassTree,
-  decryptAll,
-  RootFiles,
-  updateGitPillars,
-} from '@brine/pillar-sources';
 import type { BlockingEnd } from '@brine/python-host';
 import { mapIn, pack, textOf, unpackMap } from '@brine/wire';
 import { hostFilters } from './filters/host-filters.ts';
 import { hostFunctions } from './host-functions.ts';
 import { Externals } from './pillar-externals.ts';
 import { PillarModules } from './pillar-modules.ts';
+import { ClassTree } from './sources/class-tree.ts';
+import { type AskedRemotes, updateGitPillars } from './sources/git-update.ts';
+import { decryptAll } from './sources/gpg.ts';
+import { RootFiles } from './sources/root-files.ts';
 import { threadStart } from './thread-start.ts';
 
 /** One pillar to make: msgpack of `{id, grains, saltenv, pillarenv, override, ext}`. */

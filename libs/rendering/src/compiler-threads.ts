@@ -2,7 +2,6 @@ import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
 import { saltValue } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
-import { lastFetchMs } from '@brine/pillar-sources';
 import { type PythonCalls, serveBlocking } from '@brine/python-host';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
@@ -14,6 +13,7 @@ import {
   namedOptions,
   pillarOptions,
 } from './pillar-options.ts';
+import { lastFetchMs } from './sources/git-checkouts.ts';
 import type { PillarThreadData } from './thread-start.ts';
 
 /** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */

@@ -1,0 +1,2 @@
+export { askExternal } from './quick-sources.ts';
+export { RootFiles } from './root-files.ts';
