@@ -1,18 +1,26 @@
 // Every relative link of every Markdown file points at a file that exists, and at a heading in it.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+// Every source that one names exists too.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const SKIPPED = new Set(['node_modules', 'dist', '.nx', '.git', 'coverage']);
 
-/** Markdown files below a directory. */
-function documentsBelow(dir: string): string[] {
-  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+/** Files of the repository, by their path from its root. */
+const FILES = filesBelow('');
+const DOCUMENTS = FILES.filter((file) => file.endsWith('.md'));
+
+function filesBelow(dir: string): string[] {
+  return readdirSync(join(ROOT, dir), { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name);
-    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : documentsBelow(path);
-    return entry.name.endsWith('.md') ? [path] : [];
+    if (entry.isDirectory()) return SKIPPED.has(entry.name) ? [] : filesBelow(path);
+    return [path];
   });
+}
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
 }
 
 /** The text without code, in which brackets mean something else. */
@@ -48,15 +56,68 @@ function anchorsOf(text: string): Set<string> {
 function faultOf(document: string, link: string): string {
   const [path = '', anchor] = link.split('#', 2);
   const target = path === '' ? document : join(dirname(document), decodeURI(path));
-  const where = `${relative(ROOT, document)}: ${link}`;
-  if (!existsSync(target)) return where;
-  if (anchor === undefined || !target.endsWith('.md') || !statSync(target).isFile()) return '';
-  return anchorsOf(readFileSync(target, 'utf8')).has(anchor) ? '' : `${where} (no such heading)`;
+  const where = `${document}: ${link}`;
+  if (!existsSync(join(ROOT, target))) return where;
+  if (anchor === undefined || !DOCUMENTS.includes(target)) return '';
+  return anchorsOf(read(target)).has(anchor) ? '' : `${where} (no such heading)`;
 }
 
+/** Sources that a text names; `x.test.ts` is an example, `*.test.ts` a pattern. */
+function sourcesNamedIn(text: string): string[] {
+  const path = /(?<![\w*<>{}…/.:@-])(?:[\w.-]+\/)*[\w.-]+\.(?:ts|mjs|cjs)(?![\w*/])/g;
+  return [...text.matchAll(path)]
+    .map(([named]) => named)
+    .filter((named) => !basename(named).startsWith('x.'));
+}
+
+/** The package of a document, or the root. */
+function packageOf(document: string): string {
+  return /^(?:apps|libs|tools|test)\/[^/]+/.exec(document)?.[0] ?? '.';
+}
+
+/** True where a name means a file: a path from here, or a file of the package. */
+function isNamed(named: string, document: string, sources: readonly string[]): boolean {
+  const home = packageOf(document);
+  const places = [dirname(document), home, join(home, 'src'), '.'].map((from) => join(from, named));
+  if (places.some((path) => sources.includes(path))) return true;
+  // Pages of the root write of any package: `src/main.ts`.
+  if (home !== '.' && named.includes('/')) return false;
+  return sources.some((path) => `/${path}`.endsWith(`/${named}`) && isBelow(path, home));
+}
+
+function isBelow(path: string, dir: string): boolean {
+  return dir === '.' || path.startsWith(`${dir}/`);
+}
+
+test('every source that a document names exists', () => {
+  const sources = FILES.filter((file) => /\.(ts|mjs|cjs)$/.test(file));
+  // What a release changed may be gone by now.
+  const documents = DOCUMENTS.filter((document) => document !== 'CHANGELOG.md');
+  const named = documents.flatMap((document) =>
+    sourcesNamedIn(read(document)).map((path) => ({ document, path })),
+  );
+  expect(named.length).toBeGreaterThan(500);
+  const missing = named.filter(({ document, path }) => !isNamed(path, document, sources));
+  expect(missing.map(({ document, path }) => `${document}: ${path}`)).toEqual([]);
+});
+
+test('a source is named by its path, or by its name within the package', () => {
+  const sources = ['libs/a/src/in/b.ts', 'libs/c/src/d.ts'];
+  const of = (named: string): boolean => isNamed(named, 'libs/a/src/README.md', sources);
+  expect(sourcesNamedIn('`src/in/b.ts`, x.test.ts, *.test.ts, @a/b.ts')).toEqual(['src/in/b.ts']);
+  expect(['in/b.ts', 'src/in/b.ts', 'b.ts', 'libs/c/src/d.ts'].map(of)).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
+  expect(['src/b.ts', 'd.ts', 'src/d.ts'].map(of)).toEqual([false, false, false]);
+  expect(isNamed('src/d.ts', 'CONTRIBUTING.md', sources)).toBe(true);
+});
+
 test('every link between documents leads somewhere', () => {
-  const links = documentsBelow(ROOT).flatMap((document) =>
-    localLinks(readFileSync(document, 'utf8')).map((link) => ({ document, link })),
+  const links = DOCUMENTS.flatMap((document) =>
+    localLinks(read(document)).map((link) => ({ document, link })),
   );
   expect(links.length).toBeGreaterThan(50);
   expect(links.map(({ document, link }) => faultOf(document, link)).filter(Boolean)).toEqual([]);
