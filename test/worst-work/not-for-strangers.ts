@@ -21,7 +21,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),
     ...named('crypt', 'minionToken newKeyString RecordMac SealedText'),
-    ...named('job', 'JidMaker backoffMs durableTtl'),
+    ...named('job', 'JidMaker durableTtl'),
   ],
   'what a master keeps of its own jobs': named(
     'job',

@@ -1,5 +1,5 @@
 import { LIMITS, type RequestToSend } from '@brine/bus/rpc';
-import { backoffMs } from '@brine/job';
+import { backoffMs } from '@brine/tasks';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */

@@ -1,6 +1,4 @@
 export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
-export type { BackoffRange } from './backoff.ts';
-export { backoffMs } from './backoff.ts';
 export type { Event, EventKind, EventPosition, StreamEvent } from './event.ts';
 export { EVENT_KINDS, INNER_KINDS, isEventKind } from './event.ts';
 export type { Jid } from './jid.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '@brine/job';
+import { backoffMs } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { PythonCallError } from './errors.ts';
 import type { LineLevel } from './line-log.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '@brine/job';
+import { backoffMs } from '@brine/tasks';
 
 /** Waits between tries; each is drawn from half of it to all of it. */
 const WAITS = { firstMs: 100, longestMs: 2_000 } as const;

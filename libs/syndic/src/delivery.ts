@@ -1,4 +1,4 @@
-import { backoffMs } from '@brine/job';
+import { backoffMs } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
 

@@ -1,5 +1,5 @@
 import { CryptError } from '@brine/crypt';
-import { backoffMs } from '@brine/job';
+import { backoffMs } from '@brine/tasks';
 import { WireError } from '@brine/wire';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterRequests, MinionLog } from '../ports.ts';

@@ -1,0 +1,12 @@
+export type { BackoffRange } from './backoff.ts';
+export { backoffMs } from './backoff.ts';
+export type { Trouble } from './errors.ts';
+export { errorText, isRetryable } from './errors.ts';
+export { Gate } from './gate.ts';
+export { eachAtOnce, InFlight } from './in-flight.ts';
+export type { LineLevel, TakeLine } from './line-limit.ts';
+export { LineLimit } from './line-limit.ts';
+export { OncePer } from './once-per.ts';
+export { RestartDelays } from './restart-delays.ts';
+export { sleepUnless } from './sleep.ts';
+export { Wakeup } from './wakeup.ts';
