@@ -1,7 +1,8 @@
 // The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
 // What a package may import is said by the tags in its package.json, and nowhere else:
 //   floor:ground   computes; imports ground and no sockets, files, clocks
-//   floor:edge     wraps one outside system; imports ground
+//   floor:system   files and processes of this machine; imports ground
+//   floor:edge     wraps one outside system; imports ground and system
 //   floor:rule     what a master does; declares ports, imports ground
 //   floor:service  what every process has in common
 //   floor:app      wiring; floor:testing is for tests alone
@@ -40,12 +41,13 @@ const NATIVE = '^libs/crypt/(native/build\\.mjs|src/native-seal\\.ts)$';
 /** What the packages of a floor may import besides themselves and what they are tagged for. */
 const BELOW = {
   ground: ['ground'],
-  edge: ['ground'],
+  system: ['ground'],
+  edge: ['ground', 'system'],
   rule: ['ground'],
-  service: ['ground'],
-  app: ['ground', 'edge', 'rule', 'service'],
-  testing: ['ground', 'edge', 'rule', 'service', 'app', 'testing', 'tool'],
-  tool: ['ground', 'edge', 'rule', 'service', 'tool'],
+  service: ['ground', 'system'],
+  app: ['ground', 'system', 'edge', 'rule', 'service'],
+  testing: ['ground', 'system', 'edge', 'rule', 'service', 'app', 'testing', 'tool'],
+  tool: ['ground', 'system', 'edge', 'rule', 'service', 'tool'],
 };
 
 const floors = packages.map(({ path, floor, on: also }) => {

@@ -28,3 +28,4 @@ export {
 } from './files.ts';
 export type { NewOwner } from './give-tree.ts';
 export { giveFile, giveTree } from './give-tree.ts';
+export { isAlive } from './processes.ts';
