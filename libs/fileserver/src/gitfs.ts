@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileAt, hold, type Tree, unlock } from '@brine/git';
 import { compileGlob } from '@brine/target';
 import type { Done, FileBackend, FileLists, FoundFile, RemoteCopies } from './backend.ts';
 import { NO_FILES } from './backend.ts';
@@ -9,8 +10,6 @@ import { BlobFiles } from './git/blob-files.ts';
 import { environmentsOf, isHex, placeOf } from './git/environments.ts';
 import { GitRemote } from './git/git-remote.ts';
 import type { RemoteConfig } from './git/remote-config.ts';
-import { fileAt, type Tree } from './git/tree.ts';
-import { hold, unlock } from './git/update-lock.ts';
 import { mergeLists } from './merge-lists.ts';
 import { byCodePoint, normalPath } from './paths.ts';
 

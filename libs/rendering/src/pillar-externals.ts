@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { GitSettings } from '@brine/git';
 import {
   compilePillar,
   mergePillars,
@@ -11,7 +12,6 @@ import {
 } from '@brine/pillar';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { ClassTree, DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
-import type { GitSettings } from './sources/git.ts';
 import { checkoutOf } from './sources/git-checkouts.ts';
 import { type GitPillarDefaults, gitPillarRemotes } from './sources/git-remotes.ts';
 import { readHttp } from './sources/http.ts';

@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type GitCall, isHeld, readTree, runGit, type Tree, withLock } from '@brine/git';
 import { LRUCache } from 'lru-cache';
 import { commitOf, isExposed, refOf, type Refs } from './environments.ts';
 import { GitConfigError, type RemoteConfig } from './remote-config.ts';
-import { type GitCall, runGit } from './run-git.ts';
-import { readTree, type Tree } from './tree.ts';
-import { isHeld, withLock } from './update-lock.ts';
 
 /** Longest time a fetch takes; a first one brings the whole history. */
 const FETCH_TIMEOUT_MS = 10 * 60_000;

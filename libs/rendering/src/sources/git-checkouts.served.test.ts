@@ -11,12 +11,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Git, GitPillarError, type GitSettings, placeTree } from '@brine/git';
 import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Git, GitPillarError, type GitSettings } from './git.ts';
 import { checkoutOf, lastFetchMs } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
-import { placeTree } from './git-trees.ts';
 import { updateGitPillars } from './git-update.ts';
 import { RootFiles } from './root-files.ts';
 

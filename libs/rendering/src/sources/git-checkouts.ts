@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Git, GitPillarError, type GitSettings } from './git.ts';
-import { placeTree } from './git-trees.ts';
+import { Git, GitPillarError, type GitSettings, placeTree } from '@brine/git';
 
 /** A ref that git takes (git-check-ref-format), as a branch or tag is named. */
 const REF_NAME =

@@ -1,6 +1,6 @@
+import type { GitSettings } from '@brine/git';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import type { GitSettings } from './git.ts';
 import { fetchNow } from './git-checkouts.ts';
 
 /** Which remotes are meant: those of a branch, and of a URL or name; null: any. */
