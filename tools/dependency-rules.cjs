@@ -4,6 +4,7 @@
 //   floor:system   files and processes of this machine; imports ground
 //   floor:edge     wraps one outside system; imports ground and system
 //   floor:rule     what a master does; declares ports, imports ground
+//   floor:part     joins rules to edges; imports both, and other parts
 //   floor:service  what every process has in common
 //   floor:app      wiring; floor:testing is for tests alone
 //   on:<lib>       one more library that this one stands on
@@ -45,9 +46,10 @@ const BELOW = {
   edge: ['ground', 'system'],
   rule: ['ground'],
   service: ['ground', 'system'],
-  app: ['ground', 'system', 'edge', 'rule', 'service'],
-  testing: ['ground', 'system', 'edge', 'rule', 'service', 'app', 'testing', 'tool'],
-  tool: ['ground', 'system', 'edge', 'rule', 'service', 'tool'],
+  part: ['ground', 'system', 'edge', 'rule', 'service', 'part'],
+  app: ['ground', 'system', 'edge', 'rule', 'service', 'part'],
+  testing: ['ground', 'system', 'edge', 'rule', 'service', 'part', 'app', 'testing', 'tool'],
+  tool: ['ground', 'system', 'edge', 'rule', 'service', 'part', 'tool'],
 };
 
 const floors = packages.map(({ path, floor, on: also }) => {

@@ -1,8 +1,8 @@
-// Makes a library from a skeleton: npm run new-lib -- <name> <ground|edge|rule> "<what it is for>"
+// Makes a library from a skeleton: npm run new-lib -- <name> <ground|edge|rule|part> "<what it is for>"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FLOORS = ['ground', 'edge', 'rule'] as const;
+const FLOORS = ['ground', 'edge', 'rule', 'part'] as const;
 type Floor = (typeof FLOORS)[number];
 
 /** What a new library is made from. */
@@ -14,7 +14,7 @@ export interface NewLib {
 
 /** Reads the arguments; throws with the usage where they do not fit. */
 export function readArguments([name, floor, purpose]: readonly string[]): NewLib {
-  const usage = 'usage: npm run new-lib -- <name> <ground|edge|rule> "<what it is for>"';
+  const usage = 'usage: npm run new-lib -- <name> <ground|edge|rule|part> "<what it is for>"';
   if (name === undefined || !/^[a-z][a-z0-9-]*$/.test(name)) throw new Error(usage);
   const known = FLOORS.find((candidate) => candidate === floor);
   if (known === undefined || purpose === undefined || purpose === '') throw new Error(usage);

@@ -13,7 +13,6 @@ import { clientInterface, type MasterOptions } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
-import { reach } from './doctor/backends.ts';
 import { keyUser, specificUser } from './master-config.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
@@ -31,25 +30,6 @@ export interface LocalMaster {
    */
   listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }>;
   close(): Promise<void>;
-}
-
-/**
- * The master of this host for a command that looks at what may be down: it waits `timeoutMs` for
- * each try, and not at all where nothing listens.
- */
-export function lookAtMaster(
-  options: MasterOptions,
-  terminal: Terminal,
-  timeoutMs: number,
-): LocalMaster {
-  const gateway = { host: clientInterface(options), port: options.retPort };
-  return openLocalMaster(options, terminal, { timeoutMs }, (request) => ({
-    request: async (body, given) => {
-      const why = await reach(gateway);
-      if (why !== undefined) throw new Error(`${gateway.host}:${gateway.port}: ${why}`);
-      return request.request(body, given);
-    },
-  }));
 }
 
 /** Joins a client to the master of this host. Nothing is opened before it is needed. */

@@ -12,7 +12,7 @@ import {
 } from '@brine/bus/snapshots';
 import type { MasterOptions } from '@brine/config';
 import { CopyOut } from '@brine/job-cache';
-import type { Servers } from '../servers/open-servers.ts';
+import type { Servers } from '@brine/master-host/servers';
 import { hostFiles } from './host-files.ts';
 
 /** What a master has, read while it goes on. */

@@ -8,9 +8,9 @@ import {
   putBack,
 } from '@brine/backup';
 import type { MasterOptions } from '@brine/config';
+import { runningMaster } from '@brine/master-host';
 import { EXIT } from '../exit-codes.ts';
 import { giveTo } from '../migrate/give-to.ts';
-import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { readArchive } from './archive-file.ts';
 import { refused } from './in-words.ts';

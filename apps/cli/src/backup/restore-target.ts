@@ -20,7 +20,7 @@ import {
 } from '@brine/bus/snapshots';
 import type { MasterOptions } from '@brine/config';
 import { CopyIn } from '@brine/job-cache';
-import type { Servers } from '../servers/open-servers.ts';
+import type { Servers } from '@brine/master-host/servers';
 import { refused } from './in-words.ts';
 import { readMarker, removeMarker, type RestoreMarker, writeMarker } from './marker.ts';
 import type { RestoreFiles } from './restore-files.ts';

@@ -1,8 +1,8 @@
 import { lookupUser } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import type { Owner } from '@brine/files';
+import { openServers, type Servers } from '@brine/master-host/servers';
 import { createLog, type Log } from '@brine/telemetry';
-import { openServers, type Servers } from '../servers/open-servers.ts';
 import type { Terminal } from '../terminal.ts';
 import { type BackupCommand, refused } from './in-words.ts';
 

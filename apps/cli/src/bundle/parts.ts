@@ -6,6 +6,7 @@ import { JobRecords } from '@brine/client';
 import type { LoadedConfig, MasterOptions } from '@brine/config';
 import { effectiveOptions } from '@brine/config/reference';
 import { asOwnerOf } from '@brine/files';
+import { supervisorState } from '@brine/master-host';
 import { isSyslog, ownRelease, releaseOnDisk } from '@brine/service';
 import { optionLines } from '../commands/config.ts';
 import { examine, findingLines } from '../commands/doctor.ts';
@@ -14,7 +15,6 @@ import { sizeText } from '../doctor/check-disks.ts';
 import { isSeen, type Seen } from '../doctor/look.ts';
 import type { LocalMaster } from '../local-master.ts';
 import { drawCluster } from '../night/draw-cluster.ts';
-import { supervisorState } from '../servers/of-state-dir.ts';
 import { pictures } from '../top/pictures.ts';
 import { TopSource } from '../top/source.ts';
 

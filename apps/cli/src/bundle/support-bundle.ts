@@ -11,7 +11,7 @@ import {
 import { sizeText } from '../doctor/check-disks.ts';
 import { look } from '../doctor/look.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
-import { lookAtMaster } from '../local-master.ts';
+import { lookAtMaster } from '../look-at-master.ts';
 import { textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';

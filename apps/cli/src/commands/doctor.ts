@@ -25,7 +25,7 @@ import type { Finding } from '../doctor/finding.ts';
 import { isSeen, look, type Seen, type Unseen } from '../doctor/look.ts';
 import { examineBorders } from '../doctor/security/examine-borders.ts';
 import { EXIT } from '../exit-codes.ts';
-import { lookAtMaster } from '../local-master.ts';
+import { lookAtMaster } from '../look-at-master.ts';
 import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';

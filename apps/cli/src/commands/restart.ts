@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { supervisorState } from '@brine/master-host';
 import {
   isOfOwner,
   livingSupervisor,
@@ -10,7 +11,6 @@ import { EXIT, Exit } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
-import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 
 const POLL_MS = 100;

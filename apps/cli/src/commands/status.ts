@@ -1,11 +1,12 @@
 import { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { asOwnerOf, isSystemError } from '@brine/files';
+import { supervisorState } from '@brine/master-host';
 import { KeyStore } from '@brine/pki';
 import { endedOn, type ProbedService, probeService } from '@brine/service';
 import { livingSupervisor } from '@brine/service/processes';
 import { EXIT, Exit } from '../exit-codes.ts';
-import { lookAtMaster } from '../local-master.ts';
+import { lookAtMaster } from '../look-at-master.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { askCluster, silentHosts, silentTwice, troubleOf } from '../night/cluster.ts';
 import { drawCluster } from '../night/draw-cluster.ts';
@@ -14,7 +15,6 @@ import { maintenanceLine } from '../night/maintenance-line.ts';
 import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
-import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 
 const DESCRIPTION = `Shows the services of the master on this host. Exit code 0 while all

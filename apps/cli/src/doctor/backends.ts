@@ -1,6 +1,6 @@
-import { connect } from 'node:net';
 import type { MasterOptions } from '@brine/config';
 import { optionsByName } from '@brine/config';
+import { reach } from '@brine/master-host/request-port';
 import { isMap, type SaltValue } from '@brine/wire';
 
 /** A server that an option names. */
@@ -16,7 +16,6 @@ export interface BackendSeen extends Backend {
   readonly why?: string;
 }
 
-const CONNECT_MS = 3_000;
 /** Servers that are tried; a configuration names some. */
 const BACKENDS_MAX = 50;
 /** Values of a configuration that are looked at, and how deep. */
@@ -108,18 +107,4 @@ export function reachAll(backends: readonly Backend[]): Promise<BackendSeen[]> {
       return why === undefined ? backend : { ...backend, why };
     }),
   );
-}
-
-/** Why no TCP connection came about; undefined where one did. */
-export function reach({ host, port }: Omit<Backend, 'option'>): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: CONNECT_MS });
-    const end = (why: string | undefined): void => {
-      socket.destroy();
-      resolve(why);
-    };
-    socket.once('connect', () => end(undefined));
-    socket.once('timeout', () => end(`no answer within ${CONNECT_MS / 1000} s`));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
-  });
 }

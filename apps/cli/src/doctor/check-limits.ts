@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { MasterOptions } from '@brine/config';
+import { supervisorState } from '@brine/master-host';
 import { KeyStore } from '@brine/pki';
-import { supervisorState } from '../servers/of-state-dir.ts';
 import type { Finding } from './finding.ts';
 
 /** Sockets that a service needs beside those of minions. */

@@ -2,16 +2,16 @@ import { type JetStreamFacts, jetStreamFacts } from '@brine/bus/rpc';
 import type { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { type DatabaseFacts, databaseFacts } from '@brine/job-cache';
+import { supervisorState } from '@brine/master-host';
+import { untilAnswers } from '@brine/master-host/request-port';
+import { connectOwnBus, ownDatabaseUrl } from '@brine/master-host/servers';
 import {
   isListenedOn,
   livingSupervisor,
   type SupervisorState,
   whoListens,
 } from '@brine/service/processes';
-import { untilAnswers } from '../master/answers.ts';
 import { askCluster, type Cluster, firstSentence, plainOf, silentTwice } from '../night/cluster.ts';
-import { connectOwnBus, ownDatabaseUrl } from '../night/own-servers.ts';
-import { supervisorState } from '../servers/of-state-dir.ts';
 import { type BackendSeen, backendsOf, reachAll } from './backends.ts';
 import { type DiskSeen, seeDisks } from './disks.ts';
 

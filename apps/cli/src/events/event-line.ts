@@ -3,8 +3,7 @@ import { type EventKind, parseTag } from '@brine/job';
 import { printable } from '@brine/runners/command';
 import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { eventStamp } from '@brine/wire/frames';
-import { pyStr } from '@brine/wire/text';
-import { visible } from '../night/plain-text.ts';
+import { pyStr, visible } from '@brine/wire/text';
 
 /** An event as a line shows it. */
 export interface ShownEvent {

@@ -5,6 +5,7 @@ import {
   refusalOf,
   SDB_VARIABLE,
 } from '@brine/config';
+import { type Neighbour, openNats, openPostgres } from '@brine/master-host/servers';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import {
   type DebugSignal,
@@ -27,7 +28,6 @@ import { EXIT } from '../exit-codes.ts';
 import { BRINE_VERSION } from '../options/common-groups.ts';
 import { type Account, becomeAccount } from './account.ts';
 import { writeDebugFile } from './debug-file.ts';
-import { type Neighbour, openNats, openPostgres } from './neighbours.ts';
 import { openFilesWarning, raiseOpenFiles } from './open-files.ts';
 import { changedOptions } from './reload.ts';
 import { isWell, type ServiceManager, serviceManager } from './service-manager.ts';
@@ -213,7 +213,7 @@ async function announce(
   await supervisor.started;
   if (manager.listens && !signal.aborted) {
     // It brings the sockets of 0MQ with it, which a supervisor has no other use for.
-    const { untilAnswers } = await import('./answers.ts');
+    const { untilAnswers } = await import('@brine/master-host/request-port');
     await untilAnswers(options, signal);
   }
   if (signal.aborted) return () => undefined;

@@ -6,6 +6,7 @@ import { dropFilePath, readUserKeys } from '@brine/cachedir';
 import { type MasterOptions, refusalOf } from '@brine/config';
 import { asOwnerOf, type Owner, textIfThere, writeNew } from '@brine/files';
 import type { StockTables } from '@brine/job-cache';
+import { runningMaster } from '@brine/master-host';
 import {
   type BrineIntake,
   fromStock,
@@ -16,7 +17,6 @@ import {
   unreadable,
 } from '@brine/migration';
 import { EXIT } from '../exit-codes.ts';
-import { runningMaster } from '../servers/of-state-dir.ts';
 import type { Terminal } from '../terminal.ts';
 import { brineIntake } from './brine-side.ts';
 import { giveTo, ownerOf } from './give-to.ts';

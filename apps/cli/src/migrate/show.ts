@@ -1,5 +1,5 @@
 import { type Kind, KINDS, type OptionReport, type Tally } from '@brine/migration';
-import { plainText } from '../night/plain-text.ts';
+import { plainText } from '@brine/wire/text';
 import type { KeyReport } from './key-files.ts';
 
 /** Names of options on one line. */

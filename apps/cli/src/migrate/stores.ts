@@ -2,10 +2,10 @@ import { type Bus, BusError, ensureStreams, waitForStreams } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
 import { JobCache } from '@brine/job-cache';
+import { openServers } from '@brine/master-host/servers';
 import { MovedState } from '@brine/master-state';
 import { keyDirs, loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { Log } from '@brine/telemetry';
-import { openServers } from '../servers/open-servers.ts';
 import { refused } from './refused.ts';
 
 /** How long to look for streams that another process has made, in ms. */

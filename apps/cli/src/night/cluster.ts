@@ -3,11 +3,10 @@ import type { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { isSystemError } from '@brine/files';
 import { hostToken } from '@brine/host';
+import { connectOwnBus } from '@brine/master-host/servers';
 import type { ServiceState } from '@brine/service/processes';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
-import { connectOwnBus } from './own-servers.ts';
-import { plainText } from './plain-text.ts';
+import { plainText, pyStr } from '@brine/wire/text';
 
 /** A service of any host, as it told of itself. All texts are safe to print. */
 export interface ClusterService {

@@ -1,6 +1,6 @@
+import { plainText } from '@brine/wire/text';
 import { type Cluster, type ClusterService, troubleOf } from './cluster.ts';
 import { columns, figures, uptime } from './figures.ts';
-import { plainText } from './plain-text.ts';
 import { type QueueLine, queuesOf } from './queues.ts';
 
 /** All hosts and their services as a person reads them, with what is wrong first. */

@@ -1,5 +1,5 @@
+import { plainText } from '@brine/wire/text';
 import type { Cluster, ClusterService } from './cluster.ts';
-import { plainText } from './plain-text.ts';
 
 /** A place where something waits. */
 export interface QueueLine {

@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
+import { plainText } from '@brine/wire/text';
 import { type Cluster, silentHosts, troubleOf } from '../night/cluster.ts';
 import { stateOf } from '../night/draw-cluster.ts';
 import { figures, uptime } from '../night/figures.ts';
-import { plainText } from '../night/plain-text.ts';
 import { queuesOf } from '../night/queues.ts';
 import type { JobLine, TopData } from './source.ts';
 import { type TopState, VIEWS } from './state.ts';

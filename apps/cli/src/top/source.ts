@@ -3,9 +3,8 @@ import type { MasterOptions } from '@brine/config';
 import { isSystemError } from '@brine/files';
 import { isJid, jidTimeMs } from '@brine/job';
 import { intOf, isMap, listOf, mapIn, type SaltMap, textOf } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
+import { plainText, pyStr } from '@brine/wire/text';
 import { askCluster, type Cluster, firstSentence } from '../night/cluster.ts';
-import { plainText } from '../night/plain-text.ts';
 import type { TopState } from './state.ts';
 
 /** Jobs that are shown: the newest. */

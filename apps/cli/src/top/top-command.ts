@@ -1,6 +1,6 @@
 import { JobRecords } from '@brine/client';
 import { EXIT } from '../exit-codes.ts';
-import { lookAtMaster } from '../local-master.ts';
+import { lookAtMaster } from '../look-at-master.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { flag, isOn, numberValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';

@@ -4,6 +4,7 @@ export { masked } from './masked.ts';
 export { formatNumber } from './number-format.ts';
 export type { PercentField, PercentForm } from './percent-format.ts';
 export { percentFields, percentNumber, percentText } from './percent-format.ts';
+export { plainText, visible } from './plain-text.ts';
 export { pyBrackets, pyFloat, pyRepr } from './python-repr.ts';
 export {
   compareText,

@@ -4,9 +4,8 @@ import type { MasterOptions } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
 import { claimHost } from '@brine/service/processes';
 import type { Log } from '@brine/telemetry';
-import type { Exit } from '../exit-codes.ts';
-import { openNats, openPostgres } from '../master/neighbours.ts';
-import { ownNatsUrl, ownPostgresUrl, runningMaster } from './of-state-dir.ts';
+import { ownNatsUrl, ownPostgresUrl, runningMaster } from '../state-dir.ts';
+import { openNats, openPostgres } from './neighbours.ts';
 
 /** Services whose supervisor was killed leave within this, in ms. */
 const LEFTOVER_MS = 15_000;
@@ -26,14 +25,14 @@ export interface OpenServersOptions {
   readonly as: 'admin' | 'event-bus';
   readonly log: Log;
   /** Ends the command with a line that says what to do. */
-  readonly refused: (text: string) => Exit;
+  readonly refused: (text: string) => Error;
 }
 
 /**
  * Opens NATS and PostgreSQL as the master has them: servers that are configured, those of a master
  * that runs, or its own, which then run until `close`. Without a master that runs none may start
  * meanwhile. Root starts them as the owner of the state directory.
- * @throws Exit with what to do, HostTakenError, BusError
+ * @throws what `refused` makes, HostTakenError, BusError
  */
 export async function openServers(
   options: MasterOptions,

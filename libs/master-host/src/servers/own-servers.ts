@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Bus, connectBus, type ServiceName } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { CERTIFICATE_FILES } from '@brine/crypt';
-import { ownNatsUrl, ownPostgresUrl } from '../servers/of-state-dir.ts';
+import { ownNatsUrl, ownPostgresUrl } from '../state-dir.ts';
 
 /** Users of NATS that may ask about streams; a host has the certificate of one of them, or none. */
 const ASKERS: readonly ServiceName[] = ['admin', 'event-bus'];

@@ -1,0 +1,1 @@
+export { ownNatsUrl, ownPostgresUrl, runningMaster, supervisorState } from './state-dir.ts';

@@ -1,0 +1,2 @@
+export { untilAnswers } from './answers.ts';
+export { reach } from './reach.ts';
