@@ -21,7 +21,7 @@ import {
   typeName,
   Undefined,
 } from './python/values.ts';
-import type { Arguments, Expression } from './syntax/nunjucks.ts';
+import type { Arguments, Expression } from './syntax/tree.ts';
 
 /** Computes expressions. */
 export class Evaluator implements FilterHost {

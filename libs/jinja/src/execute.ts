@@ -6,7 +6,7 @@ import { LoopState } from './loop-state.ts';
 import { makeMacro } from './macro.ts';
 import { printed, repr, str } from './python/text.ts';
 import { iterate, PyFunction, PyObject, truth, typeName } from './python/values.ts';
-import type { BlockNode, Body, Expression, Statement, Target } from './syntax/nunjucks.ts';
+import type { BlockNode, Body, Expression, Statement, Target } from './syntax/tree.ts';
 import type { Template } from './syntax/parser.ts';
 import { TemplateStore } from './template-store.ts';
 

@@ -3,7 +3,7 @@ import { typeError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
 import { repr } from './python/text.ts';
 import { type CallArguments, PyObject, tupleOf, Undefined } from './python/values.ts';
-import type { Body, Parameters } from './syntax/nunjucks.ts';
+import type { Body, Parameters } from './syntax/tree.ts';
 
 /** What a macro, or the body of a call block, is made of. */
 export interface MacroParts {

@@ -3,7 +3,7 @@ import { JinjaError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
 import { repr, str } from './python/text.ts';
 import { isList, PyObject, typeName, Undefined } from './python/values.ts';
-import type { Expression, Statement } from './syntax/nunjucks.ts';
+import type { Expression, Statement } from './syntax/tree.ts';
 import { parseTemplate, type Template } from './syntax/parser.ts';
 
 /** Renders a template in a scope; the name is for the errors. */

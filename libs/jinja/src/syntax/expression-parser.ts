@@ -1,7 +1,7 @@
 import { pyRepr } from '@brine/wire/text';
-import type { Expression, Parameters, Token } from './nunjucks.ts';
-import { described } from './token-text.ts';
-import { ValueParser } from './value-parser.ts';
+import type { Expression, Parameters, Token } from './tree.ts';
+import { described } from './token.ts';
+import { ValueParser } from './expressions.ts';
 
 const COMPARISONS = new Set(['==', '!=', '<', '>', '<=', '>=']);
 

@@ -1,6 +1,6 @@
 import { syntaxError } from '../errors.ts';
 import { unescapeText } from '../python/text-escapes.ts';
-import type { Token, TokenSource, TokenType } from './nunjucks.ts';
+import type { Token, TokenSource, TokenType } from './tree.ts';
 
 /** How white space around tags is treated (Jinja: Environment). */
 export interface Whitespace {

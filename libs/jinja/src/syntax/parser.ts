@@ -2,8 +2,8 @@ import { pyRepr } from '@brine/wire/text';
 import nodes from 'nunjucks/src/nodes.js';
 import { JinjaError } from '../errors.ts';
 import { Lexer, type Whitespace } from './lexer.ts';
-import { ModuleParser } from './module-parser.ts';
-import type { BlockNode, Body, Expression, NameNode, Statement, Target } from './nunjucks.ts';
+import { ModuleParser } from './module-tags.ts';
+import type { BlockNode, Body, Expression, NameNode, Statement, Target } from './tree.ts';
 
 /** A parsed template. */
 export interface Template {

@@ -1,7 +1,7 @@
 import { pyRepr } from '@brine/wire/text';
 import nodes from 'nunjucks/src/nodes.js';
 import { ExpressionParser } from './expression-parser.ts';
-import type { BlockNode, Body, NameNode, PairNode, Statement } from './nunjucks.ts';
+import type { BlockNode, Body, NameNode, PairNode, Statement } from './tree.ts';
 
 type Tag = () => Statement;
 

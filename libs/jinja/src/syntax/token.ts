@@ -1,5 +1,5 @@
 import { SaltFloat } from '@brine/wire';
-import type { Token } from './nunjucks.ts';
+import type { Token } from './tree.ts';
 
 const CLOSERS = new Set(['right-paren', 'right-bracket', 'right-curly']);
 

@@ -3,8 +3,8 @@ import nodes from 'nunjucks/src/nodes.js';
 import nunjucks from 'nunjucks/src/parser.js';
 import { syntaxError } from '../errors.ts';
 import type { Lexer } from './lexer.ts';
-import type { Arguments, Expression, PairNode, Token } from './nunjucks.ts';
-import { described, floatOf, integerOf, startsArgument, typeText } from './token-text.ts';
+import type { Arguments, Expression, PairNode, Token } from './tree.ts';
+import { described, floatOf, integerOf, startsArgument, typeText } from './token.ts';
 
 const CONSTANTS: ReadonlyMap<string, unknown> = new Map([
   ['true', true],
