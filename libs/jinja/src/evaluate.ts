@@ -44,10 +44,10 @@ export class Evaluator implements FilterHost {
   /** The value of an expression. @throws JinjaError */
   value(node: Expression, scope: Scope): unknown {
     this.environment.step();
-    switch (node.typename) {
+    switch (node.kind) {
       case 'Constant':
         return node.value;
-      case 'Symbol':
+      case 'Name':
         return this.name(node.value, scope);
       case 'Attribute':
         return this.#found(attributeOf(this.value(node.target, scope), node.name));
@@ -59,14 +59,14 @@ export class Evaluator implements FilterHost {
         return this.filtered(node, scope, undefined);
       case 'Test': {
         const target = node.target === undefined ? null : this.value(node.target, scope);
-        return this.test(node.name, target, this.args(node.args, scope), node.lineno);
+        return this.test(node.name, target, this.args(node.args, scope), node.line);
       }
       case 'Condition':
         if (truth(this.value(node.test, scope))) return this.value(node.yes, scope);
         if (node.no !== undefined) return this.value(node.no, scope);
         return new Undefined(
-          'the inline if-expression on line ' +
-            `${node.lineno + 1} evaluated to false and no else section was defined.`,
+          `the inline if-expression on line ${node.line} evaluated to false and no else section ` +
+            'was defined.',
           true,
         );
       default:
@@ -75,7 +75,7 @@ export class Evaluator implements FilterHost {
   }
 
   #operation(node: Expression, scope: Scope): unknown {
-    switch (node.typename) {
+    switch (node.kind) {
       case 'And': {
         const left = this.value(node.left, scope);
         return truth(left) ? this.value(node.right, scope) : left;
@@ -100,7 +100,7 @@ export class Evaluator implements FilterHost {
   }
 
   #literal(node: Expression, scope: Scope): unknown {
-    switch (node.typename) {
+    switch (node.kind) {
       case 'List':
         return node.children.map((child) => this.value(child, scope));
       case 'Tuple':
@@ -114,7 +114,7 @@ export class Evaluator implements FilterHost {
         return dict;
       }
       default:
-        throw syntaxError('this cannot stand alone', node.lineno + 1);
+        throw syntaxError('this cannot stand alone', node.line);
     }
   }
 
@@ -136,7 +136,7 @@ export class Evaluator implements FilterHost {
 
   #item(target: Expression, key: Expression, scope: Scope): unknown {
     const value = this.value(target, scope);
-    if (key.typename !== 'Slice') return this.#found(itemOf(value, this.value(key, scope)));
+    if (key.kind !== 'Slice') return this.#found(itemOf(value, this.value(key, scope)));
     this.step(stepsIn(value));
     const parts = key.parts.map((part) =>
       part === undefined ? undefined : this.value(part, scope),
@@ -144,7 +144,7 @@ export class Evaluator implements FilterHost {
     return sliceOf(value, parts);
   }
 
-  #comparison(node: Expression & { typename: 'Comparison' }, scope: Scope): boolean {
+  #comparison(node: Expression & { kind: 'Comparison' }, scope: Scope): boolean {
     let left = this.value(node.first, scope);
     for (const { op, value } of node.rest) {
       const right = this.value(value, scope);
@@ -155,14 +155,14 @@ export class Evaluator implements FilterHost {
     return true;
   }
 
-  #calculation(node: Expression & { typename: 'Math' }, scope: Scope): unknown {
+  #calculation(node: Expression & { kind: 'Math' }, scope: Scope): unknown {
     const [left, right] = [this.value(node.left, scope), this.value(node.right, scope)];
     // A list that grows by one in a loop is copied each time.
     this.step(stepsIn(left));
     return calculate(node.op, left, right);
   }
 
-  #call(node: Expression & { typename: 'Call' }, scope: Scope): unknown {
+  #call(node: Expression & { kind: 'Call' }, scope: Scope): unknown {
     const target = this.value(node.target, scope);
     return this.call(target, this.args(node.args, scope));
   }
@@ -193,30 +193,29 @@ export class Evaluator implements FilterHost {
 
   /** A chain of filters over a text that a block has written. */
   filtered(node: Expression, scope: Scope, block: string | undefined): unknown {
-    if (node.typename !== 'FilterCall') return this.value(node, scope);
+    if (node.kind !== 'FilterCall') return this.value(node, scope);
     const { target } = node;
     const value = target === undefined ? block : this.filtered(target, scope, block);
-    return this.filter(node.name, value, this.args(node.args, scope), node.lineno);
+    return this.filter(node.name, value, this.args(node.args, scope), node.line);
   }
 
-  filter(name: string, value: unknown, args: CallArguments, lineno?: number): unknown {
+  filter(name: string, value: unknown, args: CallArguments, line?: number): unknown {
     // `map` runs one for each value.
     this.step(1 + stepsIn(value));
     const filter = findFilter(name, this.outside.filters);
-    if (filter === undefined) throw unknown('filter', name, lineno);
+    if (filter === undefined) throw unknown('filter', name, line);
     return filter(value, args, this);
   }
 
-  test(name: string, value: unknown, args: CallArguments, lineno?: number): boolean {
+  test(name: string, value: unknown, args: CallArguments, line?: number): boolean {
     const test = findTest(name);
-    if (test === undefined) throw unknown('test', name, lineno);
+    if (test === undefined) throw unknown('test', name, line);
     return test(value, args, this);
   }
 }
 
-function unknown(kind: string, name: string, lineno: number | undefined): JinjaError {
-  const text = `No ${kind} named '${name}'.`;
-  return new JinjaError('Syntax', text, lineno === undefined ? undefined : lineno + 1);
+function unknown(kind: string, name: string, line: number | undefined): JinjaError {
+  return new JinjaError('Syntax', `No ${kind} named '${name}'.`, line);
 }
 
 function signed(value: unknown, negative: boolean): unknown {

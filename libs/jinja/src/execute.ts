@@ -6,8 +6,8 @@ import { LoopState } from './loop-state.ts';
 import { makeMacro } from './macro.ts';
 import { printed, repr, str } from './python/text.ts';
 import { iterate, PyFunction, PyObject, truth, typeName } from './python/values.ts';
-import type { BlockNode, Body, Expression, Statement, Target } from './syntax/tree.ts';
 import type { Template } from './syntax/parser.ts';
+import type { BlockNode, Body, Expression, Statement, Target } from './syntax/tree.ts';
 import { TemplateStore } from './template-store.ts';
 
 const REFERENCE = 'jinja2.runtime.TemplateReference';
@@ -76,13 +76,13 @@ export class Executor {
     try {
       return this.#run(node, scope, out);
     } catch (error) {
-      if (error instanceof JinjaError) error.line ??= node.lineno + 1;
+      if (error instanceof JinjaError) error.line ??= node.line;
       throw error;
     }
   }
 
   #run(node: Statement, scope: Scope, out: Output): Signal {
-    switch (node.typename) {
+    switch (node.kind) {
       case 'Data':
         out.write(node.text);
         return undefined;
@@ -90,10 +90,11 @@ export class Executor {
         out.write(this.#shown(node.value, scope));
         return undefined;
       case 'If':
-        if (truth(this.evaluator.value(node.cond, scope))) return this.body(node.body, scope, out);
-        return node.else_ === null ? undefined : this.#statement(node.else_, scope, out);
-      case 'NodeList':
-      case 'Root':
+        if (truth(this.evaluator.value(node.test, scope))) return this.body(node.body, scope, out);
+        return node.otherwise === undefined
+          ? undefined
+          : this.#statement(node.otherwise, scope, out);
+      case 'Body':
         return this.body(node, scope, out);
       case 'Loop':
         this.#loop(node, scope, out, this.evaluator.value(node.items, scope), 0);
@@ -116,7 +117,7 @@ export class Executor {
   }
 
   #define(node: Statement, scope: Scope, out: Output): void {
-    switch (node.typename) {
+    switch (node.kind) {
       case 'Assign':
         this.#assign(node.target, this.evaluator.value(node.value, scope), scope);
         break;
@@ -140,7 +141,7 @@ export class Executor {
         break;
       }
       case 'Macro':
-        scope.names.set(node.name.value, this.#macro(node.name.value, node, scope));
+        scope.names.set(node.name, this.#macro(node.name, node, scope));
         break;
       case 'CallBlock': {
         const { positional, named } = this.evaluator.args(node.call.args, scope);
@@ -162,16 +163,16 @@ export class Executor {
 
   #macro(
     name: string | undefined,
-    node: Statement & { typename: 'Macro' | 'CallBlock' },
+    node: Statement & { kind: 'Macro' | 'CallBlock' },
     scope: Scope,
   ): PyObject {
-    const { args, body } = node;
-    return makeMacro({ name, parameters: args, body, scope, executor: this });
+    const { parameters, body } = node;
+    return makeMacro({ name, parameters, body, scope, executor: this });
   }
 
   #assign(target: Target, value: unknown, scope: Scope): void {
-    if (target.typename === 'Symbol') scope.names.set(target.value, value);
-    else if (target.typename === 'NamespaceRef') {
+    if (target.kind === 'Name') scope.names.set(target.value, value);
+    else if (target.kind === 'NamespaceRef') {
       const owner = this.evaluator.name(target.name, scope);
       if (!(owner instanceof PyObject) || owner.typeName !== 'Namespace') {
         throw new JinjaError('Runtime', 'cannot assign attribute on non-namespace object');
@@ -191,7 +192,7 @@ export class Executor {
   }
 
   #loop(
-    node: Statement & { typename: 'Loop' },
+    node: Statement & { kind: 'Loop' },
     scope: Scope,
     out: Output,
     items: unknown,
@@ -231,27 +232,23 @@ export class Executor {
   }
 
   #other(node: Statement, scope: Scope, out: Output): void {
-    switch (node.typename) {
+    switch (node.kind) {
       case 'IncludeTemplate':
         this.#store.include(node, scope, out);
         break;
       case 'Import':
-        scope.names.set(
-          node.target.value,
-          this.#store.module(node.template, node.withContext, scope),
-        );
+        scope.names.set(node.name, this.#store.module(node.template, node.withContext, scope));
         break;
       case 'ImportData': {
-        const { template, target, withContext } = node.from;
+        const { template, name, withContext } = node.from;
         const module = this.#store.module(template, withContext, scope);
-        scope.names.set(target.value, loadData(node.format, module.text()));
+        scope.names.set(name, loadData(node.format, module.text()));
         break;
       }
       case 'FromImport': {
         const module = this.#store.module(node.template, node.withContext, scope);
-        for (const name of node.names.children) {
-          const [from, to] = name.typename === 'Pair' ? [name.key, name.value] : [name, name];
-          scope.names.set(to.value, this.#store.imported(module, from.value, node.template, scope));
+        for (const { from, to } of node.names) {
+          scope.names.set(to, this.#store.imported(module, from, node.template, scope));
         }
         break;
       }
@@ -265,7 +262,7 @@ export class Executor {
         this.#block(node.name, 0, node.scoped ? scope : this.#root, out);
         break;
       default:
-        throw new JinjaError('Syntax', `unknown statement ${node.typename}`);
+        throw new JinjaError('Syntax', `unknown statement ${node.kind}`);
     }
   }
 

@@ -60,6 +60,21 @@ test.each([
   expect(() => render(template)).toThrow(expect.objectContaining({ kind: 'Limit' }));
 });
 
+test.each([
+  ['tags', '', '{% if 1 %}'],
+  ['parentheses', '{{ ', '('],
+  ['lists', '{{ ', '['],
+  ['signs', '{{ ', '-'],
+  ['targets', '{% set ', '('],
+])('%s nested 20,000 times are an error at once', (_name, start, more) => {
+  const deep = start + more.repeat(20_000);
+  const before = cpuMs();
+  expect(() => render(deep)).toThrow(
+    expect.objectContaining({ kind: 'Syntax', message: 'nested too deeply' }),
+  );
+  expect(cpuMs() - before).toBeLessThan(2_000);
+});
+
 test('sets of many values, equal ones among them, do not take long', () => {
   const values = "range(9000)|map('string')|list";
   const lists = `{% set a = ${values} %}{% set b = a|map('replace', '1', 'x')|list %}`;

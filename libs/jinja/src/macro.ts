@@ -87,7 +87,7 @@ function takeRest(
 
 function mentions(node: unknown, name: string): boolean {
   if (typeof node !== 'object' || node === null) return false;
-  const { typename, value } = node as { typename?: unknown; value?: unknown };
-  if (typename === 'Symbol' && value === name) return true;
+  const { kind, value } = node as { kind?: unknown; value?: unknown };
+  if (kind === 'Name' && value === name) return true;
   return Object.values(node).some((part) => mentions(part, name));
 }

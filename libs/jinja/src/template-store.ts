@@ -3,8 +3,8 @@ import { JinjaError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
 import { repr, str } from './python/text.ts';
 import { isList, PyObject, typeName, Undefined } from './python/values.ts';
-import type { Expression, Statement } from './syntax/tree.ts';
 import { parseTemplate, type Template } from './syntax/parser.ts';
+import type { Expression, Statement } from './syntax/tree.ts';
 
 /** Renders a template in a scope; the name is for the errors. */
 export type RunTemplate = (template: Template, scope: Scope, name: string) => string;
@@ -27,14 +27,14 @@ export class TemplateStore {
     if (value !== undefined) return value;
     const file = repr(this.#evaluator.value(template, scope));
     return new Undefined(
-      `the template ${file} (imported on line ${template.lineno + 1}) does not ` +
+      `the template ${file} (imported on line ${template.line}) does not ` +
         `export the requested name ${repr(name)}`,
       this.#environment.allowUndefined,
     );
   }
 
   /** Writes another template. @throws JinjaError */
-  include(node: Statement & { typename: 'IncludeTemplate' }, scope: Scope, out: Output): void {
+  include(node: Statement & { kind: 'IncludeTemplate' }, scope: Scope, out: Output): void {
     const wanted = this.#evaluator.value(node.template, scope);
     const names = isList(wanted) ? wanted.map(str) : [str(wanted)];
     for (const name of names) {
@@ -52,22 +52,22 @@ export class TemplateStore {
   }
 
   /** A template as a value with the names it exports. @throws JinjaError */
-  module(template: Expression, withContext: boolean | null, scope: Scope): PyObject {
+  module(template: Expression, withContext: boolean, scope: Scope): PyObject {
     const name = this.#evaluator.value(template, scope);
     if (typeof name !== 'string') {
       throw new JinjaError('AttributeError', `'${typeName(name)}' object has no attribute 'split'`);
     }
-    const known = withContext === true ? undefined : this.#environment.modules.get(name);
+    const known = withContext ? undefined : this.#environment.modules.get(name);
     if (known instanceof PyObject) return known;
     const parsed = this.load(name);
-    const root = new Scope(withContext === true ? scope : undefined);
+    const root = new Scope(withContext ? scope : undefined);
     const text = this.#environment.deeper(() => this.#run(parsed, root, name));
     const exported = new Map<string, unknown>();
     for (const [key, value] of root.names) {
       if (!str(key).startsWith('_')) exported.set(str(key), value);
     }
     const module = new PyObject('TemplateModule', exported, () => text);
-    if (withContext !== true) this.#environment.modules.set(name, module);
+    if (!withContext) this.#environment.modules.set(name, module);
     return module;
   }
 

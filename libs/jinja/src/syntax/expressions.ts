@@ -1,10 +1,7 @@
 import { pyRepr } from '@brine/wire/text';
-import nodes from 'nunjucks/src/nodes.js';
-import nunjucks from 'nunjucks/src/parser.js';
-import { syntaxError } from '../errors.ts';
-import type { Lexer } from './lexer.ts';
-import type { Arguments, Expression, PairNode, Token } from './tree.ts';
-import { described, floatOf, integerOf, startsArgument, typeText } from './token.ts';
+import { described, floatOf, integerOf, startsArgument, type TokenType } from './token.ts';
+import type { TokenCursor } from './token-cursor.ts';
+import type { Arguments, DictPair, Expression, Parameters } from './tree.ts';
 
 const CONSTANTS: ReadonlyMap<string, unknown> = new Map([
   ['true', true],
@@ -14,264 +11,319 @@ const CONSTANTS: ReadonlyMap<string, unknown> = new Map([
   ['none', null],
   ['None', null],
 ]);
+const COMPARISONS = new Set(['==', '!=', '<', '>', '<=', '>=']);
+const SUMS = ['+', '-'];
+const PRODUCTS = ['*', '/', '//', '%'];
+const POWERS = ['**'];
 const NO_ARGUMENTS: Arguments = { positional: [], named: [] };
 
+// Jinja's operators, from the one that binds least (Jinja: jinja2/parser.py).
+
+/** One expression, with `… if … else …`. @throws JinjaError (Syntax) */
+export function parseExpression(at: TokenCursor): Expression {
+  let value = parseOr(at);
+  while (at.skip('symbol', 'if')) {
+    const test = parseOr(at);
+    const no = at.skip('symbol', 'else') ? parseExpression(at) : undefined;
+    value = { kind: 'Condition', line: value.line, test, yes: value, no };
+  }
+  return value;
+}
+
 /**
- * Jinja's values and what hangs on them, on the token reader of nunjucks: Python's literals,
- * slices and tuples, calls with splats, filters, tests with arguments (Jinja: jinja2/parser.py).
+ * Expressions with commas between them, up to a token of this type; one without a comma is no
+ * tuple. After the `in` of a loop the names `stops` end it too, so `if` is no part of it.
+ * @throws JinjaError (Syntax)
  */
-export abstract class ValueParser extends nunjucks.Parser {
-  readonly #lexer: Lexer;
-
-  constructor(lexer: Lexer) {
-    super(lexer);
-    this.#lexer = lexer;
+export function parseTuple(at: TokenCursor, end: TokenType, stops?: readonly string[]): Expression {
+  const { line } = at;
+  const children: Expression[] = [];
+  let commas = false;
+  while (!at.is(end) && stops?.some((name) => at.is('symbol', name)) !== true) {
+    children.push(stops === undefined ? parseExpression(at) : parseOr(at));
+    if (!at.skip('comma')) break;
+    commas = true;
   }
-
-  /** Last line of the template, from 0. */
-  get lastLine(): number {
-    return this.#lexer.lastLine;
+  const [only] = children;
+  if (!commas && only !== undefined) return only;
+  if (!commas && end !== 'right-paren') {
+    at.fail(`Expected an expression, got ${pyRepr(described(at.peek()))}`);
   }
+  return { kind: 'Tuple', line, children };
+}
 
-  override fail(text: string, lineno?: number): never {
-    throw syntaxError(text, (lineno ?? this.peekToken()?.lineno ?? this.lastLine) + 1);
+function parseOr(at: TokenCursor): Expression {
+  let left = parseAnd(at);
+  while (at.skip('symbol', 'or')) {
+    left = { kind: 'Or', line: left.line, left, right: parseAnd(at) };
   }
+  return left;
+}
 
-  override expect(type: string): Token {
-    const token = this.peekToken();
-    if (token?.type !== type) return this.unexpected(`'${typeText(type)}'`);
-    this.nextToken();
-    return token as Token;
+function parseAnd(at: TokenCursor): Expression {
+  let left = parseNot(at);
+  while (at.skip('symbol', 'and')) {
+    left = { kind: 'And', line: left.line, left, right: parseNot(at) };
   }
+  return left;
+}
 
-  override advanceAfterBlockEnd(name?: string): unknown {
-    if (name === undefined) this.expect('symbol');
-    return this.expect('block-end');
+function parseNot(at: TokenCursor): Expression {
+  const { line } = at;
+  if (!at.skip('symbol', 'not')) return parseComparison(at);
+  return { kind: 'Not', line, target: parseNot(at) };
+}
+
+function parseComparison(at: TokenCursor): Expression {
+  const first = parseSum(at);
+  const rest: { op: string; value: Expression }[] = [];
+  for (let op = comparison(at); op !== undefined; op = comparison(at)) {
+    rest.push({ op, value: parseSum(at) });
   }
+  if (rest.length === 0) return first;
+  return { kind: 'Comparison', line: first.line, first, rest };
+}
 
-  override parseExpression(): Expression {
-    return this.parseTuple(['block-end']);
+function comparison(at: TokenCursor): string | undefined {
+  const token = at.peek();
+  if (token?.type === 'operator') {
+    if (!COMPARISONS.has(token.value)) return undefined;
+    at.next();
+    return token.value;
   }
+  if (at.skip('symbol', 'in')) return 'in';
+  return at.skipNames('not', 'in') ? 'not in' : undefined;
+}
 
-  /** Jinja's words for a token that cannot stand here. */
-  unexpected(wanted: string): never {
-    const token = this.peekToken();
-    if (token === null) this.fail(`unexpected end of template, expected ${wanted}.`);
-    this.fail(`expected token ${wanted}, got ${pyRepr(described(token as Token | null))}`);
+function parseSum(at: TokenCursor): Expression {
+  return parseChain(at, SUMS, parseJoin);
+}
+
+function parseJoin(at: TokenCursor): Expression {
+  const first = parseProduct(at);
+  if (!at.is('tilde')) return first;
+  const parts = [first];
+  while (at.skip('tilde')) parts.push(parseProduct(at));
+  return { kind: 'Join', line: first.line, parts };
+}
+
+function parseProduct(at: TokenCursor): Expression {
+  return parseChain(at, PRODUCTS, parsePower);
+}
+
+function parsePower(at: TokenCursor): Expression {
+  return parseChain(at, POWERS, parseUnary);
+}
+
+function parseChain(
+  at: TokenCursor,
+  operators: readonly string[],
+  parseNext: (at: TokenCursor) => Expression,
+): Expression {
+  let left = parseNext(at);
+  for (;;) {
+    const token = at.peek();
+    if (token?.type !== 'operator' || !operators.includes(token.value)) return left;
+    at.next();
+    left = { kind: 'Math', line: left.line, op: token.value, left, right: parseNext(at) };
   }
+}
 
-  /** True where the next token is of this type. */
-  peekIs(type: string): boolean {
-    return this.peekToken()?.type === type;
-  }
+function parseUnary(at: TokenCursor): Expression {
+  return parseFilters(at, parseSigned(at));
+}
 
-  /** True where this word follows the token that was peeked at. */
-  isAhead(word: string): boolean {
-    const { ahead } = this.#lexer;
-    return ahead?.type === 'symbol' && ahead.value === word;
-  }
+function parseSigned(at: TokenCursor): Expression {
+  const { line } = at;
+  const negative = at.skip('operator', '-');
+  if (!negative && !at.skip('operator', '+')) return parsePostfix(at, parsePrimary(at));
+  return parsePostfix(at, { kind: 'Sign', line, negative, target: parseSigned(at) });
+}
 
-  /** Takes the word or fails. */
-  expectSymbol(word: string): void {
-    if (!this.skipSymbol(word)) this.unexpected(`'${word}'`);
-  }
-
-  /** One expression, with `… if … else …`. */
-  abstract expression(): Expression;
-
-  /** Expressions with commas between them, up to a token of one of these types. */
-  abstract parseTuple(ends: readonly string[]): Expression;
-
-  /** A signed value with what hangs on it. */
-  unary(withFilters = true): Expression {
-    const token = this.peekToken();
-    let value: Expression;
-    if (token?.type === 'operator' && (token.value === '-' || token.value === '+')) {
-      this.nextToken();
-      const negative = token.value === '-';
-      value = { typename: 'Sign', lineno: token.lineno, negative, target: this.unary(false) };
-    } else value = this.parsePrimary(true);
-    value = this.#postfix(value);
-    return withFilters ? this.filters(value) : value;
-  }
-
-  override parsePrimary(noPostfix = false): Expression {
-    const value = this.#primary();
-    return noPostfix ? value : this.#postfix(value);
-  }
-
-  #primary(): Expression {
-    const token = this.nextToken();
-    if (token === null) return this.unexpected("'expression'");
-    const { type, value, lineno } = token;
-    if (type === 'symbol') {
-      if (CONSTANTS.has(value)) {
-        return { typename: 'Constant', lineno, value: CONSTANTS.get(value) };
-      }
-      return new nodes.Symbol(lineno, 0, value) as Expression;
-    }
-    if (type === 'string') {
+function parsePrimary(at: TokenCursor): Expression {
+  const token = at.next();
+  if (token === undefined) return at.unexpected('expression');
+  const { type, value, line } = token;
+  switch (type) {
+    case 'symbol':
+      if (!CONSTANTS.has(value)) return { kind: 'Name', line, value };
+      return { kind: 'Constant', line, value: CONSTANTS.get(value) };
+    case 'string': {
       let text = value;
-      for (let more = this.peekToken(); more?.type === 'string'; more = this.peekToken()) {
-        text += more.value;
-        this.nextToken();
-      }
-      return { typename: 'Constant', lineno, value: text };
+      while (at.is('string')) text += at.expect('string').value;
+      return { kind: 'Constant', line, value: text };
     }
-    if (type === 'int') return { typename: 'Constant', lineno, value: integerOf(value) };
-    if (type === 'float') return { typename: 'Constant', lineno, value: floatOf(value) };
-    if (type === 'left-paren') {
-      const inner = this.parseTuple(['right-paren']);
-      this.expect('right-paren');
+    case 'int':
+      return { kind: 'Constant', line, value: integerOf(value) };
+    case 'float':
+      return { kind: 'Constant', line, value: floatOf(value) };
+    case 'left-paren': {
+      const inner = parseTuple(at, 'right-paren');
+      at.expect('right-paren');
       return inner;
     }
-    if (type === 'left-bracket') {
-      return { typename: 'List', lineno, children: this.#items() };
-    }
-    if (type === 'left-curly') return this.#dict(lineno);
-    return this.fail(`unexpected ${pyRepr(described(token as Token))}`, lineno);
+    case 'left-bracket':
+      return { kind: 'List', line, children: parseItems(at) };
+    case 'left-curly':
+      return { kind: 'DictLiteral', line, pairs: parsePairs(at) };
+    default:
+      return at.fail(`unexpected ${pyRepr(described(token))}`, line);
   }
+}
 
-  #items(): Expression[] {
-    const children: Expression[] = [];
-    while (!this.skip('right-bracket')) {
-      if (children.length > 0) this.expect('comma');
-      if (this.skip('right-bracket')) break;
-      children.push(this.expression());
-    }
-    return children;
+function parseItems(at: TokenCursor): Expression[] {
+  const children: Expression[] = [];
+  while (!at.skip('right-bracket')) {
+    if (children.length > 0) at.expect('comma');
+    if (at.skip('right-bracket')) break;
+    children.push(parseExpression(at));
   }
+  return children;
+}
 
-  #dict(lineno: number): Expression {
-    const pairs: PairNode[] = [];
-    while (!this.skip('right-curly')) {
-      if (pairs.length > 0) this.expect('comma');
-      if (this.skip('right-curly')) break;
-      const key = this.expression();
-      this.expect('colon');
-      pairs.push({ typename: 'Pair', lineno: key.lineno, key, value: this.expression() });
-    }
-    return { typename: 'DictLiteral', lineno, pairs };
+function parsePairs(at: TokenCursor): DictPair[] {
+  const pairs: DictPair[] = [];
+  while (!at.skip('right-curly')) {
+    if (pairs.length > 0) at.expect('comma');
+    if (at.skip('right-curly')) break;
+    const key = parseExpression(at);
+    at.expect('colon');
+    pairs.push({ key, value: parseExpression(at) });
   }
+  return pairs;
+}
 
-  #postfix(start: Expression): Expression {
-    let target = start;
-    for (;;) {
-      const { lineno } = target;
-      if (this.skipValue('operator', '.')) {
-        const token = this.nextToken();
-        if (token?.type === 'int') {
-          const key: Expression = { typename: 'Constant', lineno, value: integerOf(token.value) };
-          target = { typename: 'Item', lineno, target, key };
-        } else if (token?.type === 'symbol') {
-          target = { typename: 'Attribute', lineno, target, name: token.value };
-        } else this.fail('expected name or number', lineno);
-      } else if (this.skip('left-bracket')) {
-        target = { typename: 'Item', lineno, target, key: this.#subscript() };
-      } else if (this.peekIs('left-paren')) {
-        target = { typename: 'Call', lineno, target, args: this.#arguments() };
-      } else return target;
-    }
+/** Attributes, items and calls behind a value. */
+function parsePostfix(at: TokenCursor, start: Expression): Expression {
+  const { line } = start;
+  let target = start;
+  for (;;) {
+    if (at.skip('operator', '.')) {
+      const token = at.next();
+      if (token?.type === 'int') {
+        const key: Expression = { kind: 'Constant', line, value: integerOf(token.value) };
+        target = { kind: 'Item', line, target, key };
+      } else if (token?.type === 'symbol') {
+        target = { kind: 'Attribute', line, target, name: token.value };
+      } else at.fail('expected name or number', line);
+    } else if (at.skip('left-bracket')) {
+      target = { kind: 'Item', line, target, key: parseSubscript(at) };
+    } else if (at.is('left-paren')) {
+      target = { kind: 'Call', line, target, args: parseArguments(at) };
+    } else return target;
   }
+}
 
-  #subscript(): Expression {
-    const lineno = this.peekToken()?.lineno ?? this.lastLine;
-    const children: Expression[] = [];
-    while (!this.skip('right-bracket')) {
-      if (children.length > 0) this.expect('comma');
-      children.push(this.#subscribed(lineno));
-    }
-    const [only, more] = children;
-    if (only !== undefined && more === undefined) return only;
-    return { typename: 'Tuple', lineno, children };
+function parseSubscript(at: TokenCursor): Expression {
+  const { line } = at;
+  const children: Expression[] = [];
+  while (!at.skip('right-bracket')) {
+    if (children.length > 0) at.expect('comma');
+    children.push(parseSubscribed(at, line));
   }
+  const [only, more] = children;
+  if (only !== undefined && more === undefined) return only;
+  return { kind: 'Tuple', line, children };
+}
 
-  #subscribed(lineno: number): Expression {
-    const parts: (Expression | undefined)[] = [];
-    const value = (): Expression | undefined =>
-      this.peekIs('colon') || this.peekIs('right-bracket') || this.peekIs('comma')
-        ? undefined
-        : this.expression();
-    parts.push(value());
-    if (!this.peekIs('colon')) return parts[0] ?? this.unexpected("'expression'");
-    while (parts.length < 3 && this.skip('colon')) parts.push(value());
-    return { typename: 'Slice', lineno, parts };
-  }
+function parseSubscribed(at: TokenCursor, line: number): Expression {
+  const value = (): Expression | undefined =>
+    at.is('colon') || at.is('right-bracket') || at.is('comma') ? undefined : parseExpression(at);
+  const parts = [value()];
+  if (!at.is('colon')) return parts[0] ?? at.unexpected('expression');
+  while (parts.length < 3 && at.skip('colon')) parts.push(value());
+  return { kind: 'Slice', line, parts };
+}
 
-  #arguments(): Arguments {
-    const positional: Expression[] = [];
-    const named: [string, Expression][] = [];
-    let splat: Expression | undefined;
-    let keywordSplat: Expression | undefined;
-    const { lineno } = this.expect('left-paren');
-    for (let first = true; !this.skip('right-paren'); first = false) {
-      if (!first) this.expect('comma');
-      if (this.skip('right-paren')) break;
-      const late = keywordSplat !== undefined;
-      if (this.skipValue('operator', '*')) {
-        this.#ensure(splat === undefined && !late, lineno);
-        splat = this.expression();
-      } else if (this.skipValue('operator', '**')) {
-        this.#ensure(!late, lineno);
-        keywordSplat = this.expression();
+function parseArguments(at: TokenCursor): Arguments {
+  const positional: Expression[] = [];
+  const named: [string, Expression][] = [];
+  let splat: Expression | undefined;
+  let keywordSplat: Expression | undefined;
+  const { line } = at.expect('left-paren');
+  const ensure = (fits: boolean): void => {
+    if (!fits) at.fail('invalid syntax for function call expression', line);
+  };
+  for (let first = true; !at.skip('right-paren'); first = false) {
+    if (!first) at.expect('comma');
+    if (at.skip('right-paren')) break;
+    const late = keywordSplat !== undefined;
+    if (at.skip('operator', '*')) {
+      ensure(splat === undefined && !late);
+      splat = parseExpression(at);
+    } else if (at.skip('operator', '**')) {
+      ensure(!late);
+      keywordSplat = parseExpression(at);
+    } else {
+      const value = parseExpression(at);
+      if (value.kind === 'Name' && at.skip('operator', '=')) {
+        ensure(!late);
+        named.push([value.value, parseExpression(at)]);
       } else {
-        const value = this.expression();
-        if (value.typename === 'Symbol' && this.skipValue('operator', '=')) {
-          this.#ensure(!late, lineno);
-          named.push([value.value, this.expression()]);
-        } else {
-          this.#ensure(splat === undefined && !late && named.length === 0, lineno);
-          positional.push(value);
-        }
+        ensure(splat === undefined && !late && named.length === 0);
+        positional.push(value);
       }
     }
-    return { positional, named, splat, keywordSplat };
   }
+  return { positional, named, splat, keywordSplat };
+}
 
-  #ensure(fits: boolean, lineno: number): void {
-    if (!fits) this.fail('invalid syntax for function call expression', lineno);
+/** Filters, tests and calls behind a value. */
+function parseFilters(at: TokenCursor, target: Expression): Expression {
+  let value = target;
+  for (;;) {
+    if (at.skip('pipe')) value = parseFilter(at, value);
+    else if (at.skip('symbol', 'is')) value = parseTest(at, value);
+    else if (at.is('left-paren')) {
+      value = { kind: 'Call', line: at.line, target: value, args: parseArguments(at) };
+    } else return value;
   }
+}
 
-  /** Filters, tests and calls behind a value; `target` is undefined for filters of a block. */
-  filters(target: Expression | undefined, started = false): Expression {
-    let value = target;
-    let open = started;
-    for (;;) {
-      const token = this.peekToken();
-      if (open || this.skip('pipe')) {
-        open = false;
-        const { lineno } = this.peekToken() ?? { lineno: this.lastLine };
-        const name = this.#dottedName();
-        const args = this.peekIs('left-paren') ? this.#arguments() : NO_ARGUMENTS;
-        value = { typename: 'FilterCall', lineno, name, target: value, args };
-      } else if (value !== undefined && token?.type === 'symbol' && this.skipSymbol('is')) {
-        value = this.#test(value);
-      } else if (value !== undefined && token?.type === 'left-paren') {
-        value = { typename: 'Call', lineno: token.lineno, target: value, args: this.#arguments() };
-      } else return value ?? this.unexpected("'|'");
-    }
-  }
+/** The filters of a block, from the first name on. @throws JinjaError (Syntax) */
+export function parseBlockFilters(at: TokenCursor): Expression {
+  return parseFilters(at, parseFilter(at, undefined));
+}
 
-  #dottedName(): string {
-    let name = this.expect('symbol').value;
-    while (this.skipValue('operator', '.')) name += `.${this.expect('symbol').value}`;
-    return name;
-  }
+function parseFilter(at: TokenCursor, target: Expression | undefined): Expression {
+  const { line } = at;
+  const name = parseDottedName(at);
+  const args = at.is('left-paren') ? parseArguments(at) : NO_ARGUMENTS;
+  return { kind: 'FilterCall', line, name, target, args };
+}
 
-  #test(target: Expression): Expression {
-    const lineno = target.lineno;
-    const negated = this.skipSymbol('not');
-    const name = this.#dottedName();
-    let args: Arguments = NO_ARGUMENTS;
-    const token = this.peekToken();
-    if (token?.type === 'left-paren') args = this.#arguments();
-    else if (token !== null && startsArgument(token as Token)) {
-      if (token.value === 'is' && token.type === 'symbol') {
-        this.fail('You cannot chain multiple tests with is', token.lineno);
-      }
-      args = { positional: [this.parsePrimary()], named: [] };
-    }
-    const test: Expression = { typename: 'Test', lineno, name, target, args };
-    return negated ? { typename: 'Not', lineno, target: test } : test;
+function parseDottedName(at: TokenCursor): string {
+  let name = at.expect('symbol').value;
+  while (at.skip('operator', '.')) name += `.${at.expect('symbol').value}`;
+  return name;
+}
+
+function parseTest(at: TokenCursor, target: Expression): Expression {
+  const { line } = target;
+  const negated = at.skip('symbol', 'not');
+  const name = parseDottedName(at);
+  let args: Arguments = NO_ARGUMENTS;
+  const token = at.peek();
+  if (token?.type === 'left-paren') args = parseArguments(at);
+  else if (token !== undefined && startsArgument(token)) {
+    if (at.is('symbol', 'is')) at.fail('You cannot chain multiple tests with is');
+    args = { positional: [parsePostfix(at, parsePrimary(at))], named: [] };
   }
+  const test: Expression = { kind: 'Test', line, name, target, args };
+  return negated ? { kind: 'Not', line, target: test } : test;
+}
+
+/** The parameters of a macro, in parentheses. @throws JinjaError (Syntax) */
+export function parseParameters(at: TokenCursor): Parameters {
+  const names: string[] = [];
+  const defaults: Expression[] = [];
+  at.expect('left-paren');
+  while (!at.skip('right-paren')) {
+    if (names.length > 0) at.expect('comma');
+    if (at.skip('right-paren')) break;
+    names.push(at.expect('symbol').value);
+    if (at.skip('operator', '=')) defaults.push(parseExpression(at));
+    else if (defaults.length > 0) at.fail('non-default argument follows default argument');
+  }
+  return { names, defaults };
 }

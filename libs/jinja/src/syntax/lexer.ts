@@ -1,6 +1,6 @@
 import { syntaxError } from '../errors.ts';
 import { unescapeText } from '../python/text-escapes.ts';
-import type { Token, TokenSource, TokenType } from './tree.ts';
+import type { Token, TokenType } from './token.ts';
 
 /** How white space around tags is treated (Jinja: Environment). */
 export interface Whitespace {
@@ -34,18 +34,20 @@ const TYPES: Readonly<Record<string, TokenType>> = {
 };
 
 /**
- * Cuts a template into the tokens that the parser of nunjucks takes, by Jinja's own rules: signs
- * at both ends of a tag, Python's literals, `}}` inside of braces (Jinja: jinja2/lexer.py).
+ * Cuts a template into tokens by Jinja's rules: signs at both ends of a tag, Python's literals,
+ * `}}` inside of braces (Jinja: jinja2/lexer.py).
  * @throws JinjaError (Syntax)
  */
-export class Lexer implements TokenSource {
-  readonly tags = { VARIABLE_END: '}}', BLOCK_END: '%}', COMMENT_END: '#}' };
+export function tokensOf(source: string, whitespace: Whitespace): readonly Token[] {
+  return new Lexer(source, whitespace).tokens;
+}
+
+class Lexer {
+  readonly tokens: Token[] = [];
   readonly #source: string;
   readonly #whitespace: Whitespace;
-  readonly #tokens: Token[] = [];
   #at = 0;
-  #line = 0;
-  #next = 0;
+  #line = 1;
 
   constructor(source: string, whitespace: Whitespace) {
     const text = source.replaceAll(/\r\n?/g, '\n');
@@ -53,23 +55,6 @@ export class Lexer implements TokenSource {
       !whitespace.keepTrailingNewline && text.endsWith('\n') ? text.slice(0, -1) : text;
     this.#whitespace = whitespace;
     this.#all();
-  }
-
-  /** The next token; null at the end. */
-  nextToken(): Token | null {
-    const token = this.#tokens[this.#next];
-    this.#next += 1;
-    return token ?? null;
-  }
-
-  /** The token that follows the next one, where the parser has peeked at that. */
-  get ahead(): Token | undefined {
-    return this.#tokens[this.#next];
-  }
-
-  /** The line of the last token, from 0: Jinja's line of the end of a template. */
-  get lastLine(): number {
-    return this.#tokens.at(-1)?.lineno ?? 0;
   }
 
   #all(): void {
@@ -113,7 +98,7 @@ export class Lexer implements TokenSource {
   }
 
   #push(type: TokenType, value: string): void {
-    this.#tokens.push({ type, value, lineno: this.#line, colno: 0 });
+    this.tokens.push({ type, value, line: this.#line });
   }
 
   #skip(text: string): void {
@@ -122,7 +107,7 @@ export class Lexer implements TokenSource {
   }
 
   #fail(text: string): never {
-    throw syntaxError(text, this.#line + 1);
+    throw syntaxError(text, this.#line);
   }
 
   #comment(sign: string): void {
@@ -162,7 +147,7 @@ export class Lexer implements TokenSource {
     for (;;) {
       this.#skipSpace();
       const rest = this.#rest();
-      // A template that ends inside a tag: the parser tells what it misses.
+      // The template ends inside a tag: the parser knows what is missing.
       if (rest === '') return;
       if (open.length === 0 && this.#tagEnd(block, rest)) return;
       this.#inside(rest, open);
@@ -187,7 +172,7 @@ export class Lexer implements TokenSource {
     if (name !== null) return this.#literal('symbol', name[0]);
     const text = STRING.exec(rest);
     if (text !== null) {
-      this.#push('string', unescapeText(text[0].slice(1, -1), this.#line + 1));
+      this.#push('string', unescapeText(text[0].slice(1, -1), this.#line));
       this.#skip(text[0]);
       return;
     }

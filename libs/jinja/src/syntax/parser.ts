@@ -1,20 +1,25 @@
 import { pyRepr } from '@brine/wire/text';
-import nodes from 'nunjucks/src/nodes.js';
 import { JinjaError } from '../errors.ts';
-import { Lexer, type Whitespace } from './lexer.ts';
-import { ModuleParser } from './module-tags.ts';
-import type { BlockNode, Body, Expression, NameNode, Statement, Target } from './tree.ts';
+import { parseBlockFilters, parseExpression, parseParameters, parseTuple } from './expressions.ts';
+import { tokensOf, type Whitespace } from './lexer.ts';
+import {
+  parseExtends,
+  parseFromImport,
+  parseImport,
+  parseImportData,
+  parseInclude,
+} from './module-tags.ts';
+import { parseOneTarget, parseTarget } from './targets.ts';
+import { TokenCursor } from './token-cursor.ts';
+import type { BlockNode, Body, Expression, Statement, Target } from './tree.ts';
 
 /** A parsed template. */
 export interface Template {
   readonly body: Body;
-  /** By their names, wherever they stand. */
+  /** By their names, at any depth. */
   readonly blocks: ReadonlyMap<string, BlockNode>;
 }
 
-/** Tags of nunjucks that Jinja does not have. */
-const FOREIGN = new Set(['verbatim', 'ifAsync', 'asyncEach', 'asyncAll', 'switch', 'raw']);
-const CONSTANT = "can't assign to 'const'";
 const NO_PARAMETERS = { names: [], defaults: [] };
 
 /**
@@ -23,92 +28,116 @@ const NO_PARAMETERS = { names: [], defaults: [] };
  * @throws JinjaError (Syntax)
  */
 export function parseTemplate(source: string, whitespace: Whitespace): Template {
-  const lexer = new Lexer(source, whitespace);
-  const parser = new TemplateParser(lexer);
+  const parser = new TemplateParser(new TokenCursor(tokensOf(source, whitespace)));
   try {
-    return { body: parser.parseAsRoot() as Body, blocks: parser.blocks };
+    return { body: parser.statements(), blocks: parser.blocks };
   } catch (error) {
     if (error instanceof RangeError) throw new JinjaError('Syntax', 'nested too deeply', 1);
     throw error;
   }
 }
 
-/**
- * The statements. The parser of nunjucks reads `if`; what Jinja has in another form, or Salt
- * besides, is read here.
- */
-class TemplateParser extends ModuleParser {
+/** Reads statements (Jinja: jinja2/parser.py). */
+class TemplateParser {
+  /** The blocks read so far. */
+  readonly blocks = new Map<string, BlockNode>();
+  readonly #at: TokenCursor;
+  /** The tags that may end each open body, the innermost last. */
   readonly #ends: (readonly string[])[] = [];
-  readonly #tags: string[] = [];
+  /** The tags that are open, the innermost last. */
+  readonly #open: string[] = [];
+  readonly #tags: ReadonlyMap<string, () => Statement>;
 
-  constructor(lexer: Lexer) {
-    super(lexer);
-    this.extensions = [
-      { tags: ['do'], parse: () => this.#do() },
-      { tags: ['print'], parse: () => this.#print() },
-      { tags: ['break', 'continue'], parse: () => this.#loopControl() },
-      { tags: ['with'], parse: () => this.#with() },
-      { tags: ['load_yaml', 'load_json', 'load_text'], parse: () => this.#load() },
-      { tags: ['profile'], parse: () => this.#profile() },
-    ];
+  constructor(at: TokenCursor) {
+    this.#at = at;
+    this.#tags = new Map<string, () => Statement>([
+      ['block', () => this.#block()],
+      ['break', () => this.#loopControl()],
+      ['call', () => this.#call()],
+      ['continue', () => this.#loopControl()],
+      ['do', () => this.#value('Do')],
+      ['extends', () => parseExtends(at)],
+      ['filter', () => this.#filterBlock()],
+      ['for', () => this.#for()],
+      ['from', () => parseFromImport(at)],
+      ['if', () => this.#if()],
+      ['import', () => parseImport(at)],
+      ['import_json', () => parseImportData(at)],
+      ['import_text', () => parseImportData(at)],
+      ['import_yaml', () => parseImportData(at)],
+      ['include', () => parseInclude(at)],
+      ['load_json', () => this.#load()],
+      ['load_text', () => this.#load()],
+      ['load_yaml', () => this.#load()],
+      ['macro', () => this.#macro()],
+      ['print', () => this.#value('Print')],
+      ['profile', () => this.#profile()],
+      ['set', () => this.#set()],
+      ['with', () => this.#with()],
+    ]);
   }
 
-  override parseNodes(): unknown[] {
-    const list: unknown[] = [];
-    for (;;) {
-      const token = this.nextToken();
-      if (token === null) return list;
-      if (token.type === 'data') {
-        list.push({ typename: 'Data', lineno: token.lineno, text: token.value });
-      } else if (token.type === 'variable-start') {
-        const value = this.parseTuple(['variable-end']);
-        this.expect('variable-end');
-        list.push({ typename: 'Print', lineno: token.lineno, value });
+  /** Statements up to a tag that ends the innermost body, or to the end of the template. */
+  statements(): Body {
+    const children: Statement[] = [];
+    for (let token = this.#at.next(); token !== undefined; token = this.#at.next()) {
+      const { type, value, line } = token;
+      if (type === 'data') children.push({ kind: 'Data', line, text: value });
+      else if (type === 'variable-start') {
+        children.push({ kind: 'Print', line, value: parseTuple(this.#at, 'variable-end') });
+        this.#at.expect('variable-end');
       } else {
-        const statement = this.parseStatement();
-        if (statement === null || statement === undefined) return list;
-        list.push(statement);
+        const statement = this.#statement();
+        if (statement === undefined) break;
+        children.push(statement);
       }
     }
+    return { kind: 'Body', line: 1, children };
   }
 
-  override parseStatement(): unknown {
-    const token = this.peekToken();
-    if (token === null || token.type !== 'symbol') {
-      return this.fail('tag name expected', (token ?? { lineno: this.lastLine }).lineno);
-    }
-    if (this.breakOnBlocks?.includes(token.value) === true) return null;
-    if (FOREIGN.has(token.value) || !this.#knows(token.value)) this.#unknown(token.value);
-    this.#tags.push(token.value);
-    const statement = this.#own(token.value) ?? super.parseStatement();
-    this.#tags.pop();
+  #statement(): Statement | undefined {
+    const token = this.#at.peek();
+    if (token?.type !== 'symbol') return this.#at.fail('tag name expected');
+    const tag = token.value;
+    if (this.#ends.at(-1)?.includes(tag) === true) return undefined;
+    const parse = this.#tags.get(tag);
+    if (parse === undefined) return this.#unknown(tag);
+    this.#open.push(tag);
+    const statement = parse();
+    this.#open.pop();
     return statement;
   }
 
-  #knows(tag: string): boolean {
-    if (this.extensions.some(({ tags }) => tags.includes(tag))) return true;
-    return this.ofModules.has(tag) || /^(?:if|for|set|macro|call|filter)$/.test(tag);
-  }
-
-  #own(tag: string): Statement | undefined {
-    if (tag === 'for') return this.#for();
-    if (tag === 'set') return this.#set();
-    if (tag === 'call') return this.#call();
-    if (tag === 'filter') return this.#filterBlock();
-    if (tag === 'macro') return this.#macro();
-    return this.ofModules.get(tag)?.();
-  }
-
-  override parseUntilBlocks(...names: string[]): unknown {
-    const ends = names.filter((name) => name !== 'elseif');
+  /** Statements up to one of these tags, which stays. */
+  #body(...ends: string[]): Body {
+    this.#at.expect('block-end');
     this.#ends.push(ends);
-    const body = super.parseUntilBlocks(...ends);
-    if (this.peekToken() === null) this.#unknown(undefined);
+    const body = this.statements();
+    if (this.#at.peek() === undefined) this.#unknown(undefined);
     this.#ends.pop();
     return body;
   }
 
-  /** Jinja's words for a tag that it does not expect (Jinja: parser.py _fail_ut_eof). */
+  /** The body of a tag, and the tag that ends it. */
+  #bodyAndEnd(end: string): Body {
+    const body = this.#body(end);
+    this.#end();
+    return body;
+  }
+
+  /** The body of an `else`, where there is one, and the tag that ends it. */
+  #otherwise(end: string): Body | undefined {
+    const body = this.#at.skip('symbol', 'else') ? this.#body(end) : undefined;
+    this.#end();
+    return body;
+  }
+
+  #end(): void {
+    this.#at.expect('symbol');
+    this.#at.expect('block-end');
+  }
+
+  /** Jinja's text for a tag that it does not expect (Jinja: parser.py _fail_ut_eof). */
   #unknown(tag: string | undefined): never {
     const text = [
       tag === undefined ? 'Unexpected end of template.' : `Encountered unknown tag '${tag}'.`,
@@ -123,161 +152,128 @@ class TemplateParser extends ModuleParser {
           : `Jinja was looking for the following tags: ${wanted}.`,
       );
     }
-    const open = this.#tags.at(-1);
+    const open = this.#open.at(-1);
     if (open !== undefined) {
       text.push(`The innermost block that needs to be closed is '${open}'.`);
     }
-    this.fail(text.join(' '), this.peekToken()?.lineno ?? this.lastLine);
+    this.#at.fail(text.join(' '));
   }
 
-  #target(): Target {
-    const first = this.#oneTarget();
-    if (!this.peekIs('comma')) return first;
-    const children = [first];
-    while (this.skip('comma')) {
-      if (this.peekToken()?.type !== 'symbol' && !this.peekIs('left-paren')) break;
-      children.push(this.#oneTarget());
+  #if(): Statement {
+    const { line } = this.#at.expect('symbol');
+    const test = parseTuple(this.#at, 'block-end');
+    const body = this.#body('elif', 'else', 'endif');
+    if (this.#at.is('symbol', 'elif')) {
+      return { kind: 'If', line, test, body, otherwise: this.#if() };
     }
-    return { typename: 'Tuple', lineno: first.lineno, children };
-  }
-
-  #oneTarget(): Target {
-    if (this.skip('left-paren')) {
-      const inner = this.#target();
-      this.expect('right-paren');
-      return inner;
-    }
-    const token = this.peekToken();
-    if (token !== null && /^(?:string|int|float)$/.test(token.type)) this.fail(CONSTANT);
-    if (token?.type === 'operator') this.fail(`unexpected ${pyRepr(token.value)}`);
-    const { value, lineno } = this.expect('symbol');
-    if (/^(?:true|false|none|True|False|None)$/.test(value)) {
-      this.fail(CONSTANT, lineno);
-    }
-    if (this.skipValue('operator', '.')) {
-      const attr = this.expect('symbol').value;
-      return { typename: 'NamespaceRef', lineno, name: value, attr };
-    }
-    return new nodes.Symbol(lineno, 0, value) as NameNode;
+    const otherwise = this.#otherwise('endif');
+    return { kind: 'If', line, test, body, otherwise };
   }
 
   #for(): Statement {
-    const lineno = this.start();
-    const target = this.#target();
-    this.expectSymbol('in');
-    const items = this.parseTuple(['block-end'], false, ['recursive', 'if']);
-    const test = this.skipSymbol('if') ? this.expression() : undefined;
-    const recursive = this.skipSymbol('recursive');
-    this.expect('block-end');
-    const body = this.until('endfor', 'else');
-    let otherwise: Body | undefined;
-    if (this.skipSymbol('else')) {
-      this.expect('block-end');
-      otherwise = this.until('endfor');
-    }
-    this.advanceAfterBlockEnd();
-    return { typename: 'Loop', lineno, target, items, test, recursive, body, otherwise };
+    const { line } = this.#at.expect('symbol');
+    const target = parseTarget(this.#at);
+    this.#at.expectName('in');
+    const items = parseTuple(this.#at, 'block-end', ['recursive', 'if']);
+    const test = this.#at.skip('symbol', 'if') ? parseExpression(this.#at) : undefined;
+    const recursive = this.#at.skip('symbol', 'recursive');
+    const body = this.#body('endfor', 'else');
+    const otherwise = this.#otherwise('endfor');
+    return { kind: 'Loop', line, target, items, test, recursive, body, otherwise };
   }
 
   #set(): Statement {
-    const lineno = this.start();
-    const target = this.#target();
-    if (this.skipValue('operator', '=')) {
-      const value = this.parseTuple(['block-end']);
-      this.expect('block-end');
-      return { typename: 'Assign', lineno, target, value };
+    const { line } = this.#at.expect('symbol');
+    const target = parseTarget(this.#at);
+    if (this.#at.skip('operator', '=')) {
+      const value = parseTuple(this.#at, 'block-end');
+      this.#at.expect('block-end');
+      return { kind: 'Assign', line, target, value };
     }
-    const filter = this.peekIs('pipe') ? this.filters(undefined) : undefined;
-    this.expect('block-end');
-    const body = this.until('endset');
-    this.advanceAfterBlockEnd();
-    return { typename: 'AssignBlock', lineno, target, filter, body };
+    const filter = this.#at.skip('pipe') ? parseBlockFilters(this.#at) : undefined;
+    const body = this.#bodyAndEnd('endset');
+    return { kind: 'AssignBlock', line, target, filter, body };
   }
 
   #macro(): Statement {
-    const lineno = this.start();
-    const name = this.name();
-    const args = this.parseSignature();
-    this.expect('block-end');
-    const body = this.until('endmacro');
-    this.advanceAfterBlockEnd();
-    return { typename: 'Macro', lineno, name, args, body };
+    const { line } = this.#at.expect('symbol');
+    const name = this.#at.expect('symbol').value;
+    const parameters = parseParameters(this.#at);
+    const body = this.#bodyAndEnd('endmacro');
+    return { kind: 'Macro', line, name, parameters, body };
   }
 
   #call(): Statement {
-    const lineno = this.start();
-    const args = this.peekIs('left-paren') ? this.parseSignature() : NO_PARAMETERS;
-    const call = this.expression();
-    if (call.typename !== 'Call') this.fail('expected call', lineno);
-    this.expect('block-end');
-    const body = this.until('endcall');
-    this.advanceAfterBlockEnd();
-    return { typename: 'CallBlock', lineno, call, args, body };
+    const { line } = this.#at.expect('symbol');
+    const parameters = this.#at.is('left-paren') ? parseParameters(this.#at) : NO_PARAMETERS;
+    const call = parseExpression(this.#at);
+    if (call.kind !== 'Call') this.#at.fail('expected call', line);
+    const body = this.#bodyAndEnd('endcall');
+    return { kind: 'CallBlock', line, call, parameters, body };
   }
 
   #filterBlock(): Statement {
-    const lineno = this.start();
-    const filter = this.filters(undefined, true);
-    this.expect('block-end');
-    const body = this.until('endfilter');
-    this.advanceAfterBlockEnd();
-    return { typename: 'FilterBlock', lineno, filter, body };
+    const { line } = this.#at.expect('symbol');
+    const filter = parseBlockFilters(this.#at);
+    const body = this.#bodyAndEnd('endfilter');
+    return { kind: 'FilterBlock', line, filter, body };
   }
 
-  #do(): Statement {
-    const lineno = this.start();
-    const value = this.parseTuple(['block-end']);
-    this.expect('block-end');
-    return { typename: 'Do', lineno, value };
-  }
-
-  #print(): Statement {
-    const lineno = this.start();
-    const value = this.parseTuple(['block-end']);
-    this.expect('block-end');
-    return { typename: 'Print', lineno, value };
+  #value(kind: 'Do' | 'Print'): Statement {
+    const { line } = this.#at.expect('symbol');
+    const value = parseTuple(this.#at, 'block-end');
+    this.#at.expect('block-end');
+    return { kind, line, value };
   }
 
   #loopControl(): Statement {
-    const token = this.expect('symbol');
-    this.expect('block-end');
-    return { typename: token.value === 'break' ? 'Break' : 'Continue', lineno: token.lineno };
+    const token = this.#at.expect('symbol');
+    this.#at.expect('block-end');
+    return { kind: token.value === 'break' ? 'Break' : 'Continue', line: token.line };
   }
 
   #with(): Statement {
-    const lineno = this.start();
+    const { line } = this.#at.expect('symbol');
     const pairs: { target: Target; value: Expression }[] = [];
-    while (!this.peekIs('block-end')) {
-      if (pairs.length > 0) this.expect('comma');
-      const target = this.#oneTarget();
-      if (!this.skipValue('operator', '=')) this.unexpected("'='");
-      pairs.push({ target, value: this.expression() });
+    while (!this.#at.is('block-end')) {
+      if (pairs.length > 0) this.#at.expect('comma');
+      const target = parseOneTarget(this.#at);
+      if (!this.#at.skip('operator', '=')) this.#at.unexpected('=');
+      pairs.push({ target, value: parseExpression(this.#at) });
     }
-    this.expect('block-end');
-    const body = this.until('endwith');
-    this.advanceAfterBlockEnd();
-    return { typename: 'With', lineno, pairs, body };
+    const body = this.#bodyAndEnd('endwith');
+    return { kind: 'With', line, pairs, body };
   }
 
   #load(): Statement {
-    const { value, lineno } = this.expect('symbol');
-    this.expectSymbol('as');
-    const target = this.#target();
-    // Salt never asks for the end of the tag: what stands before it is part of the body.
-    this.expect('block-end');
-    const body = this.until('endload');
-    this.advanceAfterBlockEnd();
-    return { typename: 'Load', lineno, format: value.slice('load_'.length), target, body };
+    const { value, line } = this.#at.expect('symbol');
+    this.#at.expectName('as');
+    const target = parseTarget(this.#at);
+    const body = this.#bodyAndEnd('endload');
+    return { kind: 'Load', line, format: value.slice('load_'.length), target, body };
   }
 
   #profile(): Statement {
-    const lineno = this.start();
-    this.expectSymbol('as');
-    const label = this.expression();
-    this.expect('block-end');
-    const body = this.until('endprofile');
-    this.advanceAfterBlockEnd();
-    const children: Statement[] = [{ typename: 'Do', lineno, value: label }, body];
-    return { typename: 'NodeList', lineno, children };
+    const { line } = this.#at.expect('symbol');
+    this.#at.expectName('as');
+    const label = parseExpression(this.#at);
+    const body = this.#bodyAndEnd('endprofile');
+    const children: Statement[] = [{ kind: 'Do', line, value: label }, body];
+    return { kind: 'Body', line, children };
+  }
+
+  #block(): Statement {
+    const { line } = this.#at.expect('symbol');
+    const { value: name } = this.#at.expect('symbol');
+    if (this.blocks.has(name)) this.#at.fail(`block ${pyRepr(name)} defined twice`, line);
+    const scoped = this.#at.skip('symbol', 'scoped');
+    const required = this.#at.skip('symbol', 'required');
+    const body = this.#body('endblock');
+    this.#at.expect('symbol');
+    this.#at.skip('symbol', name);
+    this.#at.expect('block-end');
+    const node: BlockNode = { kind: 'Block', line, name, scoped, required, body };
+    this.blocks.set(name, node);
+    return node;
   }
 }

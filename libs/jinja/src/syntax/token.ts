@@ -1,7 +1,35 @@
 import { SaltFloat } from '@brine/wire';
-import type { Token } from './tree.ts';
 
-const CLOSERS = new Set(['right-paren', 'right-bracket', 'right-curly']);
+/** The kinds of token. */
+export type TokenType =
+  | 'string'
+  | 'data'
+  | 'block-start'
+  | 'block-end'
+  | 'variable-start'
+  | 'variable-end'
+  | 'left-paren'
+  | 'right-paren'
+  | 'left-bracket'
+  | 'right-bracket'
+  | 'left-curly'
+  | 'right-curly'
+  | 'operator'
+  | 'comma'
+  | 'colon'
+  | 'tilde'
+  | 'pipe'
+  | 'int'
+  | 'float'
+  | 'symbol';
+
+/** A piece of a tag, or the text between two tags (`data`). */
+export interface Token {
+  readonly type: TokenType;
+  readonly value: string;
+  /** The line of the template, from 1. */
+  readonly line: number;
+}
 
 /** True for a token that can begin the one argument of a test without parentheses. */
 export function startsArgument(token: Token): boolean {
@@ -9,7 +37,7 @@ export function startsArgument(token: Token): boolean {
   return ['string', 'int', 'float', 'left-bracket', 'left-curly'].includes(token.type);
 }
 
-const TYPE_NAMES: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Partial<Record<TokenType, string>>> = {
   'block-end': 'end of statement block',
   'variable-end': 'end of print statement',
   'left-paren': '(',
@@ -21,10 +49,9 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   colon: ':',
 };
 
-/** A token as Jinja names it in its errors. */
-export function described(token: Token | null): string {
-  if (token === null) return 'end of template';
-  if (CLOSERS.has(token.type)) return token.value;
+/** A token as Jinja names it in its errors; undefined is the end of the template. */
+export function described(token: Token | undefined): string {
+  if (token === undefined) return 'end of template';
   return token.type === 'symbol' ? token.value : (TYPE_NAMES[token.type] ?? token.value);
 }
 
@@ -41,6 +68,6 @@ export function floatOf(text: string): number | SaltFloat {
 }
 
 /** A type of token as Jinja names it in its errors. */
-export function typeText(type: string): string {
+export function typeText(type: TokenType): string {
   return TYPE_NAMES[type] ?? type;
 }

@@ -1,61 +1,12 @@
-/** The kinds of token that the parser of nunjucks knows. */
-export type TokenType =
-  | 'string'
-  | 'data'
-  | 'block-start'
-  | 'block-end'
-  | 'variable-start'
-  | 'variable-end'
-  | 'left-paren'
-  | 'right-paren'
-  | 'left-bracket'
-  | 'right-bracket'
-  | 'left-curly'
-  | 'right-curly'
-  | 'operator'
-  | 'comma'
-  | 'colon'
-  | 'tilde'
-  | 'pipe'
-  | 'int'
-  | 'float'
-  | 'symbol';
-
-/** A token; `lineno` counts from 0, columns are not told. */
-export interface Token {
-  readonly type: TokenType;
-  readonly value: string;
-  readonly lineno: number;
-  readonly colno: number;
-}
-
-/** Where the parser takes its tokens from. */
-export interface TokenSource {
-  nextToken(): Token | null;
-}
-
 interface At {
-  /** From 0. */
-  readonly lineno: number;
-}
-
-/** A list of statements, arguments or names. */
-export interface NodeList<Child> extends At {
-  readonly typename: 'NodeList' | 'Root';
-  readonly children: readonly Child[];
+  /** The line of the template, from 1. */
+  readonly line: number;
 }
 
 /** A name. */
 export interface NameNode extends At {
-  readonly typename: 'Symbol';
+  readonly kind: 'Name';
   readonly value: string;
-}
-
-/** Key and value of a dict, a keyword argument, or a name and its alias. */
-export interface PairNode<Key = Expression, Value = Expression> extends At {
-  readonly typename: 'Pair';
-  readonly key: Key;
-  readonly value: Value;
 }
 
 /** Arguments: positional ones, then splats, then keywords. */
@@ -76,85 +27,101 @@ export interface Parameters {
 /** Where a value goes: a name, names, or an attribute of a namespace. */
 export type Target =
   | NameNode
-  | (At & { readonly typename: 'Tuple'; readonly children: readonly Target[] })
-  | (At & { readonly typename: 'NamespaceRef'; readonly name: string; readonly attr: string });
+  | (At & { readonly kind: 'Tuple'; readonly children: readonly Target[] })
+  | (At & { readonly kind: 'NamespaceRef'; readonly name: string; readonly attr: string });
+
+/** A key and its value in a dict literal. */
+export interface DictPair {
+  readonly key: Expression;
+  readonly value: Expression;
+}
 
 /** An expression. */
 export type Expression =
   | NameNode
-  | (At & { readonly typename: 'Constant'; readonly value: unknown })
-  | (At & { readonly typename: 'Tuple' | 'List'; readonly children: readonly Expression[] })
-  | (At & { readonly typename: 'DictLiteral'; readonly pairs: readonly PairNode[] })
-  | (At & { readonly typename: 'Attribute'; readonly target: Expression; readonly name: string })
-  | (At & { readonly typename: 'Item'; readonly target: Expression; readonly key: Expression })
+  | (At & { readonly kind: 'Constant'; readonly value: unknown })
+  | (At & { readonly kind: 'Tuple' | 'List'; readonly children: readonly Expression[] })
+  | (At & { readonly kind: 'DictLiteral'; readonly pairs: readonly DictPair[] })
+  | (At & { readonly kind: 'Attribute'; readonly target: Expression; readonly name: string })
+  | (At & { readonly kind: 'Item'; readonly target: Expression; readonly key: Expression })
   | (At & {
-      readonly typename: 'Slice';
+      readonly kind: 'Slice';
       readonly parts: readonly (Expression | undefined)[];
     })
-  | (At & { readonly typename: 'Call'; readonly target: Expression; readonly args: Arguments })
+  | (At & { readonly kind: 'Call'; readonly target: Expression; readonly args: Arguments })
   | (At & {
-      readonly typename: 'FilterCall' | 'Test';
+      readonly kind: 'FilterCall' | 'Test';
       readonly name: string;
       /** Undefined for the body of a filter block. */
       readonly target: Expression | undefined;
       readonly args: Arguments;
     })
   | (At & {
-      readonly typename: 'Condition';
+      readonly kind: 'Condition';
       readonly test: Expression;
       readonly yes: Expression;
       readonly no: Expression | undefined;
     })
   | (At & {
-      readonly typename: 'Or' | 'And';
+      readonly kind: 'Or' | 'And';
       readonly left: Expression;
       readonly right: Expression;
     })
-  | (At & { readonly typename: 'Not'; readonly target: Expression })
+  | (At & { readonly kind: 'Not'; readonly target: Expression })
   | (At & {
-      readonly typename: 'Sign';
+      readonly kind: 'Sign';
       readonly negative: boolean;
       readonly target: Expression;
     })
   | (At & {
-      readonly typename: 'Math';
+      readonly kind: 'Math';
       readonly op: string;
       readonly left: Expression;
       readonly right: Expression;
     })
-  | (At & { readonly typename: 'Join'; readonly parts: readonly Expression[] })
+  | (At & { readonly kind: 'Join'; readonly parts: readonly Expression[] })
   | (At & {
-      readonly typename: 'Comparison';
+      readonly kind: 'Comparison';
       readonly first: Expression;
       readonly rest: readonly { readonly op: string; readonly value: Expression }[];
     });
 
 /** A block that templates below may write over. */
 export interface BlockNode extends At {
-  readonly typename: 'Block';
+  readonly kind: 'Block';
   readonly name: string;
-  /** It sees the names around it, as those of a loop. */
+  /** It sees the names around it, such as those of a loop. */
   readonly scoped: boolean;
   readonly required: boolean;
   readonly body: Body;
 }
 
-/** Statements of a block. */
-export type Body = NodeList<Statement>;
+/** Statements in order. */
+export interface Body extends At {
+  readonly kind: 'Body';
+  readonly children: readonly Statement[];
+}
+
+/** A name of another template, and the name that it gets here. */
+export interface ImportedName {
+  readonly from: string;
+  readonly to: string;
+}
 
 /** A statement. */
 export type Statement =
   | Body
-  | (At & { readonly typename: 'Data'; readonly text: string })
-  | (At & { readonly typename: 'Print'; readonly value: Expression })
+  | (At & { readonly kind: 'Data'; readonly text: string })
+  | (At & { readonly kind: 'Print'; readonly value: Expression })
   | (At & {
-      readonly typename: 'If';
-      readonly cond: Expression;
+      readonly kind: 'If';
+      readonly test: Expression;
       readonly body: Body;
-      readonly else_: Statement | null;
+      /** An `If` for `elif`, the statements of `else`. */
+      readonly otherwise: Statement | undefined;
     })
   | (At & {
-      readonly typename: 'Loop';
+      readonly kind: 'Loop';
       readonly target: Target;
       readonly items: Expression;
       readonly test: Expression | undefined;
@@ -163,60 +130,60 @@ export type Statement =
       readonly otherwise: Body | undefined;
     })
   | (At & {
-      readonly typename: 'Macro';
-      readonly name: NameNode;
-      readonly args: Parameters;
+      readonly kind: 'Macro';
+      readonly name: string;
+      readonly parameters: Parameters;
       readonly body: Body;
     })
   | (At & {
-      readonly typename: 'CallBlock';
-      readonly call: Expression & { readonly typename: 'Call' };
-      readonly args: Parameters;
+      readonly kind: 'CallBlock';
+      readonly call: Expression & { readonly kind: 'Call' };
+      readonly parameters: Parameters;
       readonly body: Body;
     })
-  | (At & { readonly typename: 'FilterBlock'; readonly filter: Expression; readonly body: Body })
-  | (At & { readonly typename: 'Assign'; readonly target: Target; readonly value: Expression })
+  | (At & { readonly kind: 'FilterBlock'; readonly filter: Expression; readonly body: Body })
+  | (At & { readonly kind: 'Assign'; readonly target: Target; readonly value: Expression })
   | (At & {
-      readonly typename: 'AssignBlock';
+      readonly kind: 'AssignBlock';
       readonly target: Target;
       readonly filter: Expression | undefined;
       readonly body: Body;
     })
   | (At & {
-      readonly typename: 'With';
+      readonly kind: 'With';
       readonly pairs: readonly { readonly target: Target; readonly value: Expression }[];
       readonly body: Body;
     })
   | (At & {
-      readonly typename: 'Load';
+      readonly kind: 'Load';
       readonly format: string;
       readonly target: Target;
       readonly body: Body;
     })
   | (At & {
-      readonly typename: 'Import';
+      readonly kind: 'Import';
       readonly template: Expression;
-      readonly target: NameNode;
-      readonly withContext: boolean | null;
+      readonly name: string;
+      readonly withContext: boolean;
     })
   | (At & {
-      readonly typename: 'ImportData';
+      readonly kind: 'ImportData';
       readonly format: string;
-      readonly from: Statement & { readonly typename: 'Import' };
+      readonly from: Statement & { readonly kind: 'Import' };
     })
   | (At & {
-      readonly typename: 'FromImport';
+      readonly kind: 'FromImport';
       readonly template: Expression;
-      readonly names: NodeList<NameNode | PairNode<NameNode, NameNode>>;
-      readonly withContext: boolean | null;
+      readonly names: readonly ImportedName[];
+      readonly withContext: boolean;
     })
   | (At & {
-      readonly typename: 'IncludeTemplate';
+      readonly kind: 'IncludeTemplate';
       readonly template: Expression;
       readonly ignoreMissing: boolean;
       readonly withContext: boolean;
     })
   | BlockNode
-  | (At & { readonly typename: 'Extends'; readonly template: Expression })
-  | (At & { readonly typename: 'Do'; readonly value: Expression })
-  | (At & { readonly typename: 'Break' | 'Continue' });
+  | (At & { readonly kind: 'Extends'; readonly template: Expression })
+  | (At & { readonly kind: 'Do'; readonly value: Expression })
+  | (At & { readonly kind: 'Break' | 'Continue' });
