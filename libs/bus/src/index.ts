@@ -11,6 +11,7 @@ export type { BucketChange, BucketPlace } from './kv/bucket-follower.ts';
 export { BucketFollower } from './kv/bucket-follower.ts';
 export type { BucketEntry } from './kv/bucket-watch.ts';
 export { BucketWatch } from './kv/bucket-watch.ts';
+export { changeValue } from './kv/change-value.ts';
 export { readStray } from './stray-reader.ts';
 export type { Appended } from './streams/append.ts';
 export { handleEach } from './streams/asides.ts';

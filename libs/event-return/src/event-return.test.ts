@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, expect, test } from 'vitest';
-import { isConflict, MemoryRecord } from '../test/records.ts';
+import { MemoryRecord } from '../test/records.ts';
 import type { FedEvent } from './event.ts';
 import { type EventFeed, EventReturn } from './event-return.ts';
 import { type Batch, gatheringLimits } from './gathering.ts';
@@ -110,7 +110,7 @@ function start(options: {
     returner,
     openFeed: async (from) => bus.open(from),
     lease: {
-      ...{ store, owner, isConflict },
+      ...{ store, owner },
       now: () => (clock.now += 1),
       sleep: async (ms) => {
         clock.now += ms;

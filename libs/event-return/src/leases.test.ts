@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isConflict, MemoryRecord } from '../test/records.ts';
+import { MemoryRecord } from '../test/records.ts';
 import { claim, LEASE_MS, LeaseLostError, type LeasePorts } from './leases.ts';
 
 /** Processes that share a record and a clock; a sleep moves the clock on. */
@@ -7,7 +7,7 @@ function world() {
   const store = new MemoryRecord();
   const clock = { now: 0 };
   const process = (owner: string): LeasePorts => ({
-    ...{ store, owner, isConflict },
+    ...{ store, owner },
     now: () => clock.now,
     sleep: async (ms) => {
       clock.now += ms;

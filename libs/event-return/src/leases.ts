@@ -4,8 +4,11 @@ import type { SavedPlace } from './returner.ts';
 /** The part of a bucket that leases need, for one returner. */
 export interface RecordStore {
   get(): Promise<{ readonly value: Uint8Array; readonly revision: number } | undefined>;
-  /** Sets the record where it is still the one of `revision`; 0: where there is none. */
-  set(value: Uint8Array, revision: number): Promise<number>;
+  /**
+   * Sets the record where it is still the one of `revision`; 0: where there is none. Undefined:
+   * another process was first.
+   */
+  set(value: Uint8Array, revision: number): Promise<number | undefined>;
 }
 
 /** What leases work with. */
@@ -13,8 +16,6 @@ export interface LeasePorts {
   readonly store: RecordStore;
   /** This process, unlike any other. */
   readonly owner: string;
-  /** Whether an error of `set` says that another process was first. */
-  readonly isConflict: (error: unknown) => boolean;
   /** A monotonic clock, ms. */
   readonly now: () => number;
   /** Resolves after some ms, or at once when `signal` is aborted. */
@@ -55,10 +56,11 @@ export async function claim(
       const isFree = record.owner === '' || record.owner === ports.owner;
       if (isFree || ports.now() - seen.atMs > LEASE_MS) {
         const mine = { ...record, owner: ports.owner };
-        return new Lease(ports, mine, await ports.store.set(packRecord(mine), revision));
+        const written = await ports.store.set(packRecord(mine), revision);
+        if (written !== undefined) return new Lease(ports, mine, written);
       }
     } catch (error) {
-      if (!ports.isConflict(error)) onTrouble(error);
+      onTrouble(error);
     }
     await ports.sleep(LOOK_MS, signal);
   }
@@ -118,13 +120,12 @@ export class Lease {
     if (this.#isLost) throw new LeaseLostError('another process has it');
     const next = { ...this.#record, ...place, owner };
     const sentMs = this.#ports.now();
-    try {
-      this.#revision = await this.#ports.store.set(packRecord(next), this.#revision);
-    } catch (error) {
-      if (!this.#ports.isConflict(error)) throw error;
+    const revision = await this.#ports.store.set(packRecord(next), this.#revision);
+    if (revision === undefined) {
       this.#isLost = true;
-      throw new LeaseLostError('another process has it', { cause: error });
+      throw new LeaseLostError('another process has it');
     }
+    this.#revision = revision;
     this.#record = next;
     this.#renewedMs = sentMs;
   }

@@ -1,7 +1,5 @@
 import type { RecordStore } from '../src/leases.ts';
 
-class Conflict extends Error {}
-
 /** One record of a bucket in memory. */
 export class MemoryRecord implements RecordStore {
   #value: Uint8Array | undefined;
@@ -15,9 +13,9 @@ export class MemoryRecord implements RecordStore {
     return Promise.resolve(this.#revision === 0 ? undefined : entry);
   }
 
-  set(value: Uint8Array, revision: number): Promise<number> {
+  set(value: Uint8Array, revision: number): Promise<number | undefined> {
     this.#check();
-    if (revision !== this.#revision) return Promise.reject(new Conflict('another revision'));
+    if (revision !== this.#revision) return Promise.resolve(undefined);
     this.#value = value;
     return Promise.resolve((this.#revision += 1));
   }
@@ -31,9 +29,4 @@ export class MemoryRecord implements RecordStore {
   #check(): void {
     if (this.isAway) throw Object.assign(new Error('NATS is away'), { retryable: true });
   }
-}
-
-/** Whether another was first. */
-export function isConflict(error: unknown): boolean {
-  return error instanceof Conflict;
 }

@@ -1,4 +1,4 @@
-import { BusError } from '@brine/bus';
+import type { Bucket } from '@brine/bus';
 import { MasterUnavailableError } from '@brine/master';
 
 /** Names what is away when the hot state does not answer, so that the rules choose what is safe. */
@@ -10,17 +10,17 @@ export async function fromHotState<T>(what: string, answer: Promise<T>): Promise
   }
 }
 
-/** The revision that a compare-and-set wrote; undefined when another writer was first. */
-export async function unlessConflict(
+/** The operations of a bucket, with the errors of {@link fromHotState}. */
+export function reachableBucket(
   what: string,
-  written: Promise<number>,
-): Promise<number | undefined> {
-  try {
-    return await written;
-  } catch (cause) {
-    if (cause instanceof BusError && cause.code === 'BUS_CONFLICT') return undefined;
-    throw new MasterUnavailableError(`${what} cannot be reached`, { cause });
-  }
+  bucket: Pick<Bucket, 'get' | 'put' | 'create' | 'update'>,
+): Pick<Bucket, 'get' | 'put' | 'create' | 'update'> {
+  return {
+    get: (key) => fromHotState(what, bucket.get(key)),
+    put: (...write) => fromHotState(what, bucket.put(...write)),
+    create: (...write) => fromHotState(what, bucket.create(...write)),
+    update: (...write) => fromHotState(what, bucket.update(...write)),
+  };
 }
 
 /** One question at a time per key: overlapping callers get the same answer. */

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { type BucketEntry, type BucketKey, BusError } from '@brine/bus';
+import type { BucketEntry, BucketKey } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import type { TokenRecord } from '@brine/master';
 import { expect, test } from 'vitest';
@@ -35,10 +35,9 @@ function bucketOf(values: Readonly<Record<string, Uint8Array>>, conflicts: reado
         yield await Promise.resolve({ key: keyOfToken(token), value, revision, timeMs: 0 });
       }
     },
-    update(key: BucketKey, value: Uint8Array): Promise<number> {
-      if (conflicting.includes(key)) {
-        return Promise.reject(new BusError('BUS_CONFLICT', 'it was renewed'));
-      }
+    update(key: BucketKey, value: Uint8Array): Promise<number | undefined> {
+      // It was renewed.
+      if (conflicting.includes(key)) return Promise.resolve(undefined);
       for (const token of left.keys()) if (keyOfToken(token) === key) left.set(token, value);
       return Promise.resolve(9);
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Bucket, type BucketKey, BusError, escapeKey } from '@brine/bus';
+import { type Bucket, type BucketKey, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { TokenRecord, Tokens } from '@brine/master';
 import { fromJson, toJson } from '@brine/wire/text';
@@ -55,13 +55,8 @@ export async function sweepTokens(
   for await (const { key, value, revision } of bucket.entries()) {
     if (signal.aborted) return swept;
     if (value.length === 0 || !hasExpired(box, value, nowSeconds)) continue;
-    try {
-      await bucket.update(key, GONE, revision);
-      swept += 1;
-    } catch (error) {
-      // It was taken back, or renewed, meanwhile.
-      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
-    }
+    // Undefined: it was revoked, or renewed, meanwhile.
+    if ((await bucket.update(key, GONE, revision)) !== undefined) swept += 1;
   }
   return swept;
 }

@@ -1,7 +1,7 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { askJetStream, isRecord, JS_ERRORS, streamInfo, textIn } from '../connection/js-api.ts';
-import { append, newMessageId } from '../streams/append.ts';
+import { append, MSG_ID, newMessageId } from '../streams/append.ts';
 import { directGet, microseconds } from '../streams/direct-get.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import type { BucketKey } from '../subjects/escape.ts';
@@ -14,6 +14,15 @@ const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;
 /** How long the server keeps this message (nats-server 2.11); only where its stream allows it. */
 const TTL_HEADER = 'Nats-TTL';
+
+/** In the raw headers of a message, as the leader answers with. */
+const MSG_ID_LINE = new RegExp(`^${MSG_ID}: *(.*?)\r$`, 'm');
+
+/** A value, and the id of its write. */
+interface Stored {
+  readonly entry: BucketEntry;
+  readonly msgId: string;
+}
 
 /** How a value is written. */
 export interface WriteOptions {
@@ -41,37 +50,49 @@ export class Bucket {
    * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER`, `BUS_FORBIDDEN`, `BUS_REFUSED`.
    */
   async get(key: BucketKey): Promise<BucketEntry | undefined> {
-    const subject = `$KV.${this.name}.${key}`;
-    this.#direct ??= this.#mayReadDirectly();
-    return (await this.#direct)
-      ? this.#getDirectly(key, subject)
-      : this.#getFromLeader(key, subject);
+    return (await this.#read(key))?.entry;
   }
 
-  /** Sets a value whatever it was; resolves with the new revision. Throws as {@link create}. */
+  /**
+   * Sets a value whatever it was; resolves with the new revision.
+   * @throws BusError `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`
+   */
   put(key: BucketKey, value: Uint8Array, options: WriteOptions = {}): Promise<number> {
-    return this.#write(key, value, undefined, options);
+    return this.#write(key, value, { msgId: newMessageId() }, options);
   }
 
   /**
-   * Sets a value where there is none.
-   * @throws BusError `BUS_CONFLICT` where there is one; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
+   * Sets a value where there is none; resolves with its revision, undefined where there is one.
+   * Throws as {@link put}.
    */
-  create(key: BucketKey, value: Uint8Array, options: WriteOptions = {}): Promise<number> {
-    return this.#write(key, value, 0, options);
+  create(
+    key: BucketKey,
+    value: Uint8Array,
+    options: WriteOptions = {},
+  ): Promise<number | undefined> {
+    return this.update(key, value, 0, options);
   }
 
   /**
-   * Sets a value if it is still the one of `revision`.
-   * @throws BusError `BUS_CONFLICT` where it is not; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
+   * Sets a value if it is still the one of `revision`, or, with 0, if there is none. Resolves with
+   * the new revision; undefined where another writer was first. Throws as {@link put}.
    */
-  update(
+  async update(
     key: BucketKey,
     value: Uint8Array,
     revision: number,
     options: WriteOptions = {},
-  ): Promise<number> {
-    return this.#write(key, value, revision, options);
+  ): Promise<number | undefined> {
+    const msgId = newMessageId();
+    try {
+      return await this.#write(key, value, { msgId, expectedRevision: revision }, options);
+    } catch (error) {
+      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
+      // A lost acknowledgement makes the second send of our own write a conflict with the first.
+      // Its id tells it from an equal value that another writer wrote.
+      const found = await this.#read(key);
+      return found?.msgId === msgId ? found.entry.revision : undefined;
+    }
   }
 
   /** All values as they are when it is called, in the order of their last change. */
@@ -106,28 +127,25 @@ export class Bucket {
   async #write(
     key: BucketKey,
     value: Uint8Array,
-    expected: number | undefined,
+    once: { readonly msgId: string; readonly expectedRevision?: number },
     { livesMs }: WriteOptions,
   ): Promise<number> {
-    try {
-      const { seq } = await append(this.#bus, {
-        subject: `$KV.${this.name}.${key}`,
-        payload: value,
-        timeoutMs: PUT_TIMEOUT_MS,
-        ...(livesMs === undefined ? {} : { headers: { [TTL_HEADER]: seconds(livesMs) } }),
-        // By its id, or by the revision it expects, a write may be sent twice and is done once.
-        ...(expected === undefined ? { msgId: newMessageId() } : { expectedRevision: expected }),
-      });
-      return seq;
-    } catch (error) {
-      const conflict = error instanceof BusError && error.code === 'BUS_CONFLICT';
-      if (!conflict) throw error;
-      // A lost acknowledgement makes the second send of our own write a conflict with the first.
-      const entry = await this.get(key);
-      const ours = entry !== undefined && entry.revision > (expected ?? 0);
-      if (ours && Buffer.compare(entry.value, value) === 0) return entry.revision;
-      throw error;
-    }
+    const { seq } = await append(this.#bus, {
+      subject: `$KV.${this.name}.${key}`,
+      payload: value,
+      timeoutMs: PUT_TIMEOUT_MS,
+      ...(livesMs === undefined ? {} : { headers: { [TTL_HEADER]: seconds(livesMs) } }),
+      ...once,
+    });
+    return seq;
+  }
+
+  async #read(key: BucketKey): Promise<Stored | undefined> {
+    const subject = `$KV.${this.name}.${key}`;
+    this.#direct ??= this.#mayReadDirectly();
+    return (await this.#direct)
+      ? this.#readDirectly(key, subject)
+      : this.#readFromLeader(key, subject);
   }
 
   async #mayReadDirectly(): Promise<boolean> {
@@ -140,15 +158,16 @@ export class Bucket {
     }
   }
 
-  async #getDirectly(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {
+  async #readDirectly(key: BucketKey, subject: string): Promise<Stored | undefined> {
     const place = { lastOf: subject };
     const stored = await directGet(this.#bus, `KV_${this.name}`, place, GET_TIMEOUT_MS);
     if (stored === undefined) return undefined;
     const { data, seq, timeUs } = stored;
-    return { key, value: data, revision: seq, timeMs: Math.floor(timeUs / 1_000) };
+    const entry = { key, value: data, revision: seq, timeMs: Math.floor(timeUs / 1_000) };
+    return { entry, msgId: stored.header(MSG_ID) };
   }
 
-  async #getFromLeader(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {
+  async #readFromLeader(key: BucketKey, subject: string): Promise<Stored | undefined> {
     const verb = `STREAM.MSG.GET.KV_${this.name}`;
     const answer = await askJetStream(this.#bus, verb, { last_by_subj: subject }, GET_TIMEOUT_MS);
     if (!answer.ok) {
@@ -157,12 +176,14 @@ export class Bucket {
     }
     const message = answer.value['message'];
     if (!isRecord(message)) throw new BusError('BUS_BAD_MESSAGE', 'a read without a message');
-    return {
+    const headers = Buffer.from(textIn(message, 'hdrs'), 'base64').toString('latin1');
+    const entry = {
       key,
       value: Buffer.from(textIn(message, 'data'), 'base64'),
       revision: Number(message['seq']),
       timeMs: Math.floor(microseconds(textIn(message, 'time')) / 1_000),
     };
+    return { entry, msgId: MSG_ID_LINE.exec(headers)?.[1] ?? '' };
   }
 }
 

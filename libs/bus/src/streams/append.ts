@@ -9,7 +9,7 @@ import { isFull, JS_ERRORS, readAnswer } from '../connection/js-api.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 
 /** The header by which JetStream recognises a message that it has already. */
-const MSG_ID = 'Nats-Msg-Id';
+export const MSG_ID = 'Nats-Msg-Id';
 /** The header for a compare-and-set on the last revision of a subject. */
 const EXPECTED_LAST_REVISION = 'Nats-Expected-Last-Subject-Sequence';
 

@@ -4,6 +4,7 @@ import {
   type BucketWatch,
   type Bus,
   BusError,
+  changeValue,
   escapeKey,
   handleEach,
   isRecord,
@@ -222,14 +223,10 @@ export class AesEpochs {
   async #make(epoch: number): Promise<void> {
     const value = { epoch, key: newKeyString(), createdAt: Date.now() };
     const sealed = this.#box.seal(Buffer.from(JSON.stringify(value), 'utf8'));
-    try {
-      await this.#bucket.create(escapeKey('aes', String(epoch)), sealed);
-      this.#keys.set(epoch, { epoch, keyString: value.key, madeMs: value.createdAt });
-    } catch (error) {
-      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
-      // Another process was first; its key counts.
-      await this.keyOf(epoch);
-    }
+    const created = await this.#bucket.create(escapeKey('aes', String(epoch)), sealed);
+    // Where another process was first, its key counts.
+    if (created === undefined) await this.keyOf(epoch);
+    else this.#keys.set(epoch, { epoch, keyString: value.key, madeMs: value.createdAt });
   }
 
   #marked(epoch: number): void {
@@ -243,13 +240,13 @@ export class AesEpochs {
   async #note(epoch: number): Promise<void> {
     if (this.#noted >= epoch) return;
     try {
-      const entry = await this.#bucket.get(CURRENT);
-      if (entry !== undefined && (readNote(entry.value) ?? 0) >= epoch) return;
-      const value = Buffer.from(JSON.stringify({ epoch }));
-      if (entry === undefined) await this.#bucket.create(CURRENT, value);
-      else await this.#bucket.update(CURRENT, value, entry.revision);
+      await changeValue(this.#bucket, CURRENT, (entry) => {
+        const noted = entry === undefined ? 0 : (readNote(entry.value) ?? 0);
+        if (noted >= epoch) return { answer: undefined };
+        return { answer: undefined, value: Buffer.from(JSON.stringify({ epoch })) };
+      });
     } catch (error) {
-      // Another process has noted it, or each that reads the marker later will try again.
+      // Each process that reads the marker later tries again.
       if (!(error instanceof BusError)) throw error;
     }
   }

@@ -4,7 +4,7 @@ import type { KeyState } from '@brine/job';
 import { mayHaveKey } from '@brine/job';
 import type { MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';
 import { LRUCache } from 'lru-cache';
-import { fromHotState, unlessConflict } from '../hot-state.ts';
+import { fromHotState } from '../hot-state.ts';
 
 /** Parsed keys kept; a parsed RSA key is some 3 KB, parsing one costs 0.15 ms. */
 const PARSED_KEPT_MAX = 20_000;
@@ -81,13 +81,8 @@ export class BucketMinionKeys implements MinionKeys {
   ): Promise<boolean> {
     const at = Date.now();
     const value = Buffer.from(JSON.stringify({ ...plain(next), at }), 'utf8');
-    const name = escapeKey(id);
-    const revision = await unlessConflict(
-      'minion keys',
-      previous === undefined
-        ? this.#bucket.create(name, value)
-        : this.#bucket.update(name, value, previous.revision),
-    );
+    const written = this.#bucket.update(escapeKey(id), value, previous?.revision ?? 0);
+    const revision = await fromHotState('minion keys', written);
     if (revision === undefined) return false;
     this.#remember(id, { ...plain(next), revision, at });
     return true;

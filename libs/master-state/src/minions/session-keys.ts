@@ -2,7 +2,7 @@ import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
 import { Crypticle, newKeyString, type SecretBox } from '@brine/crypt';
 import type { SessionKeys } from '@brine/master';
 import { LRUCache } from 'lru-cache';
-import { fromHotState, SingleFlight, unlessConflict } from '../hot-state.ts';
+import { fromHotState, SingleFlight } from '../hot-state.ts';
 
 /** Opened session keys kept; one is some 2 KB. The sealed ones, 300 bytes, are all in memory. */
 const OPENED_KEPT_MAX = 20_000;
@@ -130,13 +130,8 @@ export class BucketSessionKeys implements SessionKeys {
         ...(known === undefined ? {} : { previous: known.session.key }),
       };
       const value = sealSession(this.#box, session);
-      const name = escapeKey(id);
-      const revision = await unlessConflict(
-        'session keys',
-        entry === undefined
-          ? this.#bucket.create(name, value)
-          : this.#bucket.update(name, value, entry.revision),
-      );
+      const written = this.#bucket.update(escapeKey(id), value, entry?.revision ?? 0);
+      const revision = await fromHotState('session keys', written);
       // Another worker was first: its key is the one.
       if (revision === undefined) continue;
       this.#sealed.set(id, { value, revision });

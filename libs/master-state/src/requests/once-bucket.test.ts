@@ -1,4 +1,4 @@
-import { type BucketEntry, type BucketKey, BusError } from '@brine/bus';
+import type { BucketEntry, BucketKey } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { mapOf } from '@brine/wire';
@@ -11,10 +11,12 @@ const box = SecretBox.fromMasterKey(auth.master_key.pem, 'once');
 const entries = new Map<string, BucketEntry>();
 let now = 0;
 let revision = 0;
-async function write(key: BucketKey, value: Uint8Array, expected?: number): Promise<number> {
-  if (expected !== undefined && expected !== (entries.get(key)?.revision ?? 0)) {
-    throw new BusError('BUS_CONFLICT', 'another');
-  }
+async function write(
+  key: BucketKey,
+  value: Uint8Array,
+  expected?: number,
+): Promise<number | undefined> {
+  if (expected !== undefined && expected !== (entries.get(key)?.revision ?? 0)) return undefined;
   revision += 1;
   entries.set(key, { key, value, revision, timeMs: now });
   return revision;
@@ -22,7 +24,7 @@ async function write(key: BucketKey, value: Uint8Array, expected?: number): Prom
 const bucket = {
   create: (key: BucketKey, value: Uint8Array) => write(key, value, 0),
   update: write,
-  put: (key: BucketKey, value: Uint8Array) => write(key, value),
+  put: async (key: BucketKey, value: Uint8Array) => (await write(key, value)) ?? 0,
   get: async (key: BucketKey) => entries.get(key),
 };
 const once = new BucketOnce(bucket, box, () => now);

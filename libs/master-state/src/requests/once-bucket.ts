@@ -2,7 +2,7 @@ import { type Bucket, type BucketEntry, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { Begun, Once } from '@brine/master';
 import { pack, type SaltValue, unpack } from '@brine/wire';
-import { fromHotState, unlessConflict } from '../hot-state.ts';
+import { fromHotState } from '../hot-state.ts';
 
 /**
  * After this time the worker that began has ended or is gone. The longest work is a runner that a
@@ -43,7 +43,7 @@ export class BucketOnce implements Once {
   async begin(key: string, by: string): Promise<Begun> {
     const value = pack([by]);
     const created = this.#bucket.create(escapeKey(key), value);
-    if ((await unlessConflict(WHAT, created)) !== undefined) return { kind: 'begun' };
+    if ((await fromHotState(WHAT, created)) !== undefined) return { kind: 'begun' };
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
     // It went out of the bucket just now: the next sending finds that out.
     if (first === undefined) return { kind: 'under-way' };
@@ -54,7 +54,7 @@ export class BucketOnce implements Once {
     if (age > AWAITED_MS) return { kind: 'lapsed' };
     if (age <= TAKE_OVER_MS) return { kind: 'under-way' };
     const taken = this.#bucket.update(escapeKey(key), value, first.revision);
-    const isOurs = (await unlessConflict(WHAT, taken)) !== undefined;
+    const isOurs = (await fromHotState(WHAT, taken)) !== undefined;
     return { kind: isOurs ? 'begun' : 'under-way' };
   }
 
@@ -62,13 +62,13 @@ export class BucketOnce implements Once {
     // No work is under way that would end it: another command with this nonce need not wait.
     const value = pack([by, NO_REPLY]);
     const created = this.#bucket.create(escapeKey(key), value);
-    if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
+    if ((await fromHotState(WHAT, created)) !== undefined) return 0;
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
     if (first === undefined) return 0;
     const known = read(first);
     if (known.sealed !== undefined) return known.by === by ? 0 : this.#now() - first.timeMs;
     // It was not written. Where another sending is quicker, the stream still knows that one.
-    await unlessConflict(WHAT, this.#bucket.update(escapeKey(key), value, first.revision));
+    await fromHotState(WHAT, this.#bucket.update(escapeKey(key), value, first.revision));
     return 0;
   }
 

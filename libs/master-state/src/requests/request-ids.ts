@@ -2,6 +2,7 @@ import {
   type Bucket,
   type Bus,
   BusError,
+  changeValue,
   escapeKey,
   isRecord,
   isToken,
@@ -172,23 +173,14 @@ export function serveRequestIds(bus: Bus, requests: Bucket): readonly Answering[
 
 async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise<string> {
   const key = escapeKey('publish', claim.hash);
-  // Two gateways may ask at once; the one that loses the race looks again.
-  for (let tries = 0; tries < 3; tries++) {
-    const entry = await requests.get(key);
+  return changeValue(requests, key, async (entry) => {
     const note = entry === undefined ? undefined : readNote(entry.value);
     const isOpen = note !== undefined && (await isTakenUp(bus, note, claim));
     const id = isOpen ? note.id : claim.id;
     const { id: claimed, gateway } = claim;
     const value = pack({ id, claimed, gateway, at: Date.now(), answered: false });
-    try {
-      if (entry === undefined) await requests.create(key, value);
-      else await requests.update(key, value, entry.revision);
-      return id;
-    } catch (error) {
-      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
-    }
-  }
-  throw new BusError('BUS_BUSY', 'several gateways claim the same request');
+    return { answer: id, value };
+  });
 }
 
 /** Whether a claim is for the request of the note: the claim itself again, or another gateway's. */
@@ -228,17 +220,13 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   const note = entry === undefined ? undefined : readNote(entry.value);
   // Only the request it was: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
-  try {
-    const { gateway, heard = false, keptMs } = claim;
-    const kept = keptMs === undefined ? {} : { keptMs };
-    const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
-    // A gateway says this as it ends: the answer is older, so its time stays.
-    const value = heard && note.answered ? { ...note, heard } : answered;
-    await requests.update(key, pack(value), entry.revision);
-  } catch (error) {
-    // Changed meanwhile: then it is another request's already.
-    if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
-  }
+  const { gateway, heard = false, keptMs } = claim;
+  const kept = keptMs === undefined ? {} : { keptMs };
+  const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
+  // A gateway reports this as it ends: the answer is older, so its time stays.
+  const value = heard && note.answered ? { ...note, heard } : answered;
+  // Changed meanwhile: then it is another request's already.
+  await requests.update(key, pack(value), entry.revision);
 }
 
 function readClaim(question: SaltValue): RequestClaim {

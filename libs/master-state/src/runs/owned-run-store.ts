@@ -5,13 +5,14 @@ import {
   type BucketEntry,
   type BucketKey,
   type BucketWatch,
+  changeValue,
   escapeKey,
   PauseWatch,
   splitKey,
 } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import { mapOf, type SaltMap } from '@brine/wire';
-import { fromHotState, unlessConflict } from '../hot-state.ts';
+import { fromHotState, reachableBucket } from '../hot-state.ts';
 import { HeldRun, type HeldRunPorts } from './held-run.ts';
 import { ENDED, headOf, type RunHead, RUNNER, type RunRecord, RunRecords } from './run-record.ts';
 
@@ -88,6 +89,7 @@ const AGAIN_MS = 2_000;
  */
 export class OwnedRunStore {
   readonly #parts: OwnedRunParts;
+  readonly #bucket: ReturnType<typeof reachableBucket>;
   readonly #records: RunRecords;
   readonly #leaseMs: number;
   readonly #limits: { readonly runs: number; readonly runners: number };
@@ -111,6 +113,7 @@ export class OwnedRunStore {
 
   constructor(parts: OwnedRunParts, options: OwnedRunOptions = {}) {
     this.#parts = parts;
+    this.#bucket = reachableBucket(WHAT, parts.bucket);
     this.#records = new RunRecords(parts.box);
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
     this.#limits = {
@@ -174,8 +177,7 @@ export class OwnedRunStore {
     this.#busy.add(jid);
     try {
       await this.#leased();
-      const created = this.#parts.bucket.create(runKey(jid), value);
-      const revision = await unlessConflict(WHAT, created);
+      const revision = await this.#bucket.create(runKey(jid), value);
       if (revision === undefined) throw new Error(`a run with the job id ${jid} is there already`);
       return this.#hold(jid, record, revision, fixed);
     } finally {
@@ -211,33 +213,25 @@ export class OwnedRunStore {
 
   /** One run by its record at the source, also one that left a last word. */
   async find(jid: string): Promise<FoundRun | undefined> {
-    const entry = await fromHotState(WHAT, this.#parts.bucket.get(runKey(jid)));
+    const entry = await this.#bucket.get(runKey(jid));
     return entry === undefined ? undefined : this.#found(jid, entry.value);
   }
 
   async #fixedOf(jid: string, { fixedAt }: RunRecord): Promise<SaltMap> {
     if (fixedAt === undefined) return mapOf({});
-    const entry = await fromHotState(WHAT, this.#parts.bucket.get(fixedKey(jid, fixedAt)));
+    const entry = await this.#bucket.get(fixedKey(jid, fixedAt));
     return this.#records.readFixed(jid, entry?.value ?? GONE);
   }
 
   /** Leaves a word; false where no run is under way. @throws Error for too many */
   async tell(jid: string, word: SaltMap): Promise<boolean> {
-    const { bucket } = this.#parts;
     const found = await this.find(jid);
     if (found === undefined || found.ended) return false;
-    for (;;) {
-      const entry = await fromHotState(WHAT, bucket.get(wordsKey(jid)));
+    return changeValue(this.#bucket, wordsKey(jid), (entry) => {
       const words = entry === undefined ? [] : this.#records.readWords(jid, entry.value);
       if (words.length >= MAX_WORDS) throw new Error(`the run ${jid} was told too much already`);
-      const value = this.#records.writeWords(jid, [...words, word]);
-      const written =
-        entry === undefined
-          ? bucket.create(wordsKey(jid), value)
-          : bucket.update(wordsKey(jid), value, entry.revision);
-      // Another teller was first: its word stays.
-      if ((await unlessConflict(WHAT, written)) !== undefined) return true;
-    }
+      return { answer: true, value: this.#records.writeWords(jid, [...words, word]) };
+    });
   }
 
   /** The words that were left for a run which is under way, in their order. */
@@ -290,7 +284,7 @@ export class OwnedRunStore {
   async #writeFixed(jid: string, fixed: SaltMap): Promise<string> {
     const value = this.#records.writeFixed(jid, fixed);
     const name = randomBytes(6).toString('hex');
-    await fromHotState(WHAT, this.#parts.bucket.put(fixedKey(jid, name), value));
+    await this.#bucket.put(fixedKey(jid, name), value);
     return name;
   }
 
@@ -309,7 +303,7 @@ export class OwnedRunStore {
   async #update(jid: string, value: Uint8Array, revision: number): Promise<number | undefined> {
     for (;;) {
       try {
-        return await unlessConflict(WHAT, this.#parts.bucket.update(runKey(jid), value, revision));
+        return await this.#bucket.update(runKey(jid), value, revision);
       } catch (err) {
         if (!this.#ports.isLeased()) throw err;
         await sleep(RETRY_MS);
@@ -328,7 +322,6 @@ export class OwnedRunStore {
     const value = last === undefined ? GONE : this.#records.write(jid, ended);
     this.#busy.add(jid);
     try {
-      const { bucket } = this.#parts;
       const removed = await this.#update(jid, value, held.revision);
       if (removed === undefined) throw this.#parts.lostError(jid);
       const rest = [
@@ -336,7 +329,7 @@ export class OwnedRunStore {
         ...(this.#words.has(jid) ? [wordsKey(jid)] : []),
       ];
       // They go by their age in any case.
-      await Promise.all(rest.map((key) => bucket.put(key, GONE).catch(() => 0)));
+      await Promise.all(rest.map((key) => this.#bucket.put(key, GONE).catch(() => 0)));
     } finally {
       held.lose();
       this.#busy.delete(jid);
@@ -427,12 +420,8 @@ export class OwnedRunStore {
       if (record === undefined) return;
       await this.#leased();
       const mine = { ...record, owner: this.#parts.workerId, moves: record.moves + 1 };
-      const update = this.#parts.bucket.update(
-        runKey(jid),
-        this.#records.write(jid, mine),
-        revision,
-      );
-      const taken = await unlessConflict(WHAT, update);
+      const written = this.#records.write(jid, mine);
+      const taken = await this.#bucket.update(runKey(jid), written, revision);
       if (taken === undefined) return;
       const fixed = await this.#fixedOf(jid, record);
       held = this.#hold(jid, mine, taken, fixed);
@@ -459,7 +448,7 @@ export class OwnedRunStore {
   /** Whether the owner has written a beat that has not come here yet. */
   async #isAlive(owner: string): Promise<boolean> {
     if (owner === '' || owner === this.#parts.workerId) return false;
-    const entry = await fromHotState(WHAT, this.#parts.bucket.get(beatKey(owner)));
+    const entry = await this.#bucket.get(beatKey(owner));
     const seen = this.#beats.get(owner)?.revision ?? 0;
     if (entry === undefined || entry.revision <= seen) return false;
     this.#beats.set(owner, { atMs: performance.now(), revision: entry.revision });
@@ -480,8 +469,7 @@ export class OwnedRunStore {
   async #writeBeat(): Promise<void> {
     const sentAt = performance.now();
     this.#beatAt = sentAt;
-    const { bucket, workerId } = this.#parts;
-    await fromHotState(WHAT, bucket.put(beatKey(workerId), randomBytes(4)));
+    await this.#bucket.put(beatKey(this.#parts.workerId), randomBytes(4));
     // Others count from when they hear of it, which is later than when it was sent.
     this.#leasedUntil = Math.max(this.#leasedUntil, sentAt + (this.#leaseMs * 2) / 3);
   }
@@ -499,7 +487,7 @@ export async function offerRun(
 ): Promise<boolean> {
   const record: RunRecord = { kind, owner: '', by, data, moves: 0 };
   const created = bucket.create(runKey(jid), new RunRecords(box).write(jid, record));
-  return (await unlessConflict(WHAT, created)) !== undefined;
+  return (await fromHotState(WHAT, created)) !== undefined;
 }
 
 /** Whether a run was moved so often without a save that it must not be tried again. */

@@ -5,7 +5,7 @@ import { type PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { type Job, publishingPart } from '@brine/job';
 import { type Events, MasterUnavailableError, type Publications } from '@brine/master';
 import { nowMs, type Telemetry } from '@brine/telemetry';
-import { unlessConflict } from '../hot-state.ts';
+import { fromHotState } from '../hot-state.ts';
 import type { JobLookups } from './job-lookups.ts';
 import type { StoredAcks } from './stored-acks.ts';
 import { UnansweredReturns } from './unanswered-returns.ts';
@@ -47,15 +47,15 @@ export class StreamPublications implements Publications {
 
   async reserve(jid: string): Promise<boolean> {
     const created = this.#requests.create(escapeKey('jid', jid), Buffer.from(randomUUID()));
-    return (await unlessConflict('job ids', created)) !== undefined;
+    return (await fromHotState('job ids', created)) !== undefined;
   }
 
   async begin(command: string, jid: string): Promise<string | undefined> {
     const key = escapeKey('run', command);
-    // Written twice, the same value would count as one write.
+    // Unique, since workers of the release before take an equal value for their own write.
     const note = Buffer.from(`${jid} ${randomUUID()}`);
     const created = this.#requests.create(key, note);
-    if ((await unlessConflict('runs', created)) !== undefined) return undefined;
+    if ((await fromHotState('runs', created)) !== undefined) return undefined;
     const entry = await this.#requests.get(key).catch((cause: unknown) => {
       throw unavailable('the bucket of runs', cause);
     });

@@ -1,10 +1,10 @@
 import type { Bucket, BucketEntry, BucketWatch } from '@brine/bus';
-import { BusError, escapeKey, unescapeKey } from '@brine/bus';
+import { escapeKey, unescapeKey } from '@brine/bus';
 import { mayHaveKey } from '@brine/job';
 import type { KeyRecord, KeyRecords, StoredKey } from '@brine/pki';
 
 /** The functions of a bucket that the key records need. */
-export type KeyBucket = Pick<Bucket, 'create' | 'update' | 'watch'>;
+export type KeyBucket = Pick<Bucket, 'update' | 'watch'>;
 
 const STATES: ReadonlySet<unknown> = new Set(['accepted', 'pending', 'rejected', 'deleted']);
 
@@ -62,19 +62,10 @@ export class BucketKeyRecords implements KeyRecords {
   }
 
   async put(id: string, record: KeyRecord, expected?: number): Promise<number | undefined> {
-    const key = escapeKey(id);
     const value = Buffer.from(JSON.stringify(record));
-    try {
-      const revision =
-        expected === undefined
-          ? await this.#bucket.create(key, value)
-          : await this.#bucket.update(key, value, expected);
-      this.#set(id, { record, revision });
-      return revision;
-    } catch (error) {
-      if (error instanceof BusError && error.code === 'BUS_CONFLICT') return undefined;
-      throw error;
-    }
+    const revision = await this.#bucket.update(escapeKey(id), value, expected ?? 0);
+    if (revision !== undefined) this.#set(id, { record, revision });
+    return revision;
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Bucket, type Bus, BusError, escapeKey } from '@brine/bus';
+import { Bucket, type Bus, escapeKey } from '@brine/bus';
 import { Timeline } from '@brine/bus/timeline';
 import type { MasterOptions } from '@brine/config';
 import {
@@ -155,7 +155,6 @@ function begin(
     lease: {
       store: recordStore(bus, name),
       owner,
-      isConflict: (error) => error instanceof BusError && error.code === 'BUS_CONFLICT',
       now: () => performance.now(),
       // Ended by the signal it is over as well.
       sleep: (ms, until) => sleep(ms, undefined, { signal: until }).catch(() => undefined),
@@ -176,7 +175,6 @@ function recordStore(bus: Bus, name: string): RecordStore {
   const key = escapeKey(name);
   return {
     get: () => bucket.get(key),
-    set: (value, revision) =>
-      revision === 0 ? bucket.create(key, value) : bucket.update(key, value, revision),
+    set: (value, revision) => bucket.update(key, value, revision),
   };
 }

@@ -1,4 +1,4 @@
-import { type Bucket, BusError, escapeKey } from '@brine/bus';
+import { type Bucket, type BucketEntry, changeValue, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import {
   type CallPlan,
@@ -41,7 +41,6 @@ const OPEN_MS = 7 * 86_400_000;
  * it is killed, and then delivers events again that were reacted to.
  */
 const ENDED_MS = 10 * 60_000;
-const TRIES = 20;
 
 const LIST_KEY = escapeKey('list');
 const FAILED_KEY = escapeKey('failed');
@@ -74,18 +73,11 @@ export class ReactorState implements PlanStore {
   async change(
     make: (shared: SharedReactor) => SharedReactor | string,
   ): Promise<SharedReactor | string> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const entry = await outage(this.#bucket.get(LIST_KEY));
-      const wanted = make(entry === undefined ? NOTHING : readShared(entry.value));
-      if (typeof wanted === 'string') return wanted;
-      const value = json(wanted);
-      const written =
-        entry === undefined
-          ? this.#bucket.create(LIST_KEY, value)
-          : this.#bucket.update(LIST_KEY, value, entry.revision);
-      if ((await unlessFirst(written)) !== undefined) return wanted;
-    }
-    throw new OutageError('others change the list of reactors all the time');
+    const changed = changeValue<SharedReactor | string>(this.#bucket, LIST_KEY, (entry) => {
+      const answer = make(entry === undefined ? NOTHING : readShared(entry.value));
+      return typeof answer === 'string' ? { answer } : { answer, value: json(answer) };
+    });
+    return outage(changed);
   }
 
   async load(
@@ -98,12 +90,8 @@ export class ReactorState implements PlanStore {
 
   async save(id: string, plan: CallPlan, revision: number): Promise<number | undefined> {
     const value = json([plan.begun, plan.ended, ...plan.calls.map(({ jid, done }) => [jid, done])]);
-    const options = { livesMs: plan.ended ? ENDED_MS : OPEN_MS };
-    const written =
-      revision === 0
-        ? this.#bucket.create(planKey(id), value, options)
-        : this.#bucket.update(planKey(id), value, revision, options);
-    return unlessFirst(written);
+    const livesMs = plan.ended ? ENDED_MS : OPEN_MS;
+    return outage(this.#bucket.update(planKey(id), value, revision, { livesMs }));
   }
 
   /** Keeps a failure, over the oldest one where there are 1,000. */
@@ -111,26 +99,21 @@ export class ReactorState implements PlanStore {
     const at = await this.#nextFailure();
     const first = at - (at % FAILURES.perPage);
     const key = pageKey((at / FAILURES.perPage) % FAILURES.pages);
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const entry = await outage(this.#bucket.get(key));
+    const kept = changeValue(this.#bucket, key, (entry) => {
       const page = entry && this.#page(entry.value);
       // It was so slow that its page is another round's now.
-      if (page !== undefined && page.first > first) return;
+      if (page !== undefined && page.first > first) return { answer: undefined };
       // A page of the round before is begun again.
       const list = page?.first === first ? page.list : [];
       const value = this.#box.seal(json({ first, list: [...list, failure] }));
-      const written =
-        entry === undefined
-          ? this.#bucket.create(key, value)
-          : this.#bucket.update(key, value, entry.revision);
-      if ((await unlessFirst(written)) !== undefined) return;
-    }
-    throw new OutageError('others write failures all the time');
+      return { answer: undefined, value };
+    });
+    await outage(kept);
   }
 
   /** The failures that are kept, the newest first, and how many there ever were. */
   async failures(): Promise<{ readonly list: readonly KeptFailure[]; readonly count: number }> {
-    const count = await this.#failureCount();
+    const count = countIn(await outage(this.#bucket.get(FAILED_KEY)));
     const pages = await Promise.all(
       Array.from({ length: FAILURES.pages }, async (_, at) => {
         const entry = await outage(this.#bucket.get(pageKey(at)));
@@ -139,27 +122,15 @@ export class ReactorState implements PlanStore {
     );
     const known = pages.filter((page) => page !== undefined);
     const sorted = known.sort((a, b) => b.first - a.first);
-    return { list: sorted.flatMap(({ list }) => [...list].reverse()), count: count.n };
+    return { list: sorted.flatMap(({ list }) => [...list].reverse()), count };
   }
 
-  async #nextFailure(): Promise<number> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const { n, revision } = await this.#failureCount();
-      const value = json({ n: n + 1 });
-      const written =
-        revision === 0
-          ? this.#bucket.create(FAILED_KEY, value)
-          : this.#bucket.update(FAILED_KEY, value, revision);
-      if ((await unlessFirst(written)) !== undefined) return n;
-    }
-    throw new OutageError('others write failures all the time');
-  }
-
-  async #failureCount(): Promise<{ readonly n: number; readonly revision: number }> {
-    const entry = await outage(this.#bucket.get(FAILED_KEY));
-    if (entry === undefined) return { n: 0, revision: 0 };
-    const { n } = parsed(entry.value) as { readonly n?: unknown };
-    return { n: typeof n === 'number' ? n : 0, revision: entry.revision };
+  #nextFailure(): Promise<number> {
+    const counted = changeValue(this.#bucket, FAILED_KEY, (entry) => {
+      const answer = countIn(entry);
+      return { answer, value: json({ n: answer + 1 }) };
+    });
+    return outage(counted);
   }
 
   #page(value: Uint8Array): FailurePage {
@@ -173,6 +144,12 @@ function planKey(id: string) {
 
 function pageKey(page: number) {
   return escapeKey('failed', String(Math.floor(page)));
+}
+
+function countIn(entry: BucketEntry | undefined): number {
+  if (entry === undefined) return 0;
+  const { n } = parsed(entry.value) as { readonly n?: unknown };
+  return typeof n === 'number' ? n : 0;
 }
 
 function json(value: unknown): Buffer {
@@ -197,16 +174,6 @@ async function outage<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    throw new OutageError('the bucket of the reactor cannot be reached', { cause });
-  }
-}
-
-/** The revision that was written; undefined where another writer was first. */
-async function unlessFirst(written: Promise<number>): Promise<number | undefined> {
-  try {
-    return await written;
-  } catch (cause) {
-    if (cause instanceof BusError && cause.code === 'BUS_CONFLICT') return undefined;
     throw new OutageError('the bucket of the reactor cannot be reached', { cause });
   }
 }

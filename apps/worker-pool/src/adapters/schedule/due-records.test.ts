@@ -1,4 +1,3 @@
-import { BusError } from '@brine/bus';
 import { describe, expect, test } from 'vitest';
 import { type Claimant, DueRecords, SILENT_MS } from './due-records.ts';
 
@@ -14,19 +13,9 @@ class MemoryBucket {
     return found && { key: key as never, timeMs: 0, ...found };
   }
 
-  async create(key: string, value: Uint8Array): Promise<number> {
-    return this.#write(key, value, 0);
-  }
-
-  async update(key: string, value: Uint8Array, revision: number): Promise<number> {
-    return this.#write(key, value, revision);
-  }
-
-  async #write(key: string, value: Uint8Array, expected: number): Promise<number> {
+  async update(key: string, value: Uint8Array, revision: number): Promise<number | undefined> {
     await this.before();
-    if ((this.#values.get(key)?.revision ?? 0) !== expected) {
-      throw new BusError('BUS_CONFLICT', 'another revision');
-    }
+    if ((this.#values.get(key)?.revision ?? 0) !== revision) return undefined;
     this.#revision += 1;
     this.#values.set(key, { value, revision: this.#revision });
     return this.#revision;

@@ -1,4 +1,4 @@
-import { type Bucket, type BucketEntry, BusError, escapeKey } from '@brine/bus';
+import { type Bucket, changeValue, escapeKey } from '@brine/bus';
 import type { ScheduledRun } from '@brine/runners';
 import {
   boolOf,
@@ -40,16 +40,15 @@ const RUNNING_MAX = 128;
 export const SILENT_MS = 45_000;
 /** After so long the message of a run is gone too: it does not count as running any more. */
 const LOST_MS = 15 * 60_000;
-const TRIES = 30;
 
 /**
  * What became of the due times of each job, in the bucket `brine_reactor`. A due time is claimed
  * before it runs, so that it runs once however often its message comes.
  */
 export class DueRecords {
-  readonly #bucket: Pick<Bucket, 'get' | 'create' | 'update'>;
+  readonly #bucket: Pick<Bucket, 'get' | 'update'>;
 
-  constructor(bucket: Pick<Bucket, 'get' | 'create' | 'update'>) {
+  constructor(bucket: Pick<Bucket, 'get' | 'update'>) {
     this.#bucket = bucket;
   }
 
@@ -91,29 +90,11 @@ export class DueRecords {
   }
 
   /** Changes what is known of a job, again where another worker was first. */
-  async #change<T>(name: string, make: (runs: readonly ScheduledRun[]) => Change<T>): Promise<T> {
-    for (let tries = 0; tries < TRIES; tries += 1) {
-      const entry = await this.#bucket.get(keyOf(name));
+  #change<T>(name: string, make: (runs: readonly ScheduledRun[]) => Change<T>): Promise<T> {
+    return changeValue(this.#bucket, keyOf(name), (entry) => {
       const { answer, next } = make(entry === undefined ? [] : readRuns(entry.value));
-      if (next === undefined || (await this.#write(name, next, entry))) return answer;
-    }
-    throw new BusError('BUS_CONFLICT', `others change the record of ${name} all the time`);
-  }
-
-  async #write(
-    name: string,
-    runs: readonly ScheduledRun[],
-    entry: BucketEntry | undefined,
-  ): Promise<boolean> {
-    const value = writeRuns(runs);
-    try {
-      if (entry === undefined) await this.#bucket.create(keyOf(name), value);
-      else await this.#bucket.update(keyOf(name), value, entry.revision);
-      return true;
-    } catch (error) {
-      if (error instanceof BusError && error.code === 'BUS_CONFLICT') return false;
-      throw error;
-    }
+      return next === undefined ? { answer } : { answer, value: writeRuns(next) };
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Bucket, BusError, escapeKey } from '@brine/bus';
+import { type Bucket, changeValue, escapeKey } from '@brine/bus';
 import type { ScheduleCare } from '@brine/runners';
 import { askedMap, NOTHING_ASKED, readAsked, readState, type Zone } from '@brine/schedule';
 import { isMap, mapOf, pack, type SaltMap, unpack } from '@brine/wire';
@@ -6,7 +6,7 @@ import type { DueRecords } from './due-records.ts';
 
 /** What the care for a schedule is made of. */
 export interface CareParts {
-  readonly bucket: Pick<Bucket, 'get' | 'create' | 'update'>;
+  readonly bucket: Pick<Bucket, 'get' | 'update'>;
   readonly records: DueRecords;
   /** What the worker that looks after the schedule has saved. */
   readonly saved: () => Promise<SaltMap | undefined>;
@@ -14,7 +14,6 @@ export interface CareParts {
 }
 
 const KEY = escapeKey('schedule');
-const TRIES = 30;
 
 /** What runners see of the schedule, and what they ask of it, in the bucket `brine_reactor`. */
 export function scheduleCare({ bucket, records, saved, zone }: CareParts): ScheduleCare {
@@ -28,22 +27,11 @@ export function scheduleCare({ bucket, records, saved, zone }: CareParts): Sched
       const entry = await bucket.get(KEY);
       return entry === undefined ? NOTHING_ASKED : readAsked(mapIn(entry.value));
     },
-    ask: async (change) => {
-      for (let tries = 0; tries < TRIES; tries += 1) {
-        const entry = await bucket.get(KEY);
+    ask: (change) =>
+      changeValue(bucket, KEY, (entry) => {
         const asked = change(entry === undefined ? NOTHING_ASKED : readAsked(mapIn(entry.value)));
-        const value = pack(askedMap(asked));
-        try {
-          if (entry === undefined) await bucket.create(KEY, value);
-          else await bucket.update(KEY, value, entry.revision);
-          return;
-        } catch (error) {
-          const isFirst = error instanceof BusError && error.code === 'BUS_CONFLICT';
-          if (!isFirst) throw error;
-        }
-      }
-      throw new BusError('BUS_CONFLICT', 'others change the schedule all the time');
-    },
+        return { answer: undefined, value: pack(askedMap(asked)) };
+      }),
     runs: (name) => records.runs(name),
   };
 }
