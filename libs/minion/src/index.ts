@@ -1,4 +1,3 @@
-export { asctime } from './asctime.ts';
 export type { CallOutcome } from './caller.ts';
 export { Caller } from './caller.ts';
 export { MasterSession } from './channel/session.ts';

@@ -2,7 +2,7 @@ import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';
-import { asctime } from './asctime.ts';
+import { strftime, wallClock } from '@brine/wire/text';
 import { masterAccess } from './channel/master-access.ts';
 import { MasterSession } from './channel/session.ts';
 import { MinionError } from './errors.ts';
@@ -156,7 +156,8 @@ export class Minion {
   async #announce(signal: AbortSignal): Promise<void> {
     const { settings, clock, log } = this.#parts;
     const { id } = settings;
-    const text = `Minion ${id} started at ${asctime(new Date(clock.nowMs()))}`;
+    const started = strftime(wallClock(new Date(clock.nowMs())), '%c');
+    const text = `Minion ${id} started at ${started}`;
     const tags = settings.enableLegacyStartupEvents ? ['minion_start'] : [];
     for (const tag of [...tags, minionStartTag(id)]) {
       const event = buildMinionEvent(id, tag, text);

@@ -105,29 +105,3 @@ function nameAt(names: readonly string[], name: string | undefined): number | un
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 }
-
-/** A time as `strftime('%Y-%m-%dT%H:%M:%S')` of Python writes it. */
-export function isoText(wall: WallMs): string {
-  return new Date(wall).toISOString().slice(0, 19);
-}
-
-const WRITES: Readonly<Record<string, (date: Date) => string>> = {
-  Y: (date) => String(date.getUTCFullYear()).padStart(4, '0'),
-  m: (date) => two(date.getUTCMonth() + 1),
-  d: (date) => two(date.getUTCDate()),
-  H: (date) => two(date.getUTCHours()),
-  M: (date) => two(date.getUTCMinutes()),
-  S: (date) => two(date.getUTCSeconds()),
-};
-
-/**
- * Writes a time by a format of the directives `%Y %m %d %H %M %S`; others stay as they are.
- */
-export function writeByFormat(wall: WallMs, format: string): string {
-  const date = new Date(wall);
-  return format.replace(/%([a-zA-Z])/g, (whole, name: string) => WRITES[name]?.(date) ?? whole);
-}
-
-function two(value: number): string {
-  return String(value).padStart(2, '0');
-}

@@ -2,11 +2,12 @@ import type { MinionOptions } from '@brine/config';
 import type { PrivateKey } from '@brine/crypt';
 import { syndicStartTag } from '@brine/job';
 import type { Clock, MasterKeyFile, MasterPort } from '@brine/minion';
-import { asctime, MasterSession, MinionError } from '@brine/minion';
+import { MasterSession, MinionError } from '@brine/minion';
 import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
 import type { SaltMap } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
 import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
+import { strftime, wallClock } from '@brine/wire/text';
 
 /** What a link to a master above is made of. */
 export interface UpperLinkParts {
@@ -177,7 +178,8 @@ export class UpperLink implements MasterAbove {
   /** The start events; a Brine master above learns by them that this is a syndic. */
   async #announce(signal: AbortSignal): Promise<void> {
     const { options, clock } = this.#parts;
-    const text = `Syndic ${options.id} started at ${asctime(new Date(clock.nowMs()))}`;
+    const started = strftime(wallClock(new Date(clock.nowMs())), '%c');
+    const text = `Syndic ${options.id} started at ${started}`;
     const tags = options.enableLegacyStartupEvents ? ['syndic_start'] : [];
     for (const tag of [...tags, syndicStartTag(options.id)]) {
       const event = buildMinionEvent(options.id, tag, text);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { asctime } from '../asctime.ts';
 import { MinionError, type MinionErrorCode } from '../errors.ts';
 import { linuxGrains, parseOsRelease } from './os-grains.ts';
 
@@ -41,11 +40,4 @@ test.each<[MinionErrorCode, number | undefined]>([
   ['SALT_MINION_REFUSED', undefined],
 ])('%s ends the process with %s', (code, exitCode) => {
   expect(new MinionError(code, 'x').exitCode).toBe(exitCode);
-});
-
-test.each([
-  [new Date(2026, 10, 20, 17, 10, 37), 'Fri Nov 20 17:10:37 2026'],
-  [new Date(2026, 10, 2, 7, 0, 5), 'Mon Nov  2 07:00:05 2026'],
-])('a time is written as C does: %s', (date, text) => {
-  expect(asctime(date)).toBe(text);
 });

@@ -13,10 +13,9 @@ import {
   type ScheduledJob,
   type ScheduleState,
   wallOf,
-  writeByFormat,
 } from '@brine/schedule';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
+import { pyStr, strftime } from '@brine/wire/text';
 import {
   type BoundArguments,
   masterOf,
@@ -75,11 +74,11 @@ function nextTimeOf(
   const loop = master.option('loop_interval');
   const loopMs = (typeof loop === 'number' ? loop : 60) * 1000;
   const dueMs = nextDue(job, state, master.now(), { zone, loopMs, asked: view.asked });
-  return dueMs === undefined ? null : writeByFormat(wallOf(dueMs, zone), format);
+  return dueMs === undefined ? null : strftime(new Date(wallOf(dueMs, zone)), format);
 }
 
 function timeText(ms: number, context: RunnerContext, format = FORMAT): string {
-  return writeByFormat(wallOf(ms, masterOf(context).schedule.zone), format);
+  return strftime(new Date(wallOf(ms, masterOf(context).schedule.zone)), format);
 }
 
 /** An entry of the configuration with `enabled` as it is now. */

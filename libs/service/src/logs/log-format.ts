@@ -1,5 +1,4 @@
-import { percentFields, percentNumber, percentText } from '@brine/wire/text';
-import strftime from 'strftime';
+import { percentFields, percentNumber, percentText, strftime, wallClock } from '@brine/wire/text';
 import { LEVEL_NUMBERS } from './log-levels.ts';
 import { type LevelName, type LogLine, messageOf } from './log-lines.ts';
 
@@ -53,18 +52,6 @@ const COLORS: Readonly<Record<LevelName, readonly [level: string, message: strin
   WARNING: ['\u001b[0;1;33m', '\u001b[0;33m'],
   ERROR: ['\u001b[0;1;31m', '\u001b[0;31m'],
   CRITICAL: ['\u001b[0;1;31m', '\u001b[0;1;31m'],
-};
-
-/** `strftime` in the C locale: the library's English with C's forms of whole dates and times. */
-const cLocale = (format: string, time: Date): string =>
-  strftime(
-    format.replace(/%[cxX%]/g, (part) => C_FORMS[part] ?? part),
-    time,
-  );
-const C_FORMS: Readonly<Record<string, string>> = {
-  '%c': '%a %b %e %H:%M:%S %Y',
-  '%x': '%m/%d/%y',
-  '%X': '%H:%M:%S',
 };
 
 /**
@@ -146,13 +133,29 @@ function innerForm(format: string, name: string): (value: string) => string {
   };
 }
 
+/** Local time as `time.strftime` writes it: with its zone, and without microseconds. */
+function localTime(format: string, time: Date): string {
+  const minutes = -time.getTimezoneOffset();
+  const hours = Math.trunc(Math.abs(minutes) / 60) * 100;
+  const offset = String(hours + (Math.abs(minutes) % 60)).padStart(4, '0');
+  const zone: Readonly<Record<string, string>> = {
+    '%f': '%%f',
+    '%z': `${minutes < 0 ? '-' : '+'}${offset}`,
+    '%Z': /\((.+)\)/.exec(time.toString())?.[1] ?? '',
+  };
+  return strftime(
+    wallClock(time),
+    format.replaceAll(/%[fzZ%]/g, (part) => zone[part] ?? part),
+  );
+}
+
 /** Local time, as Python's logging has it; most lines come within one second of the last. */
 function clock(format: string): Reader {
   let second = NaN;
   let text = '';
   return ({ time }) => {
     const now = Math.floor(time.getTime() / 1000);
-    if (now !== second) text = cLocale(format, time);
+    if (now !== second) text = localTime(format, time);
     second = now;
     return text;
   };

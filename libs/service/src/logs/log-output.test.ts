@@ -118,6 +118,21 @@ test('a line that is no JSON is shown, and no text forges a line or steers the t
   );
 });
 
+test('a time is that of the local zone, as time.strftime of Python writes it', () => {
+  const zone = process.env['TZ'];
+  try {
+    process.env['TZ'] = 'Asia/Kolkata';
+    const at = json({ level: 'error', msg: 'm', time: '2026-01-01T20:10:00.123Z' });
+    const options = { logFmtConsole: '%(asctime)s', logDatefmt: '%c %z %j %G-%V %f %%z' };
+    expect(logged([at], options).console).toBe(
+      'Fri Jan  2 01:40:00 2026 +0530 002 2026-01 %f %z\n',
+    );
+  } finally {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  }
+});
+
 test('a form that Python refuses is refused with the name of its option', () => {
   const bad = ['no name', '%(nobody)s', '%(message)s 100%', '%(message)z', '%(asctime)9999s'];
   for (const logFmtLogfile of bad) {

@@ -1,14 +1,11 @@
 import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
-import { isTruthy, pyStr } from '@brine/wire/text';
+import { isTruthy, pyStr, strftime, wallClock } from '@brine/wire/text';
 import { type Chunk, textAt } from '../values.ts';
 
 /** The local time of day as Python's `time.isoformat` writes it, with microseconds. */
 export function timeOfDay(ms: number): string {
-  const date = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, '0');
   const micros = Math.floor((ms - Math.floor(ms / 1000) * 1000) * 1000);
-  const fraction = micros === 0 ? '' : `.${String(micros).padStart(6, '0')}`;
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}${fraction}`;
+  return strftime(wallClock(new Date(ms)), micros === 0 ? '%T' : '%T.%f', micros);
 }
 
 /** Milliseconds with three decimals, as a float of Python. */

@@ -19,4 +19,5 @@ export {
   stripEscapes,
   typeName,
 } from './python-text.ts';
+export { strftime, wallClock } from './strftime.ts';
 export { JsonTranscoder } from './transcode.ts';
