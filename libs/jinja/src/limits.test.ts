@@ -66,8 +66,8 @@ test.each([
   ['lists', '{{ ', '['],
   ['signs', '{{ ', '-'],
   ['targets', '{% set ', '('],
-])('%s nested 20,000 times are an error at once', (_name, start, more) => {
-  const deep = start + more.repeat(20_000);
+])('%s nested 10,000 times are an error at once', (_name, start, more) => {
+  const deep = start + more.repeat(10_000);
   const before = cpuMs();
   expect(() => render(deep)).toThrow(
     expect.objectContaining({ kind: 'Syntax', message: 'nested too deeply' }),

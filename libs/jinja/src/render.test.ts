@@ -92,3 +92,19 @@ describe('names of templates', () => {
     expect(() => include('a/out.jinja')).toThrow(error as JinjaError);
   });
 });
+
+// Each with the text of Jinja 3.1.6.
+test.each([
+  ['{{ ', "unexpected 'end of template'"],
+  ["{{ a 'b' }}", "expected token 'end of print statement', got 'string'"],
+  ['{{ [1 2.5] }}', "expected token ',', got 'float'"],
+  ['{% if 1:: %}{% endif %}', "expected token 'end of statement block', got ':'"],
+  ["{% include 'x' with %}", "expected token 'end of statement block', got 'with'"],
+])('%s is an error in the text of Jinja', (template, message) => {
+  expect(() => render(template)).toThrow(expect.objectContaining({ kind: 'Syntax', message }));
+});
+
+test('a tag with a body may end in a colon', () => {
+  const loop = '{% for i in [1, 2]: %}{{ i }}{% else: %}none{% endfor %}';
+  expect(render(`{% if 0: %}a{% elif 1: %}${loop}{% endif %}`)).toBe('12');
+});

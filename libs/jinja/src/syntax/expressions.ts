@@ -142,7 +142,7 @@ function parseSigned(at: TokenCursor): Expression {
 
 function parsePrimary(at: TokenCursor): Expression {
   const token = at.next();
-  if (token === undefined) return at.unexpected('expression');
+  if (token === undefined) at.fail(`unexpected ${pyRepr(described(token))}`);
   const { type, value, line } = token;
   switch (type) {
     case 'symbol':

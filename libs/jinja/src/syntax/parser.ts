@@ -110,6 +110,8 @@ class TemplateParser {
 
   /** Statements up to one of these tags, which stays. */
   #body(...ends: string[]): Body {
+    // Jinja takes the colon of Python (Jinja: parser.py parse_statements).
+    this.#at.skip('colon');
     this.#at.expect('block-end');
     this.#ends.push(ends);
     const body = this.statements();

@@ -44,7 +44,9 @@ const TYPE_NAMES: Readonly<Partial<Record<TokenType, string>>> = {
   'right-paren': ')',
   'right-bracket': ']',
   symbol: 'name',
+  string: 'string',
   int: 'integer',
+  float: 'float',
   comma: ',',
   colon: ':',
 };
