@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { UsageError } from '@brine/swarm';
 import { readArguments, USAGE } from './arguments.ts';
 import { drawChaos, spreadOf } from './draw-chaos.ts';
-import { nodes } from './nodes/main.ts';
-import { runOnOwnMaster } from './own-run.ts';
+import { nodes } from './modes/nodes-main.ts';
+import { runOnOwnMaster } from './modes/own.ts';
+import { rolling } from './modes/rolling/main.ts';
+import { terminalSurroundings, writeReport } from './modes/run-mode.ts';
+import { staging } from './modes/staging-mode.ts';
+import { tree } from './modes/tree/main.ts';
 import { readPlan } from './plan.ts';
-import { rolling } from './rolling/main.ts';
-import { terminalSurroundings, writeReport } from './run-mode.ts';
-import { staging } from './staging-mode.ts';
-import { tree } from './tree/main.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
 const EXIT = { failed: 1, usage: 64 } as const;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadMasterConfig } from '@brine/config';
 import { BrineMaster, startNats } from '@brine/testing';
-import { FaultProxy } from '../fault-proxy.ts';
-import { Installation } from '../installation.ts';
+import { FaultProxy } from '../../fault-proxy.ts';
+import { Installation } from '../../installation.ts';
 import { asSyndic, SecondRelay } from './second-relay.ts';
 
 /** Jobs are closed so soon, in s, as in the runs on one master. */

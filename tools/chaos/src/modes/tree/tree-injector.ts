@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injector } from '../inject.ts';
-import { type Fault, picked } from '../plan.ts';
+import { Injector } from '../../inject.ts';
+import { type Fault, picked } from '../../plan.ts';
 import { installationOf, type Tree } from './tree.ts';
 
 /** Does faults between two masters: to the relays, to the master above, to the link. */

@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Swarm } from '@brine/swarm';
-import { Injector } from './inject.ts';
-import { BEHAVIOURS } from './load.ts';
-import { type OwnMaster, startOwnMaster } from './own-master.ts';
-import { DISKS, type FaultKind, LINKS, makePlan, type Plan, WIRES } from './plan.ts';
-import { type ChaosReport, runChaos } from './run-chaos.ts';
+import { Injector } from '../inject.ts';
+import { BEHAVIOURS } from '../load.ts';
+import { type OwnMaster, startOwnMaster } from '../own-master.ts';
+import { DISKS, type FaultKind, LINKS, makePlan, type Plan, WIRES } from '../plan.ts';
+import { type ChaosReport, runChaos } from '../run-chaos.ts';
 
 /** What a run on a master of its own needs. */
 export interface OwnRunOptions {

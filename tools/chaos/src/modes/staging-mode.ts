@@ -1,8 +1,8 @@
 import { loadMasterConfig } from '@brine/config';
 import { MAX_SEED, readOptions, UsageError, wholeNumber } from '@brine/swarm';
-import { kindsOf } from './arguments.ts';
-import { drawChaos, spreadOf } from './draw-chaos.ts';
-import { nameOf } from './plan.ts';
+import { kindsOf } from '../arguments.ts';
+import { drawChaos, spreadOf } from '../draw-chaos.ts';
+import { nameOf } from '../plan.ts';
 import { terminalSurroundings, writeReport } from './run-mode.ts';
 import { CHAOS_PREFIX, NoInstallation, planForStaging, runOnStaging } from './staging.ts';
 

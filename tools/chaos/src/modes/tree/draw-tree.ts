@@ -1,5 +1,5 @@
 import { drawReport } from '@brine/ledger-check';
-import { drawChaos } from '../draw-chaos.ts';
+import { drawChaos } from '../../draw-chaos.ts';
 import type { TreeReport } from './run-tree.ts';
 
 /** The report as a person reads it. */

@@ -2,7 +2,7 @@ import { JobCache } from '@brine/job-cache';
 import { UsageError } from '@brine/swarm';
 import { jobRow, returnRow, startPostgres } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { nameOf } from '../plan.ts';
+import { nameOf } from '../../plan.ts';
 import { readTreeArguments } from './arguments.ts';
 import { compareLedgers } from './compare-ledgers.ts';
 import { treePlan } from './plan.ts';

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lastRelease, linkModules, openCheckout } from '@brine/testing/checkouts';
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
 /** What runs of a checkout; the rest would only be copied. */
 const PARTS = ['apps', 'libs', 'package.json'];
 

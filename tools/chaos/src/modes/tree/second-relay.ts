@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrineMaster, SaltProcess } from '@brine/testing';
 
-const RELAY = fileURLToPath(new URL('../../../../apps/syndic-relay/dist/main.js', import.meta.url));
+const RELAY = fileURLToPath(
+  new URL('../../../../../apps/syndic-relay/dist/main.js', import.meta.url),
+);
 
 /** As for salt-syndic: id and keys stand in the minion configuration beside the master's. */
 export async function asSyndic(configDir: string, id: string): Promise<void> {

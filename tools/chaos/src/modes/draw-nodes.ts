@@ -1,5 +1,5 @@
 import { drawReport } from '@brine/ledger-check';
-import type { NodesReport } from './run-nodes.ts';
+import type { NodesReport } from './nodes.ts';
 
 /** The report as a person reads it. */
 export function drawNodes(report: NodesReport): string {

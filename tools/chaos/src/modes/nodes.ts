@@ -12,7 +12,7 @@ import { Installation } from '../installation.ts';
 import { type Fleet, Load, type LoadCounts } from '../load.ts';
 import { type Recovery, StoredProbes, untilRecovered } from '../recovery.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
-import type { NodesArguments } from './arguments.ts';
+import type { NodesArguments } from './nodes-arguments.ts';
 
 /** What a run needs. */
 export interface NodesOptions extends Omit<NodesArguments, 'json'> {

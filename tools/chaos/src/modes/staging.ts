@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { clientInterface, type MasterOptions } from '@brine/config';
 import { Swarm } from '@brine/swarm';
-import { Injector } from './inject.ts';
-import { Installation } from './installation.ts';
-import { BEHAVIOURS } from './load.ts';
-import { type FaultKind, makePlan, type Plan } from './plan.ts';
-import { StoredProbes } from './recovery.ts';
-import { type ChaosReport, runChaos } from './run-chaos.ts';
+import { Injector } from '../inject.ts';
+import { Installation } from '../installation.ts';
+import { BEHAVIOURS } from '../load.ts';
+import { type FaultKind, makePlan, type Plan } from '../plan.ts';
+import { StoredProbes } from '../recovery.ts';
+import { type ChaosReport, runChaos } from '../run-chaos.ts';
 
 /** Faults that need no proxy: they work on a master that this run did not start. */
 export const STAGING_KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];

@@ -1,4 +1,4 @@
-import { makePlan, type Plan, type Step } from '../plan.ts';
+import { makePlan, type Plan, type Step } from '../../plan.ts';
 
 /** What is between the masters: the way of jobs down, and of all else up. */
 const LINKS = ['publish', 'request'] as const;
