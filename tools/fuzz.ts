@@ -2,54 +2,38 @@
 // input that throws what it should not, or takes longer than 100 ms, is written to
 // test/fixtures/fuzz/<target> and fails the run; what lies there is tried first.
 import { register } from 'node:module';
-import { parseArgs } from 'node:util';
+import { decimal, drawOptions, flag, MAX_SEED, readOptions, runTool } from '@brine/swarm/options';
+import { text, UsageError, whole } from '@brine/swarm/options';
 
-const USAGE = `npm run fuzz -- [options]
+const OPTIONS = {
+  minutes: decimal('<n>', 'for all targets together', [0.001, 10_000, 1]),
+  target: text('<name>', 'this one alone'),
+  seed: whole('<n>', 'of the random numbers', [0, MAX_SEED, 1]),
+  guided: flag('inputs that reach new places of our sources are mutated further; slower'),
+};
+const USAGE = `npm run fuzz -- [options]\n\n${drawOptions(OPTIONS)}`;
 
-  --minutes <n>    for all targets together (1)
-  --target <name>  this one alone
-  --seed <n>       of the random numbers (1)
-  --guided         inputs that reach new places of our sources are mutated further; slower
-  --help
-`;
-
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    target: { type: 'string' },
-    seed: { type: 'string', default: '1' },
-    guided: { type: 'boolean', default: false },
-    help: { type: 'boolean', default: false },
-  },
-});
-const minutes = Number(values.minutes);
-const seed = Number(values.seed);
-
-if (values.help) process.stdout.write(USAGE);
-else if (!(minutes > 0) || !Number.isInteger(seed)) {
-  process.stderr.write(`--minutes takes a number above 0, --seed a whole one\n${USAGE}`);
-  process.exitCode = 64;
-} else process.exitCode = await main();
+await runTool({ name: 'fuzz', usage: USAGE, run: main });
 
 /** The exit code: 1 where a target fails. */
-async function main(): Promise<number> {
-  if (values.guided) register('./fuzz/instrument.mjs', import.meta.url);
+async function main(args: readonly string[]): Promise<number> {
+  const { minutes, target: only, seed, guided } = readOptions(args, OPTIONS);
+  if (guided) register('./fuzz/instrument.mjs', import.meta.url);
   // Only what is loaded from here on has counters.
   const [{ TARGETS }, { fuzz }, { Coverage }] = await Promise.all([
     import('./fuzz/targets.ts'),
     import('./fuzz/run.ts'),
     import('./fuzz/coverage.ts'),
   ]);
-  const chosen = TARGETS.filter(({ name }) => [undefined, name].includes(values.target));
+  const chosen = TARGETS.filter(({ name }) => [undefined, name].includes(only));
   if (chosen.length === 0) {
-    process.stderr.write(`targets: ${TARGETS.map(({ name }) => name).join(', ')}\n`);
-    return 64;
+    throw new UsageError(`targets: ${TARGETS.map(({ name }) => name).join(', ')}`);
   }
   const forMs = (minutes * 60_000) / chosen.length;
   let total = 0;
   let failed = false;
   for (const [index, target] of chosen.entries()) {
-    const coverage = values.guided ? new Coverage() : undefined;
+    const coverage = guided ? new Coverage() : undefined;
     const result = await fuzz(target, { forMs, seed: seed + index, coverage });
     total += result.inputs;
     failed ||= result.faults.length > 0;

@@ -5,7 +5,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { drawOptions, flag, readOptions, runTool, texts, UsageError } from '@brine/swarm/options';
 import { anySaltVenv, NEWEST_SALTS, newestOf, saltVenv } from '@brine/testing';
 import { ROOT } from '../tests/repository.ts';
 import { changesBetween } from './differences.ts';
@@ -21,12 +22,12 @@ import {
   TABLE,
 } from './recordings.ts';
 
-const USAGE = `npm run drift [-- options]
-
-  --only NAME   only recordings whose path has NAME in it; several times
-  --write       puts the new recordings in the place of the old ones
-  --known       the newest releases of the table in libs/testing, without the package index
-`;
+const OPTIONS = {
+  only: texts('NAME', 'only recordings whose path has NAME in it; several times'),
+  write: flag('puts the new recordings in the place of the old ones'),
+  known: flag('the newest releases of the table in libs/testing, without the package index'),
+};
+const USAGE = `npm run drift [-- options]\n\n${drawOptions(OPTIONS)}`;
 /** Changes of one recording that are printed. */
 const PRINTED_MAX = 40;
 /** Longest time of one recorder, ms. */
@@ -35,17 +36,7 @@ const RECORDER_MS = 3_600_000;
 const run = promisify(execFile);
 
 async function main(args: readonly string[]): Promise<number> {
-  const options = {
-    only: { type: 'string', multiple: true, default: [] as string[] },
-    write: { type: 'boolean', default: false },
-    known: { type: 'boolean', default: false },
-    help: { type: 'boolean', short: 'h', default: false },
-  } as const;
-  const { only, write, known, help } = parseArgs({ args: [...args], options }).values;
-  if (help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
+  const { only, write, known } = readOptions(args, OPTIONS);
   const releases = known ? byLine(NEWEST_SALTS) : await published();
   const news = newsOf(releases, NEWEST_SALTS);
   for (const { release, known: before } of news) {
@@ -57,7 +48,8 @@ async function main(args: readonly string[]): Promise<number> {
       ? [[path, entry] as const]
       : [],
   );
-  if (chosen.length === 0) throw new Error(`no recording's path has ${only.join(' or ')} in it`);
+  if (chosen.length === 0)
+    throw new UsageError(`no recording's path has ${only.join(' or ')} in it`);
   const outcomes: Outcome[] = [];
   const dir = mkdtempSync(join(tmpdir(), 'brine-drift-'));
   try {
@@ -160,9 +152,4 @@ function byLine(releases: readonly string[]): ReadonlyMap<string, string> {
   return new Map(releases.map((release) => [lineOf(release), release]));
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runTool({ name: 'drift', usage: USAGE, run: main });

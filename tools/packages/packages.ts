@@ -1,10 +1,10 @@
-// Makes what is installed without a clone: npm run packages -- [deb] [archive] [--out DIR], by
-// default both into dist/packages. It packs what is built (npm run build) and installed (npm ci),
-// and writes nowhere else.
+// Makes what is installed without a clone, `npm run packages`. It packs what is built
+// (npm run build) and installed (npm ci), and writes to its directory alone.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { drawOptions, flag, readArguments, runTool, text } from '@brine/swarm/options';
+import { UsageError } from '@brine/swarm/options';
 import { makeArchive } from './archive.ts';
 import { makeDebianPackages } from './debian.ts';
 import { layProgram } from './program-tree.ts';
@@ -12,6 +12,14 @@ import { releaseOf } from './release.ts';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 const KINDS = ['deb', 'archive'] as const;
+const OPTIONS = {
+  out: text('<dir>', 'gets them', 'dist/packages'),
+  version: text('<version>', 'another one than that of the repository: for tests of upgrades'),
+  fast: flag('compress fast rather than well: for tests'),
+};
+const USAGE = `npm run packages -- [deb] [archive] [options]    both by default
+
+${drawOptions(OPTIONS)}`;
 
 /** What to make. */
 export interface PackagesOptions {
@@ -45,29 +53,18 @@ export async function makePackages(options: PackagesOptions): Promise<string[]> 
   }
 }
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      out: { type: 'string', default: 'dist/packages' },
-      version: { type: 'string' },
-      fast: { type: 'boolean', default: false },
-    },
-  });
-  const unknown = positionals.filter((name) => !KINDS.some((kind) => kind === name));
-  if (unknown.length > 0) throw new Error(`${unknown.join(', ')}: say ${KINDS.join(' or ')}`);
-  const kinds = KINDS.filter((kind) => positionals.length === 0 || positionals.includes(kind));
+async function main(args: readonly string[]): Promise<number> {
+  const { asked, words } = readArguments(args, OPTIONS);
+  const unknown = words.filter((name) => !KINDS.some((kind) => kind === name));
+  if (unknown.length > 0) throw new UsageError(`no such package: ${unknown.join(', ')}`);
+  const kinds = KINDS.filter((kind) => words.length === 0 || words.includes(kind));
   if (!existsSync(join(ROOT, 'apps/cli/dist/command-line.js'))) {
-    throw new Error('nothing is built: npm run build');
+    throw new UsageError('nothing is built: npm run build');
   }
-  for (const file of await makePackages({ kinds, ...values })) console.log(file);
+  for (const file of await makePackages({ kinds, ...asked })) console.log(file);
+  return 0;
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  try {
-    await main();
-  } catch (error) {
-    console.error(`packages: ${(error as Error).message}`);
-    process.exitCode = 1;
-  }
+  await runTool({ name: 'packages', usage: USAGE, run: main });
 }

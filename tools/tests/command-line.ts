@@ -1,18 +1,19 @@
-import { parseArgs } from 'node:util';
+import { drawOptions, flag, type Given, readArguments, text } from '@brine/swarm/options';
+import { texts, UsageError } from '@brine/swarm/options';
 import { type Circle, isCircle } from './circles.ts';
 import { isLayer, type Layer, LAYERS, USUAL } from './layers.ts';
 
+const OPTIONS = {
+  only: texts('NAME', 'only files whose path has NAME in it, of any layer; several times'),
+  keep: flag('with --only: directories of masters and sandboxes stay where a test failed'),
+  reached: flag('only what the change reaches, of every layer'),
+  base: text('REV', 'the commit or branch to compare with; default: the newest that is a day old'),
+};
+
 /** What is asked for. */
-export interface Asked {
+export interface Asked extends Given<typeof OPTIONS> {
   readonly layers: readonly Layer[];
   readonly circle: Circle | undefined;
-  /** Parts of paths: only files that have one. */
-  readonly only: readonly string[];
-  /** Directories of masters and sandboxes stay where a test failed. */
-  readonly keep: boolean;
-  /** Of all layers only what the change reaches. */
-  readonly reached: boolean;
-  readonly base: string | undefined;
 }
 
 /** What `npm test -- --help` prints. */
@@ -20,36 +21,25 @@ export const USAGE = `npm test -- [CIRCLE | LAYER ...] [options]
 
 Circles: change (what CI runs), release (all), nightly.
 Layers: ${LAYERS.join(', ')}; ${USUAL.join(', ')} by default.
-  --only NAME   only files whose path has NAME in it, of any layer; several times
-  --keep        with --only: directories of masters stay where a test failed
-  --reached     only what the change reaches, of every layer
-  --base REV    the commit or branch to compare with; default: the newest that is a day old
-`;
 
-/** Reads the arguments. @throws Error that says what is wrong with them */
-export function readAsked(args: readonly string[]): Asked | 'help' {
-  const options = {
-    only: { type: 'string', multiple: true, default: [] as string[] },
-    keep: { type: 'boolean', default: false },
-    reached: { type: 'boolean', default: false },
-    base: { type: 'string' },
-    help: { type: 'boolean', short: 'h', default: false },
-  } as const;
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
-  const { only, keep, reached, base, help } = values;
-  if (help) return 'help';
+${drawOptions(OPTIONS)}`;
+
+/** Reads the arguments. Throws UsageError where they do not fit. */
+export function readAsked(args: readonly string[]): Asked {
+  const { asked, words } = readArguments(args, OPTIONS);
+  const { only, keep, reached, base } = asked;
   // A whole layer that fails would fill the disk.
-  if (keep && only.length === 0) throw new Error('--keep wants --only NAME');
-  const unknown = positionals.filter((word) => !isLayer(word) && !isCircle(word));
-  if (unknown.length > 0) throw new Error(`no such layer or circle: ${unknown.join(', ')}`);
-  const [circle, ...others] = positionals.filter(isCircle);
-  if (circle !== undefined && positionals.length > 1 && others.length === 0)
-    throw new Error(`${circle} names its layers itself`);
-  if (others.length > 0) throw new Error('one circle at a time');
+  if (keep && only.length === 0) throw new UsageError('--keep wants --only NAME');
+  const unknown = words.filter((word) => !isLayer(word) && !isCircle(word));
+  if (unknown.length > 0) throw new UsageError(`no such layer or circle: ${unknown.join(', ')}`);
+  const [circle, ...others] = words.filter(isCircle);
+  if (circle !== undefined && words.length > 1 && others.length === 0)
+    throw new UsageError(`${circle} names its layers itself`);
+  if (others.length > 0) throw new UsageError('one circle at a time');
   if (base !== undefined && circle !== 'change' && !reached)
-    throw new Error('--base wants --reached, or the circle change');
-  const layers = layersOf(positionals.filter(isLayer), circle, only);
-  return { layers, circle, only, keep, reached, base };
+    throw new UsageError('--base wants --reached, or the circle change');
+  const layers = layersOf(words.filter(isLayer), circle, only);
+  return { ...asked, layers, circle };
 }
 
 function layersOf(

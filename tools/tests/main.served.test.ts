@@ -39,12 +39,14 @@ test('a green run ends with what it cost and how many passed, and leaves nothing
 
 test('an unknown word is refused before anything runs', async () => {
   const { code, output } = await run(['mastres']);
-  expect([code, output]).toEqual([1, 'no such layer or circle: mastres\n']);
+  expect(code).toBe(64);
+  expect(output).toContain('no such layer or circle: mastres\n');
 });
 
 test('a name that no path has is an error, not a green run of nothing', async () => {
   const { code, output } = await run(['--only', 'no-such-file']);
-  expect([code, output]).toEqual([1, "no test's path has no-such-file in it\n"]);
+  expect(code).toBe(64);
+  expect(output).toContain("no test's path has no-such-file in it\n");
 });
 
 test('a run that is ended says so, and its tests end with it', async () => {

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runTool, UsageError } from '@brine/swarm/options';
 import { NIGHTLY } from './circles.ts';
 import { type Asked, readAsked, USAGE } from './command-line.ts';
 import { readFlakyList } from './flaky-list.ts';
@@ -25,14 +26,10 @@ const IS_CI = process.env['CI'] === 'true';
 
 async function main(args: readonly string[]): Promise<number> {
   const asked = readAsked(args);
-  if (asked === 'help') {
-    process.stdout.write(USAGE);
-    return 0;
-  }
   const startedAt = performance.now();
   const selection = select(asked);
   const chosen = [...selection.files.values()].flat();
-  if (chosen.length === 0) throw new Error(emptyBecause(asked));
+  if (chosen.length === 0) throw new UsageError(emptyBecause(asked));
   if (selection.words.length > 0) console.log(selection.words.join('\n'));
   const dir = mkdtempSync(join(tmpdir(), 'brine-tests-'));
   const end = endOfRun();
@@ -167,9 +164,4 @@ function sumUp(verdict: Verdict, dir: string): number {
   return isGreen && !isStrict ? 0 : 1;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-}
+await runTool({ name: 'npm test', usage: USAGE, run: main });

@@ -3,37 +3,35 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { drawOptions, flag, readArguments, runTool, text } from '@brine/swarm/options';
+import { UsageError, whole } from '@brine/swarm/options';
 import { readFlakyList, writeFlakyList } from './flaky-list.ts';
 import { layerOf } from './layers.ts';
 import { changeSince, ROOT, workingTree } from './repository.ts';
 
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 const BUSY_LOOPS = 2;
-const TIMES = 5;
-const EXIT_USAGE = 2;
+const OPTIONS = {
+  changed: flag('those that this branch added or changed since main'),
+  base: text('REV', 'with --changed: another commit or branch to compare with', 'main'),
+  times: whole('N', 'how often each runs', [1, 1_000, 5]),
+  note: text('FILE', 'do not run; note FILE as flaky in test/layers/flaky.json, with the date'),
+  mended: text('FILE', 'do not run; take FILE out of that list'),
+};
 const USAGE = `npm run test:flaky -- [NAME ...] [options]: files whose path has a NAME in it
-  --changed      those that this branch added or changed since main
-  --base REV     with --changed: another commit or branch to compare with
-  --times N      how often each runs (${TIMES})
-  --note FILE    do not run; note FILE as flaky in test/layers/flaky.json, with the date
-  --mended FILE  do not run; take FILE out of that list
-`;
+
+${drawOptions(OPTIONS)}`;
 
 async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = read(args);
-  const { changed, base = 'main', times, note, mended } = values;
+  const { asked, words: names } = readArguments(args, OPTIONS);
+  const { changed, base, times, note, mended } = asked;
   if (note !== undefined || mended !== undefined) return keepList(note, mended);
-  const count = Number(times);
+  if (names.length === 0 && !changed) throw new UsageError('a NAME or --changed is needed');
   const files = workingTree().paths.filter((path) => layerOf(path) !== undefined);
   const since = changed ? new Set(changeSince(base).paths) : new Set<string>();
   const chosen = files.filter(
-    (path) => since.has(path) || positionals.some((name) => path.includes(name)),
+    (path) => since.has(path) || names.some((name) => path.includes(name)),
   );
-  if (!Number.isInteger(count) || count < 1 || (positionals.length === 0 && !changed)) {
-    process.stderr.write(USAGE);
-    return EXIT_USAGE;
-  }
   if (chosen.length === 0) console.log('no test file is meant');
   const failed: string[] = [];
   const loops = Array.from({ length: BUSY_LOOPS }, busyLoop);
@@ -41,9 +39,9 @@ async function main(args: readonly string[]): Promise<number> {
   process.once('exit', endLoops);
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   for (const file of chosen) {
-    const passed = await passesOf(file, count);
-    console.log(`${file}: ${passed} of ${count} passed`);
-    if (passed < count) failed.push(file);
+    const passed = await passesOf(file, times);
+    console.log(`${file}: ${passed} of ${times} passed`);
+    if (passed < times) failed.push(file);
   }
   // While they run, this process does not end.
   endLoops();
@@ -51,30 +49,16 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length === 0 ? 0 : 1;
 }
 
-function read(args: readonly string[]) {
-  return parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      changed: { type: 'boolean', default: false },
-      base: { type: 'string' },
-      times: { type: 'string', default: String(TIMES) },
-      note: { type: 'string' },
-      mended: { type: 'string' },
-    },
-  });
-}
-
 function keepList(note: string | undefined, mended: string | undefined): number {
   const list = { ...readFlakyList() };
   if (note !== undefined) {
     if (layerOf(note) === undefined || !existsSync(join(ROOT, note)))
-      throw new Error(`${note} is no test file`);
+      throw new UsageError(`${note} is no test file`);
     // A file that is noted again keeps its first date: a week counts from there.
     list[note] ??= new Date().toISOString().slice(0, 10);
   }
   if (mended !== undefined) {
-    if (list[mended] === undefined) throw new Error(`${mended} is not in the list`);
+    if (list[mended] === undefined) throw new UsageError(`${mended} is not in the list`);
     delete list[mended];
   }
   writeFlakyList(list);
@@ -111,9 +95,4 @@ function run(file: string): Promise<{ readonly code: number; readonly output: st
   });
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = EXIT_USAGE;
-}
+await runTool({ name: 'test:flaky', usage: USAGE, run: main });

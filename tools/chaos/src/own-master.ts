@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { loadMasterConfig } from '@brine/config';
 import { BrineMaster } from '@brine/testing';
 import { type Address, FaultProxy } from './fault-proxy.ts';
 import type { FaultTools, Proxies } from './inject.ts';
-import { Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { type Disk, DISKS, type FaultKind, type Link, LINKS, type Wire } from './plan.ts';
 import { SmallDisk } from './small-disk.ts';
+import { installationOf } from './start-master.ts';
 import { Wires } from './wires.ts';
 
 /** Jobs are closed so soon, in s: a check after the drain sees them in their last state. */
@@ -83,10 +83,6 @@ export async function startOwnMaster(
     await closeNet();
     throw error;
   }
-}
-
-function installationOf(home: BrineMaster['home']): Installation {
-  return new Installation(loadMasterConfig({ configDir: home.configDir, env: {} }).options);
 }
 
 /** One proxy per link; a server is found once the master has its directory. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { quantile } from 'simple-statistics';
 import { type Fleet, goodMinions } from './load.ts';
 
 /** How long the master needed, in ms since the fault (since its end where it lasts). */
@@ -109,6 +110,21 @@ export class StoredProbes {
     await old?.end();
     return pool;
   }
+}
+
+/** Recovery times over a run, in ms. */
+export interface RecoverySpread {
+  readonly count: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** How times in ms are spread; undefined where there are none. */
+export function spreadOf(times: readonly number[]): RecoverySpread | undefined {
+  if (times.length === 0) return undefined;
+  const at = (part: number): number => Math.round(quantile([...times], part));
+  return { count: times.length, p50: at(0.5), p99: at(0.99), max: Math.round(Math.max(...times)) };
 }
 
 /**

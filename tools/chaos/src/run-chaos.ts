@@ -4,7 +4,9 @@ import type { Injector } from './inject.ts';
 import type { Installation } from './installation.ts';
 import { type Fleet, Load, type LoadCounts, type LoadRates } from './load.ts';
 import { nameOf, type Plan, type Step } from './plan.ts';
-import { type Recovery, StoredProbes, untilRecovered } from './recovery.ts';
+import { type Recovery, type RecoverySpread, spreadOf } from './recovery.ts';
+import { StoredProbes, untilRecovered } from './recovery.ts';
+import type { Run } from './run.ts';
 
 /** A fault that was done, and how the master recovered. */
 export interface DoneFault {
@@ -23,6 +25,8 @@ export interface ChaosReport {
   readonly load: LoadCounts;
   /** What went wrong beside the books, in words. */
   readonly failures: readonly string[];
+  /** How long the recoveries took; missing where there was none. */
+  readonly recovery: Readonly<Record<'served' | 'stored', RecoverySpread | undefined>>;
   /** Missing where the database could not be read in the end. */
   readonly ledger?: LedgerReport;
   readonly ok: boolean;
@@ -35,10 +39,7 @@ export interface ChaosOptions {
   readonly injector: Pick<Injector, 'perform' | 'mendAll'>;
   readonly fleet: Fleet;
   readonly rates: LoadRates;
-  /** The log of the rig. */
-  readonly log: string;
-  /** Ends the swarm, so that its log is whole. */
-  readonly endFleet: () => Promise<void>;
+  readonly run: Run;
   /** Jobs up to this jid are left alone by the check; '' for a database of the run's own. */
   readonly after: string;
   /** Waits for the deadlines of all jobs before the books are checked. */
@@ -47,9 +48,6 @@ export interface ChaosOptions {
   readonly leastJobs?: number;
   /** What the client knows of the jobs; default `all`. */
   readonly told?: CheckOptions['told'];
-  readonly tell: (line: string) => void;
-  /** The run ends early, in order, once this is aborted. */
-  readonly signal: AbortSignal;
 }
 
 /** A master that serves nothing for so long has not recovered: ms. */
@@ -64,7 +62,9 @@ const POLL_MS = 250;
 
 /** Runs a plan under load, lets the master come to rest, and checks the books. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { plan, installation, injector, fleet, tell, signal } = options;
+  const { plan, installation, injector, fleet, run } = options;
+  const { print, signal } = run;
+  run.onEnd(() => injector.mendAll());
   const stored = new StoredProbes(() => installation.databaseUrl());
   const faults: DoneFault[] = [];
   const failures: string[] = [];
@@ -82,12 +82,18 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     failures.push((error as Error).message);
   }
   await injector.mendAll();
-  tell('drain');
+  print('drain');
   await load.stop();
   failures.push(...(await comeToRest(options, stored)));
-  await options.endFleet();
+  // Its log is whole then.
+  await fleet.swarm.close();
   await stored.close();
-  const report = { seed: plan.seed, faults, load: load.counts, failures };
+  const times = faults.flatMap(({ recovery = [] }) => recovery);
+  const recovery = {
+    served: spreadOf(times.map(({ servedMs }) => servedMs)),
+    stored: spreadOf(times.map(({ storedMs }) => storedMs)),
+  };
+  const report = { seed: plan.seed, faults, load: load.counts, failures, recovery };
   try {
     const ledger = await checkAtRest(options);
     return { ...report, ledger, ok: failures.length === 0 && ledger.ok };
@@ -104,13 +110,14 @@ interface Doing extends ChaosOptions {
 
 /** Faults that come in the midst of each other; the recovery is from the last of them. */
 async function doGroup(group: readonly Step[], doing: Doing): Promise<void> {
-  const { faults, injector, fleet, stored, tell } = doing;
+  const { faults, injector, fleet, stored } = doing;
+  const { print } = doing.run;
   const first = faults.length + 1;
   const running = group.map(async ({ fault, pauseMs }, index) => {
     // Within a group the pause is from the start of the first.
     if (index > 0) await sleep(pauseMs);
     const number = first + index;
-    tell(`${String(number).padStart(4)}  ${nameOf(fault)}${index > 0 ? ' (meanwhile)' : ''}`);
+    print(`${String(number).padStart(4)}  ${nameOf(fault)}${index > 0 ? ' (meanwhile)' : ''}`);
     faults.push({ number, what: nameOf(fault), at: Date.now() });
     await injector.perform(fault);
   });
@@ -119,7 +126,7 @@ async function doGroup(group: readonly Step[], doing: Doing): Promise<void> {
   const last = faults.at(-1);
   if (last !== undefined) faults[faults.length - 1] = { ...last, recovery };
   const { servedMs, storedMs } = recovery;
-  tell(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
+  print(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
 }
 
 function groupsOf(steps: readonly Step[]): Step[][] {
@@ -180,14 +187,14 @@ export async function comeToRest(
 
 /** The books; again and again while something is not there yet that may still come. */
 export async function checkAtRest(
-  options: Pick<ChaosOptions, 'installation' | 'log' | 'after' | 'told'>,
+  options: Pick<ChaosOptions, 'installation' | 'run' | 'after' | 'told'>,
 ): Promise<LedgerReport> {
-  const { installation, log, after, told = 'all' } = options;
+  const { installation, run, after, told = 'all' } = options;
   const databaseUrl = await installation.databaseUrl();
   const fresh = after === '';
   const until = Date.now() + STORED_TIMEOUT_MS;
   for (;;) {
-    const report = await checkLedger({ databaseUrl, logs: [log], after, told, fresh });
+    const report = await checkLedger({ databaseUrl, logs: [run.log], after, told, fresh });
     const mayCome = ['return-lost', 'job-lost', 'return-without-job'] as const;
     const waits = mayCome.some((kind) => (report.counts[kind] ?? 0) > 0);
     if (!waits || Date.now() > until) return report;

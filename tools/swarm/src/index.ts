@@ -1,5 +1,3 @@
-export type { Range } from './command/read-options.ts';
-export { MAX_SEED, readOptions, UsageError, wholeNumber } from './command/read-options.ts';
 export { Swarm } from './swarm.ts';
 export type {
   Behaviour,

@@ -1,12 +1,9 @@
-import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
-import { readArguments, type SwarmArguments, USAGE } from './command/arguments.ts';
-import { UsageError } from './command/read-options.ts';
+import { loadMasterConfig, type MasterOptions } from '@brine/config';
+import { OPTIONS, type SwarmArguments, USAGE } from './command/arguments.ts';
 import { drawResults, isComplete, type StepResult } from './command/report.ts';
 import { readScenario } from './command/scenario.ts';
+import { readArguments, runTool, UsageError } from './options/index.ts';
 import { Swarm } from './swarm.ts';
-
-/** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
-const EXIT = { failed: 1, usage: 64 } as const;
 
 /** What a step needs. */
 interface Run {
@@ -32,7 +29,7 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
   [
     'publish',
     async (run) => {
-      const waitMs = 1000 * run.asked.waitSeconds;
+      const waitMs = 1000 * run.asked.wait;
       return { step: 'publish', job: await run.swarm.publish({ ...job(run), waitMs }) };
     },
   ],
@@ -47,7 +44,11 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
     'returns',
     async ({ swarm, asked }) => {
       const bytes = asked.bytes === undefined ? {} : { returnBytes: asked.bytes };
-      const load = await swarm.returns({ ...loop(asked), ...bytes, jids: asked.jids });
+      const load = await swarm.returns({
+        ...loop(asked),
+        ...bytes,
+        jids: asked.jids?.split(',') ?? [],
+      });
       return { step: 'returns', load };
     },
   ],
@@ -72,18 +73,14 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
 ]);
 
 async function main(args: readonly string[]): Promise<number> {
-  const asked = readArguments(args);
-  if (asked.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
-  const unknown = asked.steps.filter((name) => !STEPS.has(name));
+  const { asked, words: steps } = readArguments(args, OPTIONS);
+  const unknown = steps.filter((name) => !STEPS.has(name));
   if (unknown.length > 0) throw new UsageError(`no such step: ${unknown.join(', ')}`);
-  if (asked.steps.length === 0) throw new UsageError('at least one step is needed');
+  if (steps.length === 0) throw new UsageError('at least one step is needed');
   const { options } = loadMasterConfig({ configDir: asked.configDir });
   const swarm = await startSwarm(asked, options);
   try {
-    return await perform({ swarm, asked, cachedir: options.cachedir });
+    return await perform({ swarm, asked, cachedir: options.cachedir }, steps);
   } finally {
     await swarm.close();
   }
@@ -111,9 +108,9 @@ async function startSwarm(asked: SwarmArguments, options: MasterOptions): Promis
   });
 }
 
-async function perform(run: Run): Promise<number> {
+async function perform(run: Run, steps: readonly string[]): Promise<number> {
   const results: StepResult[] = [];
-  for (const name of run.asked.steps) {
+  for (const name of steps) {
     const result = await STEPS.get(name)?.(run);
     if (result !== undefined) results.push(result);
   }
@@ -121,14 +118,14 @@ async function perform(run: Run): Promise<number> {
     const document = { results, stats: await run.swarm.stats() };
     process.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
   } else process.stdout.write(drawResults(results));
-  return results.every(isComplete) ? 0 : EXIT.failed;
+  return results.every(isComplete) ? 0 : 1;
 }
 
-function loop({ count, seconds, rate, inFlight }: SwarmArguments) {
+function loop({ count, duration, rate, inFlight }: SwarmArguments) {
   return {
     inFlight: inFlight ?? 64,
     ...(count === undefined ? {} : { count }),
-    ...(seconds === undefined ? {} : { durationMs: seconds * 1000 }),
+    ...(duration === undefined ? {} : { durationMs: duration * 1000 }),
     ...(rate === undefined ? {} : { ratePerSecond: rate }),
   };
 }
@@ -141,17 +138,8 @@ function job({ asked, cachedir }: Run) {
     target: targetType === 'list' ? target.split(',') : target,
     targetType,
     fun,
-    arg,
+    arg: arg === undefined ? [] : [arg],
   };
 }
 
-main(process.argv.slice(2)).then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
-    const usage = error instanceof UsageError;
-    const { message, stack = message } = error as Error;
-    if (usage) process.stderr.write(`swarm: ${message}\n\n${USAGE}`);
-    else process.stderr.write(`swarm: ${error instanceof ConfigError ? message : stack}\n`);
-    process.exitCode = usage ? EXIT.usage : EXIT.failed;
-  },
-);
+await runTool({ name: 'swarm', usage: USAGE, run: main });

@@ -1,35 +1,48 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadMasterConfig } from '@brine/config';
 import type { LedgerReport } from '@brine/ledger-check';
-import { Swarm } from '@brine/swarm';
-import { BrineMaster } from '@brine/testing';
+import { type Given, whole } from '@brine/swarm/options';
 import type { NatsCluster, PostgresPair } from '@brine/testing/nodes';
 import { startNatsCluster, startPostgresPair } from '@brine/testing/nodes';
+import { drawEnd, drawLoad } from '../draw-chaos.ts';
 import { Installation } from '../installation.ts';
 import { type Fleet, Load, type LoadCounts } from '../load.ts';
 import { type Recovery, StoredProbes, untilRecovered } from '../recovery.ts';
+import type { Run } from '../run.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
-import type { NodesArguments } from './nodes-arguments.ts';
+import { startMaster } from '../start-master.ts';
+import { IMPATIENT, PREFIX, startSwarm } from '../swarm.ts';
+import { modeOf } from './mode.ts';
 
-/** What a run needs. */
-export interface NodesOptions extends Omit<NodesArguments, 'json'> {
-  readonly tell: (line: string) => void;
-  /** The run ends early, in order, once this is aborted. */
-  readonly signal: AbortSignal;
-}
+const OPTIONS = {
+  nodes: whole('<n>', 'how often each node is lost', [1, 1_000, 1]),
+  minions: whole('<n>', 'simulated ones', [20, 100_000, 200]),
+  jobs: whole('<n>', 'per second; one in ten is for all minions', [1, 1_000, 5]),
+  workers: whole('<n>', 'of the master', [1, 64, 2]),
+  away: whole('<s>', 'a node of NATS stays away so long', [0, 3_600, 5]),
+};
+
+type Asked = Given<typeof OPTIONS>;
+
+/** Each node of NATS and PostgreSQL is lost, under load. */
+export const nodes = modeOf({
+  about: `npm run chaos -- --nodes <n>    each node is lost n times, under load
+
+Three NATS servers with R3 streams, a PostgreSQL primary with a synchronous standby, a master.`,
+  options: OPTIONS,
+  run: runNodes,
+  draw: drawNodes,
+});
 
 /** A node that was lost; its recovery is measured while it is away. */
-export interface Loss {
+interface Loss {
   readonly node: string;
   /** Missing where the master served nothing for too long. */
   readonly recovery?: Recovery;
 }
 
 /** How a run went. */
-export interface NodesReport {
+interface NodesReport {
   readonly losses: readonly Loss[];
   readonly load: LoadCounts;
   /** What went wrong beside the books, in words. */
@@ -38,10 +51,6 @@ export interface NodesReport {
   readonly ok: boolean;
 }
 
-const PREFIX = 'chaos-';
-/** As in the other runs: a minion's own waits must not hide the master's recovery. */
-const RECONNECT_MS = [100, 500] as const;
-const RETURN_TIMEOUT_MS = [3_000, 6_000] as const;
 /** Jobs are closed so soon, in s: a check after the drain sees them in their last state. */
 const JOB_DEADLINE_S = 20;
 const JOBS_FOR_ALL = 10;
@@ -63,13 +72,39 @@ class ClusteredInstallation extends Installation {
 }
 
 /** Starts all nodes, a master and minions, loses each node under load, checks. */
-export async function runNodes(options: NodesOptions): Promise<NodesReport> {
-  const { tell, workers } = options;
-  const dir = await mkdtemp(join(tmpdir(), 'brine-nodes-'));
-  const log = join(dir, 'ledger.jsonl');
-  tell('three NATS servers, a primary with its standby, and a master start');
-  await using nats = await startNatsCluster();
-  await using pair = await startPostgresPair();
+async function runNodes(asked: Asked, run: Run): Promise<NodesReport> {
+  run.print('three NATS servers, a primary with its standby, and a master start');
+  const nats = await startNatsCluster();
+  run.onEnd(async () => nats[Symbol.asyncDispose]());
+  const pair = await startPostgresPair();
+  run.onEnd(async () => pair[Symbol.asyncDispose]());
+  const { minions, jobs, workers } = asked;
+  const { home } = await startOn(run, nats, pair, workers);
+  const installation = new ClusteredInstallation(home.configDir, pair);
+  const swarm = await startSwarm(home, run, { minions, ...IMPATIENT });
+  const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir: home.cacheDir };
+  const losses: Loss[] = [];
+  const failures: string[] = [];
+  await swarm.connect();
+  await recovered(fleet, pair);
+  const load = new Load(fleet, { jobs, returns: 0, logIns: 0, allEvery: JOBS_FOR_ALL });
+  try {
+    await loseAll({ nats, pair, fleet, losses }, asked, run);
+  } catch (error) {
+    failures.push((error as Error).message);
+  }
+  run.print('drain');
+  await load.stop();
+  const stored = new StoredProbes(async () => pair.primaryUrl());
+  failures.push(...(await comeToRest({ installation, fleet, untilClosed: true }, stored)));
+  await stored.close();
+  await swarm.close();
+  const ledger = await checkAtRest({ installation, run, after: '' });
+  const ok = failures.length === 0 && ledger.ok;
+  return { losses, load: load.counts, failures, ledger, ok };
+}
+
+function startOn(run: Run, nats: NatsCluster, pair: PostgresPair, workers: number) {
   const brine = {
     workers,
     job_deadline: JOB_DEADLINE_S,
@@ -81,83 +116,34 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
     BRINE_NATS_CERTIFICATES: nats.certificates,
     DATABASE_URL: pair.url,
   };
-  const master = await BrineMaster.start({ brine }, { logLevel: 'warning', env });
-  let report: NodesReport | undefined;
-  try {
-    report = await runOn({ master, nats, pair, log }, options);
-    return report;
-  } finally {
-    const keep = options.keep || report?.ok !== true;
-    if (keep) tell(`kept: ${dir} (log of the rig), ${master.sandbox.keepLogs()} (the master)`);
-    await master.close();
-    if (!keep) await rm(dir, { recursive: true });
-  }
+  return startMaster(run, { brine }, { logLevel: 'warning', env });
 }
 
-interface Site {
-  readonly master: BrineMaster;
+interface Losing {
   readonly nats: NatsCluster;
   readonly pair: PostgresPair;
-  /** The log of the rig. */
-  readonly log: string;
-}
-
-async function runOn(site: Site, options: NodesOptions): Promise<NodesReport> {
-  const { master, pair, log } = site;
-  const { minions, jobs, tell } = options;
-  const { pkiDir, cacheDir: cachedir, retPort, configDir } = master.home;
-  const installation = new ClusteredInstallation(configDir, pair);
-  const swarm = await Swarm.start({
-    ...{ retPort, minions, idPrefix: PREFIX, keyPairs: 16, pkiDir, log, onProgress: tell },
-    reconnectMs: RECONNECT_MS,
-    returnTimeoutMs: RETURN_TIMEOUT_MS,
-  });
-  const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir };
-  const losses: Loss[] = [];
-  const failures: string[] = [];
-  try {
-    await swarm.connect();
-    await recovered(fleet, pair);
-    const load = new Load(fleet, { jobs, returns: 0, logIns: 0, allEvery: JOBS_FOR_ALL });
-    try {
-      await loseAll(site, fleet, options, losses);
-    } catch (error) {
-      failures.push((error as Error).message);
-    }
-    tell('drain');
-    await load.stop();
-    const stored = new StoredProbes(async () => pair.primaryUrl());
-    const resting = { installation, fleet, untilClosed: true };
-    failures.push(...(await comeToRest(resting, stored)));
-    await stored.close();
-    await swarm.close();
-    const ledger = await checkAtRest({ installation, log, after: '' });
-    const ok = failures.length === 0 && ledger.ok;
-    return { losses, load: load.counts, failures, ledger, ok };
-  } finally {
-    await swarm.close();
-  }
+  readonly fleet: Fleet;
+  readonly losses: Loss[];
 }
 
 async function loseAll(
-  { nats, pair }: Site,
-  fleet: Fleet,
-  { rounds, awayS, tell, signal }: NodesOptions,
-  losses: Loss[],
+  { nats, pair, fleet, losses }: Losing,
+  { nodes: rounds, away: awayS }: Asked,
+  { print, signal }: Run,
 ): Promise<void> {
   const lose = async (node: string, away: () => Promise<void>, back: () => Promise<void>) => {
     if (signal.aborted) return;
-    tell(`${String(losses.length + 1).padStart(4)}  ${node} is killed`);
+    print(`${String(losses.length + 1).padStart(4)}  ${node} is killed`);
     const at = losses.push({ node }) - 1;
     await away();
     const recovery = await recovered(fleet, pair);
     losses[at] = { node, recovery };
     const { servedMs, storedMs } = recovery;
-    tell(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
+    print(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
     await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
     const since = performance.now();
     await back();
-    tell(`      as before after ${(performance.now() - since).toFixed(0)} ms`);
+    print(`      as before after ${(performance.now() - since).toFixed(0)} ms`);
     // The next loss would be a second one while this one still catches up.
     await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
     await recovered(fleet, pair);
@@ -185,4 +171,17 @@ async function recovered(fleet: Fleet, pair: PostgresPair): Promise<Recovery> {
   } finally {
     await stored.close();
   }
+}
+
+function drawNodes({ losses, load, failures, ledger, ok }: NodesReport): string {
+  const ms = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(0));
+  const lines = [
+    `${losses.length} nodes lost; ms until the first complete job, and until it was stored:`,
+    ...losses.map(({ node, recovery }) => {
+      return `  ${node}: ${ms(recovery?.servedMs)}, ${ms(recovery?.storedMs)}`;
+    }),
+    drawLoad(load),
+    ...failures.map((failure) => `failure: ${failure}`),
+  ];
+  return `${lines.join('\n')}${drawEnd(ledger, ok)}`;
 }

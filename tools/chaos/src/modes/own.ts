@@ -1,127 +1,91 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Swarm } from '@brine/swarm';
+import { readFile } from 'node:fs/promises';
+import { type Given, names, seed, text, whole } from '@brine/swarm/options';
+import { drawChaos } from '../draw-chaos.ts';
 import { Injector } from '../inject.ts';
 import { BEHAVIOURS } from '../load.ts';
 import { type OwnMaster, startOwnMaster } from '../own-master.ts';
-import { DISKS, type FaultKind, LINKS, makePlan, type Plan, WIRES } from '../plan.ts';
+import { DISKS, FAULT_KINDS, LINKS, makePlan, type Plan, readPlan, WIRES } from '../plan.ts';
+import type { Run } from '../run.ts';
 import { type ChaosReport, runChaos } from '../run-chaos.ts';
+import { IMPATIENT, PREFIX, startSwarm } from '../swarm.ts';
+import { modeOf } from './mode.ts';
 
-/** What a run on a master of its own needs. */
-export interface OwnRunOptions {
-  readonly faults: number;
-  readonly seed: number;
-  readonly minions: number;
-  readonly kinds: readonly FaultKind[];
-  readonly jobs: number;
-  readonly workers: number;
-  /** Instead of a drawn one. */
-  readonly plan?: Plan;
-  /** Keep the directories also where nothing failed. */
-  readonly keep: boolean;
-  readonly tell: (line: string) => void;
-  readonly signal: AbortSignal;
-}
-
-/** A report, and where the files of the run are, if they were kept. */
-export interface OwnRun {
-  readonly report: ChaosReport;
-  readonly kept: { readonly run: string; readonly master: string } | undefined;
-}
-
-const PREFIX = 'chaos-';
-/** A minion's own waits must not hide the master's recovery; a stock one waits 1 to 11 s. */
-const RECONNECT_MS = [100, 500] as const;
-/** Nor that a connection which was reset while packets were lost is found dead; stock: 300 s. */
+/** A connection that was reset while packets were lost is found dead late; stock: 300 s. */
 const KEEP_ALIVE_MS = 1_000;
-/** As above: 5 to 10 s. */
-const RETURN_TIMEOUT_MS = [3_000, 6_000] as const;
-const KEY_PAIRS = 16;
 
-/** Starts a master and minions, does the plan, checks, and ends everything. */
-export async function runOnOwnMaster(options: OwnRunOptions): Promise<OwnRun> {
-  const dir = await mkdtemp(join(tmpdir(), 'brine-chaos-'));
-  const log = join(dir, 'ledger.jsonl');
-  options.tell(`seed ${options.seed}: a master starts`);
-  const own = await startOwnMaster(options.workers, kindsOf(options));
-  let report: ChaosReport | undefined;
-  try {
-    const plan = options.plan ?? drawPlan(options, own);
-    await writeFile(join(dir, 'plan.json'), `${JSON.stringify(plan, null, 2)}\n`);
-    report = await runOn(own, plan, log, options);
-    await writeFile(join(dir, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
-  } finally {
-    const keep = options.keep || report?.ok !== true;
-    const master = await own.close(keep);
-    if (!keep) await rm(dir, { recursive: true });
-    else options.tell(`kept: ${dir} (plan, log, report), ${master ?? ''} (the master)`);
-  }
-  const kept =
-    options.keep || !report.ok ? { run: dir, master: own.master.sandbox.dir } : undefined;
-  return { report, kept };
+const OPTIONS = {
+  faults: whole('<n>', 'drawn before the first happens', [1, 100_000, 20]),
+  seed: seed('of the plan; the same seed is the same plan'),
+  minions: whole('<n>', 'simulated ones', [20, 100_000, 100]),
+  only: names('<kind,…>', 'of', FAULT_KINDS),
+  jobs: whole('<n>', 'per second', [1, 1_000, 3]),
+  workers: whole('<n>', 'of the master', [1, 64, 2]),
+  replay: text('<file>', 'the plan.json that a run has kept, once more'),
+};
+
+type Asked = Given<typeof OPTIONS>;
+
+/** Faults at a master of the run's own. */
+export const own = modeOf({
+  about: `npm run chaos -- [options]        random faults at a master under load
+npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
+npm run chaos -- --nodes <n>      nodes of NATS and PostgreSQL are lost: see --nodes --help
+npm run chaos -- --tree <n>       faults between two masters: see --tree --help
+npm run chaos -- --staging        faults at the master of this host: see --staging --help`,
+  options: OPTIONS,
+  run: runOnOwnMaster,
+  draw: drawChaos,
+});
+
+async function runOnOwnMaster(asked: Asked, run: Run): Promise<ChaosReport> {
+  const replayed =
+    asked.replay === undefined ? undefined : readPlan(await readFile(asked.replay, 'utf8'));
+  run.print(`seed ${replayed?.seed ?? asked.seed}: a master starts`);
+  const kinds = replayed?.steps.map(({ fault }) => fault.kind) ?? asked.only;
+  const master = await startOwnMaster(asked.workers, kinds);
+  run.onEnd((keep) => master.close(keep));
+  const plan = replayed ?? drawPlan(asked, master, run);
+  await run.save('plan.json', plan);
+  const { installation, tools } = master;
+  const { minions, jobs } = asked;
+  const swarm = await startMinions(master, run, minions);
+  await swarm.connect();
+  const { cacheDir: cachedir } = master.master.home;
+  return runChaos({
+    plan,
+    installation,
+    injector: new Injector(installation, tools),
+    fleet: { swarm, minions, prefix: PREFIX, cachedir },
+    rates: { jobs, returns: 3, logIns: 1 },
+    run,
+    after: '',
+    untilClosed: true,
+  });
 }
 
-/** Of a plan that is done again those that are in it. */
-function kindsOf({ plan, kinds }: OwnRunOptions): readonly FaultKind[] {
-  return plan === undefined ? kinds : plan.steps.map(({ fault }) => fault.kind);
-}
-
-function drawPlan({ faults, seed, kinds, tell }: OwnRunOptions, own: OwnMaster): Plan {
-  const { installation, tools } = own;
+function drawPlan({ faults, seed, only: kinds }: Asked, master: OwnMaster, { print }: Run): Plan {
+  const { installation, tools } = master;
   const disks = DISKS.filter((disk) => tools.disks[disk] !== undefined);
   const wires = tools.wires === undefined ? [] : WIRES;
-  if (kinds.includes('full') && disks.length === 0) tell('left out: full (may not mount)');
+  if (kinds.includes('full') && disks.length === 0) print('left out: full (may not mount)');
   if (kinds.includes('partition') && wires.length === 0) {
-    tell('left out: partition (may not make a network namespace)');
+    print('left out: partition (may not make a network namespace)');
   }
   const victims = installation.victims();
   return makePlan(faults, seed, { kinds, victims, links: LINKS, disks, wires });
 }
 
-async function runOn(
-  { installation, tools, entries, master }: OwnMaster,
-  plan: Plan,
-  log: string,
-  { minions, jobs, tell, signal }: OwnRunOptions,
-): Promise<ChaosReport> {
-  const { pkiDir, cacheDir: cachedir, retPort } = master.home;
-  const swarm = await Swarm.start({
+function startMinions({ entries, master }: OwnMaster, run: Run, minions: number) {
+  return startSwarm(master.home, run, {
+    minions,
     host: entries.request.host,
     retPort: entries.request.port,
     publishPort: entries.publish.port,
     // The client's own connection stays whole: what it was answered must be true.
     clientHost: '127.0.0.1',
-    clientPort: retPort,
-    minions,
-    idPrefix: PREFIX,
-    keyPairs: KEY_PAIRS,
-    pkiDir,
+    clientPort: master.home.retPort,
     behaviours: BEHAVIOURS,
-    reconnectMs: RECONNECT_MS,
+    ...IMPATIENT,
     keepAliveMs: KEEP_ALIVE_MS,
-    returnTimeoutMs: RETURN_TIMEOUT_MS,
-    log,
-    onProgress: tell,
   });
-  const injector = new Injector(installation, tools);
-  try {
-    await swarm.connect();
-    return await runChaos({
-      plan,
-      installation,
-      injector,
-      fleet: { swarm, minions, prefix: PREFIX, cachedir },
-      rates: { jobs, returns: 3, logIns: 1 },
-      log,
-      endFleet: () => swarm.close(),
-      after: '',
-      untilClosed: true,
-      tell,
-      signal,
-    });
-  } finally {
-    await injector.mendAll();
-    await swarm.close();
-  }
 }

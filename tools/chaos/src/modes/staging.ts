@@ -1,120 +1,106 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { clientInterface, type MasterOptions } from '@brine/config';
-import { Swarm } from '@brine/swarm';
+import { clientInterface, loadMasterConfig } from '@brine/config';
+import { flag, type Given, names, seed, short, text } from '@brine/swarm/options';
+import { whole } from '@brine/swarm/options';
+import { drawChaos } from '../draw-chaos.ts';
 import { Injector } from '../inject.ts';
 import { Installation } from '../installation.ts';
 import { BEHAVIOURS } from '../load.ts';
-import { type FaultKind, makePlan, type Plan } from '../plan.ts';
+import { type FaultKind, makePlan, nameOf, type Plan } from '../plan.ts';
 import { StoredProbes } from '../recovery.ts';
+import type { Run } from '../run.ts';
 import { type ChaosReport, runChaos } from '../run-chaos.ts';
+import { PREFIX, startSwarm } from '../swarm.ts';
+import { type Mode, modeOf } from './mode.ts';
+
+/** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
+const EXIT = { failed: 1, usage: 64 } as const;
 
 /** Faults that need no proxy: they work on a master that this run did not start. */
-export const STAGING_KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];
+const KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];
 
-/** Ids of the simulated minions: jobs of a run are for them alone. */
-export const CHAOS_PREFIX = 'chaos-';
+const OPTIONS = {
+  staging: flag('chooses this mode'),
+  configDir: short('c', text('<dir>', 'of the master (/etc/salt)')),
+  yes: flag('really do it; without it the plan is shown, and nothing is done'),
+  faults: whole('<n>', 'drawn before the first happens', [1, 100_000, 20]),
+  seed: seed('of the plan; the same seed is the same plan'),
+  only: names('<kind,…>', 'of', KINDS),
+  minions: whole('<n>', `simulated ones, ${PREFIX}00000 and on`, [1, 100_000, 50]),
+  jobs: whole('<n>', 'per second', [1, 1_000, 2]),
+};
 
-/** They tell nothing of the master: few are enough, and none has to be made for long. */
-const KEY_PAIRS = 16;
+type Asked = Given<typeof OPTIONS>;
 
-/** What a run on an existing installation needs. */
-export interface StagingOptions {
-  readonly options: MasterOptions;
-  readonly faults: number;
-  readonly seed: number;
-  readonly kinds: readonly FaultKind[];
-  readonly minions: number;
-  /** Jobs per second. */
-  readonly jobs: number;
-  readonly tell: (line: string) => void;
-  readonly signal: AbortSignal;
-}
+/** Faults at this host's master; refuses without `--yes`. */
+export const staging: Mode = modeOf({
+  about: `npm run chaos -- --staging [options]
 
-/** Thrown where there is nothing to do faults to; the message is for the user. */
-export class NoInstallation extends Error {
-  override readonly name = 'NoInstallation';
-}
+Faults at the master that runs on this host.
 
-/** What a run on this host would do; throws {@link NoInstallation} where no master runs on it. */
-export function planForStaging(staging: Omit<StagingOptions, 'tell' | 'signal'>): Plan {
-  const { options, faults, seed, kinds } = staging;
-  const installation = new Installation(options);
+For staging only: services, and NATS and PostgreSQL where they are the master's own, are killed and
+stopped, and those who use the master meanwhile feel it. Exit code 0 where nothing was lost, counted
+twice or run twice, and everything serves again.`,
+  options: OPTIONS,
+  refuse,
+  run: runOnStaging,
+  draw: (report) =>
+    `${drawChaos(report)}the keys stay accepted; remove them: brine key -y -d '${PREFIX}*'\n`,
+});
+
+/** Where no master runs, and without `--yes`, which prints the plan. */
+function refuse(asked: Asked): number | undefined {
+  const installation = installationOf(asked);
   if (installation.supervisor() === undefined) {
-    throw new NoInstallation(`no \`brine master\` runs on this host (${options.brine.stateDir})`);
+    const { stateDir } = installation.options.brine;
+    process.stderr.write(`chaos: no \`brine master\` runs on this host (${stateDir})\n`);
+    return EXIT.failed;
   }
-  const possible = kinds.filter((kind) => STAGING_KINDS.some((one) => one === kind));
-  if (possible.length === 0) {
-    throw new NoInstallation(`only these faults are possible here: ${STAGING_KINDS.join(', ')}`);
-  }
-  return makePlan(faults, seed, {
-    kinds: possible,
-    victims: installation.victims(),
-    links: [],
-    disks: [],
-    wires: [],
-  });
+  if (asked.yes) return undefined;
+  const { steps, seed } = planFor(installation, asked);
+  process.stdout.write(`seed ${seed}: ${steps.map(({ fault }) => nameOf(fault)).join(', ')}\n`);
+  process.stderr.write('chaos: nothing was done: this is for staging, and needs --yes\n');
+  return EXIT.usage;
 }
 
-/**
- * Does random faults to the master that runs on this host, under a load of simulated minions, and
- * checks its ledger. The keys of the minions are written to its `pki_dir` and stay there.
- * Throws {@link NoInstallation}.
- */
-export async function runOnStaging(staging: StagingOptions): Promise<ChaosReport> {
-  const { options, minions, jobs, tell, signal } = staging;
-  const plan = planForStaging(staging);
-  const installation = new Installation(options);
-  const dir = await mkdtemp(join(tmpdir(), 'brine-chaos-'));
-  await writeFile(join(dir, 'plan.json'), `${JSON.stringify(plan, null, 2)}\n`);
-  const log = join(dir, 'ledger.jsonl');
+/** The keys of the minions are written to the master's `pki_dir` and stay there. */
+async function runOnStaging(asked: Asked, run: Run): Promise<ChaosReport> {
+  const installation = installationOf(asked);
+  const { options } = installation;
+  const { minions, jobs } = asked;
+  const plan = planFor(installation, asked);
+  await run.save('plan.json', plan);
   const after = await lastJid(installation);
-  const swarm = await Swarm.start({
-    host: clientInterface(options),
-    retPort: options.retPort,
-    minions,
-    idPrefix: CHAOS_PREFIX,
-    pkiDir: options.pkiDir,
-    keyPairs: KEY_PAIRS,
-    behaviours: BEHAVIOURS,
-    log,
-    onProgress: tell,
+  const host = clientInterface(options);
+  const swarm = await startSwarm(options, run, { minions, host, behaviours: BEHAVIOURS });
+  await swarm.connect();
+  return runChaos({
+    plan,
+    installation,
+    injector: new Injector(installation),
+    fleet: { swarm, minions, prefix: PREFIX, cachedir: options.cachedir },
+    rates: { jobs, returns: 1, logIns: 1 },
+    run,
+    after,
+    // Its deadline is the operator's, an hour as a rule.
+    untilClosed: false,
   });
-  const injector = new Injector(installation);
-  let report: ChaosReport | undefined;
-  try {
-    await swarm.connect();
-    report = await runChaos({
-      plan,
-      installation,
-      injector,
-      fleet: { swarm, minions, prefix: CHAOS_PREFIX, cachedir: options.cachedir },
-      rates: { jobs, returns: 1, logIns: 1 },
-      log,
-      endFleet: () => swarm.close(),
-      after,
-      // Its deadline is the operator's, an hour as a rule.
-      untilClosed: false,
-      tell,
-      signal,
-    });
-    await writeFile(join(dir, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
-    return report;
-  } finally {
-    await injector.mendAll();
-    await swarm.close();
-    if (report?.ok === true) await rm(dir, { recursive: true });
-    else tell(`kept: ${dir} (plan, log, report)`);
-  }
 }
 
-/** Older jobs are not of this run. */
+function installationOf({ configDir }: Asked): Installation {
+  return new Installation(loadMasterConfig({ configDir }).options);
+}
+
+function planFor(installation: Installation, { faults, seed, only }: Asked): Plan {
+  const victims = installation.victims();
+  return makePlan(faults, seed, { kinds: only, victims, links: [], disks: [], wires: [] });
+}
+
+/** Older jobs are not of this run. Throws Error where the database does not answer. */
 async function lastJid(installation: Installation): Promise<string> {
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {
     const last = await stored.lastJid();
-    if (last === undefined) throw new NoInstallation('the database of the master does not answer');
+    if (last === undefined) throw new Error('the database of the master does not answer');
     return last;
   } finally {
     await stored.close();

@@ -1,4 +1,56 @@
-import { type Range, readOptions, UsageError, wholeNumber } from './read-options.ts';
+import { drawOptions, flag, type Given, oneOf, short, text, whole } from '../options/index.ts';
+import { decimal } from '../options/index.ts';
+
+const MILLION = 1_000_000;
+const PORT = [1, 65_535] as const;
+
+const GENERAL = {
+  configDir: short(
+    'c',
+    text('<dir>', 'whose ret_port, pki_dir and cachedir are taken (/etc/salt)'),
+  ),
+  json: flag('results as JSON, with statistics'),
+};
+const MINIONS = {
+  minions: short('n', whole('<n>', 'how many', [1, MILLION, 100])),
+  processes: short('p', whole('<n>', 'in so many processes', [1, 64, 1])),
+  prefix: text('<text>', 'ids are this and five digits', 'swarm-'),
+  first: whole('<n>', 'index of the first one', [0, MILLION, 0]),
+  payloadVersion: oneOf('of requests', [3, 2]),
+  keyBits: oneOf('of their keys', [2048, 4096]),
+  keyPairs: whole('<n>', 'stored pairs they share (256, of 4096: 16)', [1, 100_000]),
+  openEvery: whole('<n>', 'one reply in so many is checked', [1, MILLION, 20]),
+  scenario: text('<file>', 'YAML or JSON with behaviours: see the README'),
+  log: text('<file>', 'append publications, returns, acknowledgements as JSON lines'),
+};
+const MASTER = {
+  host: text('<address>', 'where it is', '127.0.0.1'),
+  port: whole('<n>', 'request port (ret_port)', PORT),
+  publishPort: whole('<n>', '(the one that the log-in answers)', PORT),
+  preAccept: flag('write the keys to pki_dir/minions beforehand'),
+  user: text('<name>', 'whose key file in cachedir publishes', 'root'),
+};
+const LOAD = {
+  inFlight: whole('<n>', 'most requests on their way at once (64)', [1, MILLION]),
+  count: whole('<n>', 'end after so many', [1, 1_000 * MILLION]),
+  duration: decimal('<s>', 'end after so many seconds (10)', [0.001, MILLION]),
+  rate: decimal('<n>', 'per second, open loop (as fast as answered)', [0.001, MILLION]),
+  bytes: whole('<n>', 'size of each return, or of the data of each event', [0, 1_000 * MILLION]),
+  jids: text('<jid,…>', 'jobs to return to'),
+};
+const JOB = {
+  target: text('<target>', 'its minions', '*'),
+  targetType: text('<kind>', 'a list has commas between', 'glob'),
+  fun: text('<function>', 'what they run', 'test.ping'),
+  arg: text('<text>', 'its argument'),
+  wait: decimal('<s>', 'seconds to wait for all returns', [0.001, MILLION, 30]),
+};
+
+/** All options of the command. */
+export const OPTIONS = { ...GENERAL, ...MINIONS, ...MASTER, ...LOAD, ...JOB };
+
+/** What the command was asked for; undefined where the default of a step counts. */
+export type SwarmArguments = Given<typeof OPTIONS>;
 
 /** The help page of the command. */
 export const USAGE = `npm run swarm -- [options] <step> [<step> ...]
@@ -15,136 +67,8 @@ Steps, in order:
   stay        keep answering jobs until Ctrl-C
 Exit code 0 where every step was complete.
 
-  -c, --config-dir <dir>        whose ret_port, pki_dir and cachedir are taken (/etc/salt)
-  --json                        results as JSON, with statistics
-Minions:
-  -n, --minions <n>             how many (100)
-  -p, --processes <n>           in so many processes (1)
-  --prefix <text>               ids are this and five digits (swarm-)
-  --first <n>                   index of the first one (0)
-  --payload-version <2|3>       of requests (3)
-  --key-bits <2048|4096>        of their keys (2048)
-  --key-pairs <n>               stored pairs they share (256, of 4096: 16)
-  --open-every <n>              one reply in so many is checked (20)
-  --scenario <file>             YAML or JSON with behaviours: see the README
-  --log <file>                  append publications, returns, acknowledgements as JSON lines
-Master:
-  --host <address>              (127.0.0.1)
-  --port <n>                    request port (ret_port)
-  --publish-port <n>            (the one told at log-in)
-  --pre-accept                  write the keys to pki_dir/minions beforehand
-  --user <name>                 whose key file in cachedir publishes (root)
-Load:
-  --in-flight <n>               most requests on their way at once (64)
-  --count <n>                   end after so many
-  --duration <s>                end after so many seconds (10)
-  --rate <n>                    per second, open loop (as fast as answered)
-  --bytes <n>                   size of each return, or of the data of each event
-  --jids <jid,…>                jobs to return to
-Job:
-  --target <target>             (*)
-  --target-type <kind>          a list has commas between (glob)
-  --fun <function>              (test.ping)
-  --arg <text>                  its argument
-  --wait <s>                    seconds to wait for all returns (30)
-  --help
-`;
-
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
-const OPTIONS = {
-  'config-dir': { type: 'string', short: 'c' },
-  json: flag,
-  minions: { type: 'string', short: 'n' },
-  processes: { type: 'string', short: 'p' },
-  prefix: text,
-  first: text,
-  'payload-version': text,
-  'key-bits': text,
-  'key-pairs': text,
-  'open-every': text,
-  scenario: text,
-  log: text,
-  host: text,
-  port: text,
-  'publish-port': text,
-  'pre-accept': flag,
-  user: text,
-  'in-flight': text,
-  count: text,
-  duration: text,
-  rate: text,
-  bytes: text,
-  jids: text,
-  target: text,
-  'target-type': text,
-  fun: text,
-  arg: text,
-  wait: text,
-  help: flag,
-} as const;
-
-const MILLION = 1_000_000;
-const PORT = [1, 65_535] as const;
-
-/** What the command was asked for; undefined where the default of a step counts. */
-export type SwarmArguments = ReturnType<typeof readArguments>;
-
-/** Reads the arguments. Throws UsageError for unknown options, and numbers out of their range. */
-export function readArguments(args: readonly string[]) {
-  const { values, positionals: steps } = readOptions(args, OPTIONS, 'arguments too');
-  const number = (name: keyof typeof OPTIONS, range: Range): number =>
-    wholeNumber(name, asText(values[name]), range);
-  const numberIf = (name: keyof typeof OPTIONS, [least, most]: readonly [number, number]) =>
-    values[name] === undefined ? undefined : number(name, [least, most, least]);
-  return {
-    steps,
-    help: values.help ?? false,
-    json: values.json ?? false,
-    configDir: values['config-dir'],
-    minions: number('minions', [1, MILLION, 100]),
-    processes: number('processes', [1, 64, 1]),
-    prefix: values.prefix ?? 'swarm-',
-    first: number('first', [0, MILLION, 0]),
-    payloadVersion: number('payload-version', [2, 3, 3]) as 2 | 3,
-    keyBits: oneOf('key-bits', values['key-bits'], ['2048', '4096']) === '4096' ? 4096 : 2048,
-    keyPairs: numberIf('key-pairs', [1, 100_000]),
-    openEvery: number('open-every', [1, MILLION, 20]),
-    scenario: values.scenario,
-    log: values.log,
-    host: values.host ?? '127.0.0.1',
-    port: numberIf('port', PORT),
-    publishPort: numberIf('publish-port', PORT),
-    preAccept: values['pre-accept'] ?? false,
-    user: values.user ?? 'root',
-    inFlight: numberIf('in-flight', [1, MILLION]),
-    count: numberIf('count', [1, 1_000 * MILLION]),
-    seconds: seconds('duration', values.duration),
-    rate: seconds('rate', values.rate),
-    bytes: numberIf('bytes', [0, 1_000 * MILLION]),
-    jids: values.jids?.split(',') ?? [],
-    target: values.target ?? '*',
-    targetType: values['target-type'] ?? 'glob',
-    fun: values.fun ?? 'test.ping',
-    arg: values.arg === undefined ? [] : [values.arg],
-    waitSeconds: seconds('wait', values.wait) ?? 30,
-  } as const;
-}
-
-function asText(value: string | boolean | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function oneOf(name: string, value: string | undefined, known: readonly string[]): string {
-  const [first = ''] = known;
-  if (value === undefined) return first;
-  if (!known.includes(value)) throw new UsageError(`--${name} is one of ${known.join(', ')}`);
-  return value;
-}
-
-function seconds(name: string, value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  const number = Number(value);
-  if (!(number > 0 && number < MILLION)) throw new UsageError(`--${name} is a number above 0`);
-  return number;
-}
+${drawOptions(GENERAL)}Minions:
+${drawOptions(MINIONS)}Master:
+${drawOptions(MASTER)}Load:
+${drawOptions(LOAD)}Job:
+${drawOptions(JOB)}`;

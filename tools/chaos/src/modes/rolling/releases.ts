@@ -28,9 +28,9 @@ export class Releases {
    * of the history.
    * @throws Error where there is no such commit, or it does not build.
    */
-  static async prepare(asked: string, tell: (line: string) => void): Promise<Releases> {
+  static async prepare(asked: string, print: (line: string) => void): Promise<Releases> {
     const commit = asked === 'release' ? await lastRelease(ROOT) : asked;
-    const other = await openCheckout(ROOT, commit, tell);
+    const other = await openCheckout(ROOT, commit, print);
     const dir = await mkdtemp(join(tmpdir(), 'brine-releases-'));
     const releases = new Releases(dir, [other.name, 'this checkout']);
     try {

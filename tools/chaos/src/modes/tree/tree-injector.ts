@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injector } from '../../inject.ts';
 import { type Fault, picked } from '../../plan.ts';
-import { installationOf, type Tree } from './tree.ts';
+import { installationOf } from '../../start-master.ts';
+import type { Tree } from './tree.ts';
 
 /** Does faults between two masters: to the relays, to the master above, to the link. */
 export class TreeInjector {
@@ -12,7 +13,7 @@ export class TreeInjector {
 
   constructor(tree: Tree) {
     this.#tree = tree;
-    this.#above = new Injector(installationOf(tree.above), { proxies: tree.links });
+    this.#above = new Injector(installationOf(tree.above.home), { proxies: tree.links });
   }
 
   /** As `Injector.perform`. */

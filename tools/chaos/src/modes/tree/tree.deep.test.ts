@@ -1,11 +1,11 @@
 import { JobCache } from '@brine/job-cache';
-import { UsageError } from '@brine/swarm';
+import { UsageError } from '@brine/swarm/options';
 import { jobRow, returnRow, startPostgres } from '@brine/testing';
 import { expect, test } from 'vitest';
 import { nameOf } from '../../plan.ts';
-import { readTreeArguments } from './arguments.ts';
 import { compareLedgers } from './compare-ledgers.ts';
 import { treePlan } from './plan.ts';
+import { tree } from './tree-mode.ts';
 
 test('every plan begins with a fault of each that a tree has to bear', () => {
   const { steps } = treePlan(30, 5);
@@ -26,10 +26,9 @@ test('every plan begins with a fault of each that a tree has to bear', () => {
   expect(treePlan(2, 5).steps).toHaveLength(2);
 });
 
-test('arguments have defaults, and values out of range are refused', () => {
-  expect(readTreeArguments(['--tree', '10'])).toMatchObject({ jobs: 10, faults: 40, rate: 4 });
-  expect(() => readTreeArguments(['--tree', 'many'])).toThrow(UsageError);
-  expect(() => readTreeArguments(['--tree', '5', '--rolling', '1'])).toThrow(UsageError);
+test('values out of range and options of other modes are refused', async () => {
+  await expect(tree.run(['--tree', 'many'])).rejects.toThrow(UsageError);
+  await expect(tree.run(['--tree', '5', '--rolling', '1'])).rejects.toThrow(UsageError);
 });
 
 test('a count of one ledger alone is a difference, and so is a job below alone', async () => {
