@@ -1,5 +1,6 @@
+import { UsageError } from '@brine/swarm/options';
 import { describe, expect, it } from 'vitest';
-import { readArguments, UsageError } from './arguments.ts';
+import { readArguments } from './arguments.ts';
 
 const ROWS = ['returns', 'start', 'herd'];
 
@@ -20,23 +21,22 @@ describe('readArguments', () => {
       only: ['start', 'returns'],
       pairs: 3,
       json: 'a.json',
-      sliceSeconds: 0.5,
+      slice: 0.5,
     });
   });
 
   it.each([
     [['--quick', '--plant', '15'], 'quick'],
     [['--micro'], 'micro'],
-    [['--help', '--quick'], 'help'],
     [['--document', '--json', 'a.json'], 'document'],
   ])('%j is mode %s', (args, mode) => {
     expect(readArguments(args, ROWS).mode).toBe(mode);
   });
 
   it.each([
-    [['--only', 'speed'], /no row speed; there are returns, start, herd/],
-    [['--pairs', 'many'], /--pairs is a number from 1 to 100/],
-    [['--pairs', '0'], /--pairs is a number/],
+    [['--only', 'speed'], /--only has no speed \(there are returns, start, herd\)/],
+    [['--pairs', 'many'], /--pairs is a whole number from 1 to 100/],
+    [['--pairs', '0'], /--pairs is a whole number/],
     [['--minutes', ''], /--minutes is a number/],
     [['--fast'], /--fast/],
     [['--quick', '--micro'], /choose one of --micro, --quick/],

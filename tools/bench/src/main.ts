@@ -2,7 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BenchArguments, readArguments, USAGE, UsageError } from './arguments.ts';
+import { runTool } from '@brine/swarm/options';
+import { type BenchArguments, readArguments, usageFor } from './arguments.ts';
 import { endWithSignals } from './masters/commands.ts';
 import { STOCK_NAMES } from './masters/master.ts';
 import { installedStock } from './masters/stock.ts';
@@ -17,26 +18,15 @@ import { chooseRows, runRows } from './run-rows.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** The document that shows the last full table. */
 const DOCUMENT = 'docs/internals/measurements.md';
-/** Salt's and sysexits' EX_USAGE. */
-const EXIT_USAGE = 64;
+
+const ROWS = ALL_ROWS.map(({ name }) => name);
 
 endWithSignals();
-process.exitCode = await main(process.argv.slice(2));
+await runTool({ name: 'bench', usage: usageFor(ROWS), run: main });
 
 async function main(words: readonly string[]): Promise<number> {
-  const rows = ALL_ROWS.map(({ name }) => name);
-  let args: BenchArguments;
-  try {
-    args = readArguments(words, rows);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return EXIT_USAGE;
-  }
+  const args = readArguments(words, ROWS);
   switch (args.mode) {
-    case 'help':
-      process.stdout.write(USAGE.replace('ROWS', rows.join(', ')));
-      return 0;
     case 'micro':
       return runMicro(ROOT);
     case 'document':
@@ -53,7 +43,7 @@ async function runTable(args: BenchArguments, words: readonly string[]): Promise
   const context = {
     installed: { checkout: ROOT, stock },
     pairs: args.pairs,
-    sliceSeconds: args.sliceSeconds,
+    sliceSeconds: args.slice,
     minionsMax: args.minions ?? Number.POSITIVE_INFINITY,
     say,
   };

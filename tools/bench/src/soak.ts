@@ -2,17 +2,16 @@
 import { appendFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { LoadResult } from '@brine/swarm';
-import { UsageError } from './arguments.ts';
+import { decimal, drawOptions, type Given, readOptions, runTool } from '@brine/swarm/options';
+import { text, whole } from '@brine/swarm/options';
 import { Closing } from './closing.ts';
 import { Fleet } from './load/fleet.ts';
 import { BrineUnderTest } from './masters/brine.ts';
 import { pause } from './measure/watch.ts';
 import { judgeSoak, type SoakSample } from './soak/samples.ts';
 import { SizeWatch } from './soak/size-watch.ts';
-import { readSoakArguments, SOAK_USAGE, type SoakArguments } from './soak-arguments.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const EXIT_USAGE = 64;
 const MINUTE_MS = 60_000;
 const JOB_WAIT_MS = 30_000;
 /** Part of the minions whose returns are big, and how big. */
@@ -25,22 +24,18 @@ const ROUND = 5;
 const BATCH_MINIONS = 10;
 const BATCH_JOBS = 10;
 
+const OPTIONS = {
+  minutes: decimal('<n>', 'how long', [1, 20_160, 60]),
+  minions: whole('<n>', 'simulated ones', [1, 100_000, 2_000]),
+  samples: text('<file>', 'one JSON line per minute'),
+};
+const USAGE = `npm run soak -- [options]    mixed jobs at a Brine master, and what grows
+
+${drawOptions(OPTIONS)}`;
+
 async function main(words: readonly string[]): Promise<number> {
-  let args: SoakArguments;
-  try {
-    args = readSoakArguments(words);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return EXIT_USAGE;
-  }
-  if (args.help) {
-    process.stdout.write(SOAK_USAGE);
-    return 0;
-  }
-  const samples = await soak(args);
-  const { text, passed } = judgeSoak(samples);
-  process.stdout.write(`${text}\n`);
+  const { text: verdict, passed } = judgeSoak(await soak(readOptions(words, OPTIONS)));
+  process.stdout.write(`${verdict}\n`);
   return passed ? 0 : 1;
 }
 
@@ -58,7 +53,11 @@ class Minute {
   }
 }
 
-async function soak({ minutes, minions, samples: file }: SoakArguments): Promise<SoakSample[]> {
+async function soak({
+  minutes,
+  minions,
+  samples: file,
+}: Given<typeof OPTIONS>): Promise<SoakSample[]> {
   await using closing = new Closing();
   const master = await BrineUnderTest.start(ROOT);
   closing.defer(() => master.close());
@@ -125,4 +124,4 @@ function say(line: string): void {
 }
 
 // Last, as it needs the class above.
-process.exitCode = await main(process.argv.slice(2));
+await runTool({ name: 'soak', usage: USAGE, run: main });

@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cutShort } from '../cut-short.ts';
+import { type ProgramRun, runProgram } from '../run-program.ts';
 import {
   type SaltConfig,
   type SaltHome,
-  type SaltOutput,
   type SaltPorts,
   SaltProcess,
   SaltSandbox,
   startTally,
 } from '../salt/index.ts';
-import { BRINE, brineEnv, startSupervisor } from './brine-program.ts';
+import { BRINE, brineEnv, startSupervisor, type SupervisorSettings } from './brine-program.ts';
 import { placePostgresData } from './postgres-data.ts';
 import {
   haveKeyFiles,
@@ -26,7 +24,6 @@ import {
 /** A first start sets up PostgreSQL and may install nats-server. */
 const READY_TIMEOUT_MS = 120_000;
 const COMMAND_TIMEOUT_MS = 90_000;
-const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const POLL_MS = 100;
 /** A minion that has not logged so by then may still answer. */
 const SIGN_MS = 10_000;
@@ -37,6 +34,8 @@ export interface BrineMasterSettings {
   readonly env?: Readonly<Record<string, string>>;
   /** `-l` of master and minions, default `info`. */
   readonly logLevel?: string;
+  /** Time that its services have to stop before they are killed, default 4 s. */
+  readonly graceMs?: number;
   /** It makes the data of its PostgreSQL itself, as users see it; else it gets a copy. */
   readonly firstStart?: boolean;
   /** The `brine.mjs` that master and commands run, default that of this checkout. */
@@ -45,38 +44,25 @@ export interface BrineMasterSettings {
   readonly onHome?: (home: SaltHome & SaltPorts) => void | Promise<void>;
 }
 
-interface RunningSettings extends Required<Pick<BrineMasterSettings, 'env' | 'logLevel'>> {
-  readonly program: string;
-}
-
-/** What a Brine command printed. */
-export interface BrineOutput extends SaltOutput {
-  /** Wall time in ms. */
-  readonly ms: number;
-}
-
 /** A whole Brine master (`brine master`) in a directory of its own, with minions beside it. */
 export class BrineMaster {
   readonly sandbox: SaltSandbox;
   readonly home: SaltHome & SaltPorts;
   #process: SaltProcess;
   readonly #minions: SaltProcess[] = [];
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #logLevel: string;
-  readonly #program: string;
+  readonly #settings: SupervisorSettings;
+  #startMs = Number.NaN;
 
   private constructor(
     sandbox: SaltSandbox,
     home: SaltHome & SaltPorts,
     process: SaltProcess,
-    settings: RunningSettings,
+    settings: SupervisorSettings,
   ) {
     this.sandbox = sandbox;
     this.home = home;
     this.#process = process;
-    this.#env = settings.env;
-    this.#logLevel = settings.logLevel;
-    this.#program = settings.program;
+    this.#settings = settings;
   }
 
   /** Starts a master and waits until it serves. `config` goes into the master's file. */
@@ -88,8 +74,7 @@ export class BrineMaster {
     using _ = startTally.waiting('masters');
     const sandbox = await SaltSandbox.create();
     const env = { ...brineEnv(sandbox), ...settings.env };
-    const logLevel = settings.logLevel ?? 'info';
-    const program = settings.program ?? BRINE;
+    const { logLevel = 'info', program = BRINE, graceMs } = settings;
     // PostgreSQL refuses to run as root and must reach its directory as another user.
     await chmod(sandbox.dir, 0o711);
     const home = await sandbox.master({
@@ -105,8 +90,9 @@ export class BrineMaster {
       await placePostgresData(join(home.cacheDir, 'brine', 'postgres'));
     }
     await settings.onHome?.(home);
-    const started = startSupervisor(program, home, env, logLevel);
-    const master = new BrineMaster(sandbox, home, started, { env, logLevel, program });
+    const supervised = { program, env, logLevel, graceMs };
+    const started = startSupervisor(supervised, home);
+    const master = new BrineMaster(sandbox, home, started, supervised);
     sandbox.hasMaster({
       stateDir: join(home.cacheDir, 'brine'),
       ask: async (...given) => outputOf(await master.brine(...given)),
@@ -131,10 +117,17 @@ export class BrineMaster {
     return this.#process.log();
   }
 
-  /** Waits until `brine status` says that the master serves. */
+  /** From a start of its process until all services were ready, in ms. */
+  get startMs(): number {
+    return this.#startMs;
+  }
+
+  /** Waits until `brine status` reports that the master serves. */
   async waitUntilReady(timeoutMs = READY_TIMEOUT_MS): Promise<void> {
+    const since = performance.now();
     const until = Date.now() + timeoutMs;
     await waitForSign(() => servicesReady(this.home.cacheDir), until);
+    this.#startMs = performance.now() - since;
     for (;;) {
       const { code, stderr, stdout } = await this.brine('status', []);
       if (code === 0) return;
@@ -154,8 +147,11 @@ export class BrineMaster {
     command: string,
     args: readonly string[],
     timeoutMs = COMMAND_TIMEOUT_MS,
-  ): Promise<BrineOutput> {
-    return this.run([this.#program, command, '-c', this.home.configDir, ...args], timeoutMs);
+  ): Promise<ProgramRun> {
+    return this.run(
+      [this.#settings.program, command, '-c', this.home.configDir, ...args],
+      timeoutMs,
+    );
   }
 
   /** Starts a Brine minion. */
@@ -164,8 +160,8 @@ export class BrineMaster {
     const home = await this.sandbox.minion(id, this.home.retPort, config);
     const started = SaltProcess.start({
       command: process.execPath,
-      args: [this.#program, 'minion', '-c', home.configDir, '-l', this.#logLevel],
-      env: this.#env,
+      args: [this.#settings.program, 'minion', '-c', home.configDir, '-l', this.#settings.logLevel],
+      env: this.#settings.env,
       logFile: home.logFile,
     });
     this.#minions.push(started);
@@ -210,27 +206,22 @@ export class BrineMaster {
   }
 
   /** Runs Node on the given arguments in the sandbox's environment. */
-  run(args: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<BrineOutput> {
-    const options = {
-      env: this.#env,
-      timeout: timeoutMs,
-      maxBuffer: MAX_OUTPUT_BYTES,
-    };
-    const startedAt = performance.now();
-    return new Promise((resolve, reject) => {
-      execFile(process.execPath, [...args], options, (error, stdout, stderr) => {
-        const code = error === null ? 0 : error.code;
-        const ms = performance.now() - startedAt;
-        if (typeof code === 'number') resolve({ code, stdout, stderr, ms });
-        else reject(cutShort(args.slice(1), { error, stdout, stderr, ms }));
-      });
+  run(args: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<ProgramRun> {
+    return runProgram(process.execPath, args, {
+      env: this.#settings.env,
+      timeoutMs,
+      name: args.slice(1),
     });
   }
 
-  /** Ends the master with all its services, while minions stay, and starts it again. */
-  async restart(): Promise<void> {
+  /**
+   * Ends the master with all its services, while minions stay, and starts it again. `whileDown`
+   * may change its files.
+   */
+  async restart(whileDown?: () => Promise<void>): Promise<void> {
     await this.#process.stop();
-    this.#process = startSupervisor(this.#program, this.home, this.#env, this.#logLevel);
+    await whileDown?.();
+    this.#process = startSupervisor(this.#settings, this.home);
     await this.waitUntilReady();
   }
 
@@ -239,7 +230,7 @@ export class BrineMaster {
     const { pid } = this.#process;
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     await this.#process.exited;
-    this.#process = startSupervisor(this.#program, this.home, this.#env, this.#logLevel);
+    this.#process = startSupervisor(this.#settings, this.home);
     await this.waitUntilReady();
   }
 
@@ -273,7 +264,7 @@ function usesBuiltInPostgres({ brine = {} }: SaltConfig): boolean {
 }
 
 /** @throws Error where the command failed and printed nothing but why. */
-function outputOf({ code, stdout, stderr }: BrineOutput): string {
+function outputOf({ code, stdout, stderr }: ProgramRun): string {
   if (stdout === '' && code !== 0) throw new Error(`exit ${code}: ${stderr}`);
   return stdout;
 }

@@ -5,15 +5,22 @@ import { type SaltHome, SaltProcess, type SaltSandbox } from '../salt/index.ts';
 /** The program of this checkout, for Node to run. */
 export const BRINE = fileURLToPath(new URL('../../../../apps/cli/bin/brine.mjs', import.meta.url));
 
+/** How `brine master` is run. */
+export interface SupervisorSettings {
+  /** A `brine.mjs`. */
+  readonly program: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly logLevel: string;
+  readonly graceMs: number | undefined;
+}
+
 /** Starts `brine master` of a program. */
 export function startSupervisor(
-  program: string,
-  home: SaltHome,
-  env: Readonly<Record<string, string>>,
-  logLevel: string,
+  { program, env, logLevel, graceMs }: SupervisorSettings,
+  { configDir, logFile }: SaltHome,
 ): SaltProcess {
-  const args = [program, 'master', '-c', home.configDir, '-l', logLevel];
-  return SaltProcess.start({ command: process.execPath, args, env, logFile: home.logFile });
+  const args = [program, 'master', '-c', configDir, '-l', logLevel];
+  return SaltProcess.start({ command: process.execPath, args, env, logFile, graceMs });
 }
 
 /** A private environment that still finds what was installed once: nats-server, Python. */

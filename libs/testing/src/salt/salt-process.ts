@@ -11,19 +11,25 @@ const KILL_GRACE_MS = 5_000;
 
 /** A long-running process of Salt's, in a process group of its own. */
 export class SaltProcess {
+  /** All that run: they have process groups of their own, and outlive this process. */
+  static readonly running = new Set<SaltProcess>();
   readonly #child: ChildProcess;
+  readonly #graceMs: number;
   readonly #exited: Promise<number | null>;
   readonly logFile: string;
   #stopping: Promise<void> | undefined;
 
-  private constructor(child: ChildProcess, logFile: string) {
+  private constructor(child: ChildProcess, logFile: string, graceMs: number) {
     this.#child = child;
+    this.#graceMs = graceMs;
     this.logFile = logFile;
     this.#exited = new Promise((resolve, reject) => {
       child.once('exit', resolve);
       child.once('error', reject);
     });
-    this.#exited.catch(() => undefined); // `exited` reports it
+    SaltProcess.running.add(this);
+    const forget = (): void => void SaltProcess.running.delete(this);
+    this.#exited.then(forget, forget); // `exited` reports an error
   }
 
   /** Starts a command; what it prints goes to `logFile`. */
@@ -32,6 +38,8 @@ export class SaltProcess {
     readonly args: readonly string[];
     readonly env: Readonly<Record<string, string>>;
     readonly logFile: string;
+    /** From SIGTERM to SIGKILL, default 4 s. */
+    readonly graceMs?: number | undefined;
   }): SaltProcess {
     const child = spawn(input.command, [...input.args], {
       env: input.env,
@@ -42,7 +50,7 @@ export class SaltProcess {
     child.stdout.pipe(log, { end: false });
     child.stderr.pipe(log, { end: false });
     child.once('close', () => log.end());
-    return new SaltProcess(child, input.logFile);
+    return new SaltProcess(child, input.logFile, input.graceMs ?? TERM_GRACE_MS);
   }
 
   /** Process id; also the id of its process group. */
@@ -99,7 +107,7 @@ export class SaltProcess {
     if (pid === undefined) return;
     if (grace && this.#child.exitCode === null && this.#child.signalCode === null) {
       this.#child.kill('SIGTERM');
-      await Promise.race([this.#exited, sleep(TERM_GRACE_MS, undefined, { ref: false })]);
+      await Promise.race([this.#exited, sleep(this.#graceMs, undefined, { ref: false })]);
     }
     // Children outlive a Salt daemon that was killed, or that left them behind: end the group.
     signalGroup(pid, 'SIGKILL');

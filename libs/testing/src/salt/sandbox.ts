@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { cutShort } from '../cut-short.ts';
 import { type AskedMaster, type Scene, sceneReport, scenes } from '../failure/index.ts';
+import { type ProgramRun, runProgram } from '../run-program.ts';
 import { freePorts, waitForPort } from './ports.ts';
 import { SaltProcess } from './salt-process.ts';
 import { startTally } from './start-tally.ts';
@@ -11,7 +10,6 @@ import type { SaltVenv } from './venv.ts';
 
 const COMMAND_TIMEOUT_MS = 90_000;
 const START_TIMEOUT_MS = 60_000;
-const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /** Options of a Salt configuration file, in Salt's spelling. */
 export type SaltConfig = Readonly<Record<string, unknown>>;
@@ -145,19 +143,11 @@ export class SaltSandbox implements Scene {
     home: SaltHome,
     args: readonly string[],
     timeoutMs = COMMAND_TIMEOUT_MS,
-  ): Promise<SaltOutput> {
+  ): Promise<ProgramRun> {
     this.#releases.add(venv.version);
     const all = [venv.bin(command), '-c', home.configDir, ...args];
-    const options = { env: this.env(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES };
-    const startedAt = performance.now();
-    return new Promise((resolve, reject) => {
-      execFile(venv.python, all, options, (error, stdout, stderr) => {
-        const code = error === null ? 0 : error.code;
-        const ms = performance.now() - startedAt;
-        if (typeof code === 'number') resolve({ code, stdout, stderr });
-        else reject(cutShort([command, ...args], { error, stdout, stderr, ms }));
-      });
-    });
+    const name = [command, ...args];
+    return runProgram(venv.python, all, { env: this.env(), timeoutMs, name });
   }
 
   /** Environment of all processes here: a HOME of their own, so that no token leaks in. */

@@ -1,26 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { waitForPort, ZmtpPeer } from '@brine/testing';
+import { type SaltPorts, waitForPort, ZmtpPeer } from '@brine/testing';
 import { mapOf } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 
 const POLL_MS = 20;
 const ANSWER_MS = 2_000;
+/** A first start of Brine sets up PostgreSQL and may install nats-server. */
+const START_TIMEOUT_MS = 120_000;
 
 /**
- * Waits until a master really serves: 4506 answers a `ping` (which a worker answers, see
+ * Time in ms from now until a master really serves: 4506 answers a `ping` (which a worker answers, see
  * salt/master.py ClearFuncs.ping), and 4505 is open.
  * @throws Error when the time is up.
  */
-export async function waitUntilServing(
-  ports: { readonly retPort: number; readonly publishPort: number },
-  timeoutMs: number,
-): Promise<void> {
-  const until = Date.now() + timeoutMs;
+export async function timeUntilServing(ports: SaltPorts): Promise<number> {
+  const since = performance.now();
+  const until = Date.now() + START_TIMEOUT_MS;
   while (!(await answersPing(ports.retPort))) {
     if (Date.now() > until) throw new Error(`no answer on port ${ports.retPort}`);
     await sleep(POLL_MS);
   }
   await waitForPort(ports.publishPort, Math.max(1, until - Date.now()));
+  return performance.now() - since;
 }
 
 async function answersPing(port: number): Promise<boolean> {

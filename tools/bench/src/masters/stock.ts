@@ -1,14 +1,15 @@
 import {
+  runProgram,
   type SaltHome,
   type SaltPorts,
-  type SaltProcess,
+  SaltProcess,
   SaltSandbox,
   type SaltVenv,
   saltVenv,
   SaltVenvError,
 } from '@brine/testing';
 import { ProcessTree } from '../measure/process-tree.ts';
-import { endProcess, startProcess, timeCommand } from './commands.ts';
+import { COMMAND_TIMEOUT_MS, GRACE_MS } from './commands.ts';
 import { countReturnFiles, fillJobFiles } from './job-files.ts';
 import {
   type CommandRun,
@@ -18,10 +19,7 @@ import {
   stockMaster,
   type StockName,
 } from './master.ts';
-import { waitUntilServing } from './serving.ts';
-
-const START_TIMEOUT_MS = 60_000;
-const COMMAND_TIMEOUT_MS = 180_000;
+import { timeUntilServing } from './serving.ts';
 
 /** The installed releases, each with its environment; says in one line what is missing. */
 export async function installedStock(
@@ -79,16 +77,15 @@ export class StockUnderTest implements MasterUnderTest {
   // Not SaltSandbox.startMaster: that logs everything, which would be measured too.
   static async #run(parts: Parts): Promise<StockUnderTest> {
     const { venv, home, sandbox } = parts;
-    const startedAt = performance.now();
-    const started = startProcess({
+    const started = SaltProcess.start({
       command: venv.python,
       args: [venv.bin('salt-master'), '-c', home.configDir, '-l', 'warning'],
       env: sandbox.env(),
       logFile: home.logFile,
+      graceMs: GRACE_MS,
     });
     try {
-      await waitUntilServing(home, START_TIMEOUT_MS);
-      const startMs = performance.now() - startedAt;
+      const startMs = await timeUntilServing(home);
       return new StockUnderTest(parts, started, started.pid ?? 0, startMs);
     } catch (cause) {
       const log = await started.log();
@@ -109,17 +106,17 @@ export class StockUnderTest implements MasterUnderTest {
 
   /** Stock masters keep no keys: each start makes a new AES key. */
   async restart(): Promise<StockUnderTest> {
-    await endProcess(this.#process);
+    await this.#process.stop();
     const { name, home } = this;
     return StockUnderTest.#run({ name, home, venv: this.#venv, sandbox: this.#sandbox });
   }
 
   runCommand(command: 'salt' | 'salt-run', args: readonly string[]): Promise<CommandRun> {
-    return runStockCommand(this.#venv, command, this.home, args, this.#sandbox.env());
+    return this.#sandbox.run(this.#venv, command, this.home, args, COMMAND_TIMEOUT_MS);
   }
 
   async close(): Promise<void> {
-    await endProcess(this.#process);
+    await this.#process.stop();
     await this.#sandbox.close();
   }
 }
@@ -137,12 +134,8 @@ export function runStockCommand(
   command: string,
   home: SaltHome,
   args: readonly string[],
-  env: Readonly<Record<string, string>>,
 ): Promise<CommandRun> {
-  return timeCommand({
-    program: venv.python,
-    args: [venv.bin(command), '-c', home.configDir, ...args],
-    env,
-    timeoutMs: COMMAND_TIMEOUT_MS,
-  });
+  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: home.configDir };
+  const all = [venv.bin(command), '-c', home.configDir, ...args];
+  return runProgram(venv.python, all, { env, timeoutMs: COMMAND_TIMEOUT_MS });
 }

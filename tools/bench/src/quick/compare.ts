@@ -30,7 +30,7 @@ export async function compare(
   args: BenchArguments,
   say: (line: string) => void,
 ): Promise<number> {
-  const base = await openCheckout(root, args.base, say);
+  const base = await openCheckout(root, args.base ?? '', say);
   say(`base: ${base.name}`);
   await tsc(root);
   const judgement = await compareCheckouts(base, { dir: root, name: 'this checkout' }, args, say);

@@ -39,14 +39,8 @@ export const CLI_ROW: Row = {
           const both = masters.filter(({ name }) => name === 'brine' || name === PREFIXED);
           const stock = await alternate(both, ROUNDS, async (master) => {
             say(`cli: salt of ${PREFIXED} on ${master.name}`);
-            const env = {
-              PATH: process.env['PATH'] ?? '/usr/bin:/bin',
-              HOME: master.home.configDir,
-            };
-            return complete(
-              master.name,
-              await runStockCommand(venv, 'salt', master.home, args, env),
-            );
+            const ran = await runStockCommand(venv, 'salt', master.home, args);
+            return complete(master.name, ran);
           });
           const name = `salt '*' test.ping, command of ${PREFIXED}`;
           figures.push(figureOf({ ...HEAD, name, cells: cellsOf(stock) }));

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { readSoakArguments } from '../soak-arguments.ts';
 import { growthOf, judgeSoak, p99Drift, type SoakSample } from './samples.ts';
 
 /** An hour of samples that the given functions of the minute shape. */
@@ -83,13 +82,5 @@ describe('p99Drift', () => {
   it('is not moved by single slow jobs', () => {
     const p99 = (minute: number) => (minute % 20 === 0 ? 5_000 : 100);
     expect(p99Drift(hour({ p99 })).share).toBe(0);
-  });
-});
-
-describe('readSoakArguments', () => {
-  it('has an hour and 2,000 minions where nothing is said', () => {
-    const found = readSoakArguments([]);
-    expect(found).toEqual({ minutes: 60, minions: 2_000, samples: undefined, help: false });
-    expect(() => readSoakArguments(['--minutes', '0'])).toThrow(/--minutes/);
   });
 });

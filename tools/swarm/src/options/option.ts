@@ -38,15 +38,16 @@ export function texts(value: string, help: string): Option<readonly string[]> {
   return optionOf(value, help, (given) => given);
 }
 
-/** Names with commas between, of those that there are; all of them where it is not given. */
+/** Names with commas between, of those that there are; by default all of them. */
 export function names<K extends string>(
   value: string,
   help: string,
   known: readonly K[],
+  otherwise: readonly K[] = known,
 ): Option<readonly K[]> {
   return optionOf(value, `${help} ${known.join(', ')}`, (given, name) => {
     const asked = (given.at(-1) ?? '').split(',').filter((one) => one !== '');
-    return asked.length === 0 ? known : asked.map((one) => knownAs(one, name, known));
+    return asked.length === 0 ? otherwise : asked.map((one) => knownAs(one, name, known));
   });
 }
 
