@@ -1,36 +1,20 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
 import { mapOf, SaltFloat } from '@brine/wire';
-import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { JobCache } from '../job-cache.ts';
 import type { FleetCount } from './fleet-counts.ts';
 import { FleetCounts } from './fleet-counts.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let counts: FleetCounts;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  counts = new FleetCounts(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
+const { cache, pool, url } = await jobCacheScene();
+const counts = new FleetCounts(url);
+afterAll(() => counts.close());
 
 afterEach(async () => {
   await pool.query('DELETE FROM brine.jobs; DELETE FROM brine.returns; DELETE FROM brine.evidence');
   await pool.query('DELETE FROM brine.orphans; DELETE FROM brine.quarantine');
   await pool.query('DELETE FROM brine.counters; DELETE FROM brine.last_values');
-});
-
-afterAll(async () => {
-  await counts.close();
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
 });
 
 /** The numbers of a metric as `labels=value`. */
@@ -121,8 +105,8 @@ test('durations are spread over the buckets of Salt 3008', async () => {
 
 test('two processes count the same rows once, and one of them reports', async () => {
   const jid = '20261120100000000008';
-  const other = await JobCache.connect(database.url);
-  const second = new FleetCounts(database.url);
+  const other = await JobCache.connect(url);
+  const second = new FleetCounts(url);
   const rows = Array.from({ length: 300 }, (_, n) => returnRow(jid, `m${n}`, n, { seq: n }));
   await Promise.all([
     cache.saveReturns(rows),
@@ -160,7 +144,7 @@ test('labels are bounded, over restarts too, and the sum stays right', async () 
   const few = { maxMinionLabels: 10 };
   let folded = 0;
   for (let start = 0; start < 2; start += 1) {
-    const one = await JobCache.connect(database.url, {
+    const one = await JobCache.connect(url, {
       ...few,
       onMinionsFolded: () => void (folded += 1),
     });

@@ -1,40 +1,19 @@
 import { IDLE } from '@brine/job/durable';
-import {
-  endPool,
-  jobRow,
-  makeDatabase,
-  returnLoad,
-  returnRow,
-  type TestDatabase,
-} from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { JobCache } from '../index.ts';
 
 const PUBLICATION = pack(mapOf({ fun: 'test.ping' }));
 const START = Date.UTC(2026, 10, 20, 12);
-let database: TestDatabase;
-let cache: JobCache;
-let other: JobCache;
-let pool: pg.Pool;
 let now = START;
 let count = 0;
 
-beforeAll(async () => {
-  database = await makeDatabase();
-  // The question which minions run a job may not depend on the content of returns.
-  cache = await JobCache.connect(database.url, { now: () => now, keepReturns: false });
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  other = await JobCache.connect(database.url, { now: () => now });
-}, 600_000);
-
-afterAll(async () => {
-  await cache.close();
-  await other.close();
-  await endPool(pool);
-  await database.drop();
-});
+// The question which minions run a job may not depend on the content of returns.
+const { cache, pool, url } = await jobCacheScene({ now: () => now, keepReturns: false });
+const other = await JobCache.connect(url, { now: () => now });
+afterAll(() => other.close());
 
 async function open(minions: string[], ttlMs = 3_600_000, ageMs = 0): Promise<string> {
   count += 1;

@@ -1,6 +1,7 @@
-import { endPool, makeDatabase, type TestDatabase } from '@brine/testing';
+import { makeDatabase } from '@brine/testing';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { databaseScene } from '../../test/job-cache-scene.ts';
 import { EventTable, type EventTableOptions, isRefusedEvent } from './event-table.ts';
 
 /** As the documentation of Salt's returner makes it. */
@@ -13,20 +14,11 @@ CREATE TABLE salt_events (
   alter_time TIMESTAMP WITH TIME ZONE DEFAULT NOW(),
   master_id varchar(255) NOT NULL)`;
 
-let database: TestDatabase;
-let pool: pg.Pool;
-beforeAll(async () => {
-  database = await makeDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-afterAll(async () => {
-  await endPool(pool);
-  await database.drop();
-});
+const { pool, url } = await databaseScene();
 beforeEach(() => pool.query('TRUNCATE public.salt_events, brine.event_return'));
 
 function table(options: Partial<EventTableOptions> = {}): EventTable {
-  const own = { url: database.url, data: 'jsonb', masterId: 'm1_master', isOwn: true } as const;
+  const own = { url, data: 'jsonb', masterId: 'm1_master', isOwn: true } as const;
   const made = new EventTable({ ...own, writer: 'pgjsonb', ...options });
   onTestFinished(() => made.close());
   return made;

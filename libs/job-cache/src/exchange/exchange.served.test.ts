@@ -1,8 +1,7 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { JobCache } from '../job-cache.ts';
 import {
   EXCHANGE_KINDS,
@@ -12,21 +11,7 @@ import {
   ExchangeReader,
 } from './exchange-format.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool } = await jobCacheScene();
 
 const JID = '20260102030405000001';
 const TABLES = ['jobs', 'returns', 'evidence', 'sightings'] as const;

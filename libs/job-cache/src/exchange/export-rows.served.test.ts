@@ -1,22 +1,10 @@
-import type { TestDatabase } from '@brine/testing';
-import { jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { EXCHANGE_KINDS, exchangeHead, exchangeLines, ExchangeReader } from './exchange-format.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-});
-
-afterAll(async () => {
-  await cache.close();
-  await database.drop();
-});
+const { cache } = await jobCacheScene();
 
 test('a job goes out page by page, every byte of its returns as it came', async () => {
   const jid = '20260102030405000001';

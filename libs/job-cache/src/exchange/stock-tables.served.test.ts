@@ -1,7 +1,7 @@
 import { isJid } from '@brine/job';
-import { endPool, makeDatabase, type TestDatabase } from '@brine/testing';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeDatabase } from '@brine/testing';
+import { beforeAll, expect, test } from 'vitest';
+import { databaseScene } from '../../test/job-cache-scene.ts';
 import { StockTables, type TableJob, type TableReturn } from './stock-tables.ts';
 
 /**
@@ -14,18 +14,8 @@ CREATE TABLE salt_returns (fun varchar(50) NOT NULL, jid varchar(255) NOT NULL,
   "return" jsonb NOT NULL, id varchar(255) NOT NULL, success varchar(10) NOT NULL,
   full_ret jsonb NOT NULL, alter_time timestamptz DEFAULT now());`;
 
-let database: TestDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  await pool.query(TABLES);
-});
-afterAll(async () => {
-  await endPool(pool);
-  await database.drop();
-});
+const { pool, url } = await databaseScene();
+beforeAll(() => pool.query(TABLES));
 
 function job(number: number): TableJob {
   const jid = `20261125120000${String(number).padStart(6, '0')}`;
@@ -45,7 +35,7 @@ async function all<T>(source: AsyncIterable<readonly T[]>): Promise<T[]> {
 }
 
 test('what is written is read again, and a second write adds nothing', async () => {
-  const tables = await StockTables.connect(database.url);
+  const tables = await StockTables.connect(url);
   if (tables === undefined) throw new Error('taken for a database of Brine');
   const { jid } = job(1);
   const returns = ['a', 'b'].map((id) => returned(job(1), id, '18446744073709551616'));
@@ -71,7 +61,7 @@ test('what is written is read again, and a second write adds nothing', async () 
 });
 
 test('jobs and returns come in pages, all of them once', async () => {
-  const tables = await StockTables.connect(database.url);
+  const tables = await StockTables.connect(url);
   if (tables === undefined) throw new Error('taken for a database of Brine');
   await pool.query('TRUNCATE jids, salt_returns');
   for (let number = 1; number <= 450; number += 1) await tables.writeJob(job(number));

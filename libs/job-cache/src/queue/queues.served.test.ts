@@ -1,20 +1,8 @@
-import { makeDatabase, type TestDatabase } from '@brine/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import type { QueueItem } from './queues.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-}, 120_000);
-
-afterAll(async () => {
-  await cache.close();
-  await database.drop();
-});
+const { cache } = await jobCacheScene();
 
 const item = (value: unknown): QueueItem => {
   const json = JSON.stringify(value);

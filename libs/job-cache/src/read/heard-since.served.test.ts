@@ -1,24 +1,8 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnRow } from '@brine/testing';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
+import { jobRow, returnRow } from '@brine/testing';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool } = await jobCacheScene();
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 20, 10);

@@ -1,22 +1,14 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, makeDatabase } from '@brine/testing';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import type { ListJobsOptions } from './list-jobs.ts';
 import { LIST_QUERIES } from './list-jobs.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
+const { cache, pool } = await jobCacheScene({ now: () => Date.UTC(2026, 10, 22) });
 
 /** One job each second, from 2026-11-19 00:00 UTC on; one of 50,000 is of a rare function. */
 const JOBS = 130_000;
 
 beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url, { now: () => Date.UTC(2026, 10, 22) });
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
   for (const day of ['20261119', '20261120'])
     await pool.query('SELECT brine.ensure_day($1)', [day]);
   // 0x80 is an empty map of msgpack.
@@ -30,12 +22,6 @@ beforeAll(async () => {
   );
   await pool.query('ANALYZE brine.jobs');
 }, 240_000);
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
 
 async function all(options: ListJobsOptions): Promise<{ jids: string[]; pages: number }> {
   const jids: string[] = [];

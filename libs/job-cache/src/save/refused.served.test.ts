@@ -1,16 +1,9 @@
-import {
-  endPool,
-  jobRow,
-  makeDatabase,
-  returnLoad,
-  returnRow,
-  type TestDatabase,
-} from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
-import { JobCache, refusedReturn } from '../index.ts';
+import { refusedReturn } from '../index.ts';
 
 const withState = (code: string): Error => Object.assign(new Error('said so'), { code });
 
@@ -33,22 +26,8 @@ describe('errors of PostgreSQL', () => {
   });
 });
 
-describe('in the tables', () => {
-  let database: TestDatabase;
-  let pool: pg.Pool;
-  let cache: JobCache;
-
-  beforeAll(async () => {
-    database = await makeDatabase();
-    cache = await JobCache.connect(database.url);
-    pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  }, 120_000);
-
-  afterAll(async () => {
-    await cache.close();
-    await endPool(pool);
-    await database.drop();
-  });
+describe('in the tables', async () => {
+  const { cache, pool } = await jobCacheScene();
 
   test('of rows on record the bad one alone is left out', async () => {
     const at = '{"at":"2026-11-23T10:00:00Z"}';

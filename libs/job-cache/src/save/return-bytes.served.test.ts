@@ -1,27 +1,13 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import { listOf, mapOf, pack, unpackMap } from '@brine/wire';
 import fc from 'fast-check';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { JobCache } from '../job-cache.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
 let jids = 0;
 
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool, url } = await jobCacheScene();
 
 const newJid = (): string => `202611201600000${String((jids += 1)).padStart(5, '0')}`;
 const bytes = (...parts: readonly (Uint8Array | number)[]): Buffer =>
@@ -148,7 +134,7 @@ test('a return whose other fields PostgreSQL refuses counts all the same', async
 });
 
 test('with job_cache: false a return is counted and its content is kept nowhere', async () => {
-  const counting = await JobCache.connect(database.url, { keepReturns: false });
+  const counting = await JobCache.connect(url, { keepReturns: false });
   try {
     const jid = newJid();
     await counting.saveJobs([jobRow(jid, { deadlineAt: Date.now() + 60_000 })]);

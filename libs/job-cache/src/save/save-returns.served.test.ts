@@ -1,28 +1,13 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
 import { mapOf, pack, SaltDatetime, SaltFloat } from '@brine/wire';
 import fc from 'fast-check';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { JobCache } from '../job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool, url } = await jobCacheScene();
 
 async function allRows(table: string): Promise<unknown[]> {
   const rows = await pool.query<{ row: unknown }>(
@@ -147,7 +132,7 @@ test('any order and repetition of jobs and returns ends in the same tables and c
 
 test('two writers at once store each return once', async () => {
   const jid = '20261120120000000001';
-  const other = await JobCache.connect(database.url);
+  const other = await JobCache.connect(url);
   const rows = Array.from({ length: 400 }, (_, n) => returnRow(jid, `m${n}`, n, { seq: n }));
   const turned = rows.map((row) => ({ ...row, seq: row.seq + 1000 })).reverse();
   await Promise.all([

@@ -1,27 +1,11 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
 import { mapOf } from '@brine/wire';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url);
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool } = await jobCacheScene();
 
 const SECOND = 1000;
 const HOUR = 3_600_000;

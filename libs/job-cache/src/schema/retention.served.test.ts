@@ -1,29 +1,13 @@
-import type { TestDatabase } from '@brine/testing';
-import { endPool, jobRow, makeDatabase, returnRow } from '@brine/testing';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JobCache } from '../job-cache.ts';
-
-let database: TestDatabase;
-let cache: JobCache;
-let pool: pg.Pool;
+import { jobRow, returnRow } from '@brine/testing';
+import { expect, test } from 'vitest';
+import { jobCacheScene } from '../../test/job-cache-scene.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 const DAY = 86_400_000;
 const OLD = '20261117100000000001';
 const FRESH = '20261122100000000001';
 
-beforeAll(async () => {
-  database = await makeDatabase();
-  cache = await JobCache.connect(database.url, { now: () => NOW });
-  pool = new pg.Pool({ connectionString: database.url, max: 2 });
-});
-
-afterAll(async () => {
-  await cache.close();
-  await endPool(pool);
-  await database.drop();
-});
+const { cache, pool } = await jobCacheScene({ now: () => NOW });
 
 async function jids(table: string): Promise<string[]> {
   const { rows } = await pool.query<{ jid: string }>(`SELECT jid FROM ${table} ORDER BY jid`);

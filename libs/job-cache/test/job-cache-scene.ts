@@ -1,0 +1,32 @@
+import { endPool, makeDatabase } from '@brine/testing';
+import pg from 'pg';
+import { afterAll } from 'vitest';
+import { JobCache, type JobCacheOptions } from '../src/job-cache.ts';
+
+/** A database of this test file, and connections for its questions. */
+interface DatabaseScene {
+  readonly url: string;
+  readonly pool: pg.Pool;
+}
+
+/** Makes a database with the schema, which is dropped after the tests of the file. */
+export async function databaseScene(): Promise<DatabaseScene> {
+  const database = await makeDatabase();
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  afterAll(async () => {
+    await endPool(pool);
+    await database.drop();
+  });
+  return { url: database.url, pool };
+}
+
+/** The same with a job cache. */
+export async function jobCacheScene(
+  options?: JobCacheOptions,
+): Promise<DatabaseScene & { readonly cache: JobCache }> {
+  const scene = await databaseScene();
+  const cache = await JobCache.connect(scene.url, options);
+  // Hooks run last first: it closes before its database goes.
+  afterAll(() => cache.close());
+  return { ...scene, cache };
+}
