@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { BrineMaster } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -76,8 +77,7 @@ test('reading goes on after a position, and a wrong one is refused', async () =>
 });
 
 test('a live reader shows what comes, and says at its end how to go on', async () => {
-  const program = new URL('../../apps/cli/bin/brine.mjs', import.meta.url).pathname;
-  const args = [program, 'events', '-c', master.home.configDir, '--tag', 'salt/job/*/ret/*'];
+  const args = [BRINE, 'events', '-c', master.home.configDir, '--tag', 'salt/job/*/ret/*'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));

@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { type NatsCluster, startNatsCluster } from '@brine/testing/nodes';
 import { faultLasts, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
 const MINIONS = 200;
 const WIDTH = 20;
 const PREFIX = 'batch-';

@@ -4,15 +4,14 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { BrineMaster, saltVenv } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const MINION = 'night-1';
 const OPTION_SECRET = 'night-option-secret';
-const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
 /** Runs a program on a terminal of 24 rows and 80 columns, and passes on what is typed. */
 const ON_A_TERMINAL = `
 import fcntl, os, pty, select, struct, sys, termios

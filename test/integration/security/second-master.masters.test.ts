@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, SaltSandbox } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -57,7 +58,8 @@ test('so does one with other directories on the same ports, also as a daemon', a
   const before = await first();
   for (const args of [[], ['-d']]) {
     const { code, stderr } = await master.run([
-      ...[join(import.meta.dirname, '../../../apps/cli/bin/brine.mjs'), 'master'],
+      BRINE,
+      'master',
       ...['-c', home.configDir, ...args],
     ]);
     expect(code).toBe(4);

@@ -11,11 +11,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { BrineMaster, newestOf, type SaltHome, saltVenv } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const TERMINAL = join(import.meta.dirname, 'on-a-terminal.py');
-const PROGRAM = join(import.meta.dirname, '../../../apps/cli/bin/brine.mjs');
 const idOf = (version: string): string => `stock-${version}`;
 const RELEASES = [newestOf('3006'), newestOf('3008')];
 const STOCK = RELEASES.map(idOf);
@@ -112,7 +112,7 @@ describe("Brine's commands beside stock minions", () => {
   });
 
   const call = (...args: string[]) =>
-    master.run([PROGRAM, 'salt-call', '-c', own.configDir, ...args]);
+    master.run([BRINE, 'salt-call', '-c', own.configDir, ...args]);
 
   it.each([
     [['test.ping'], 0, 'local:\n    True\n'],
@@ -219,7 +219,7 @@ describe("Brine's commands beside stock minions", () => {
     args: readonly string[],
   ): Promise<{ readonly code: number; readonly shown: string }> => {
     const { python } = await saltVenv(newestOf('3008'));
-    const words = [TERMINAL, pressAt, process.execPath, PROGRAM, ...args];
+    const words = [TERMINAL, pressAt, process.execPath, BRINE, ...args];
     const env = { ...process.env, TERM: 'xterm', HOME: join(master.sandbox.dir, 'home') };
     return new Promise((resolve) => {
       execFile(python, words, { env, timeout: 60_000 }, (error, stdout) => {
@@ -263,10 +263,10 @@ describe("Brine's commands beside stock minions", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Completion knows \d{3,} functions\.\n$/);
     const line = `salt -c ${master.home.configDir} own state.sho`;
-    const words = await master.run([PROGRAM, 'completion', 'words', `--line=${line}`]);
+    const words = await master.run([BRINE, 'completion', 'words', `--line=${line}`]);
     expect(words.stdout.split('\n')).toContain('state.show_top');
     const ids = await master.run([
-      ...[PROGRAM, 'completion', 'words'],
+      ...[BRINE, 'completion', 'words'],
       `--line=salt -c ${master.home.configDir} stock`,
     ]);
     expect(ids.stdout.trim().split('\n')).toEqual([...STOCK].sort());

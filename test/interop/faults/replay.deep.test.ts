@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { BrineMaster } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BreakableNats } from '../../integration/faults/breakable-nats.ts';
@@ -50,9 +51,8 @@ async function replayed(...args: string[]): Promise<Line[]> {
 /** `brine events` as it runs beside the test. */
 function follow(from: string) {
   const lines: Line[] = [];
-  const program = new URL('../../../apps/cli/bin/brine.mjs', import.meta.url).pathname;
   const args = ['events', '-c', master.home.configDir, '--from', from, '--json'];
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [BRINE, ...args], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   createInterface({ input: child.stdout }).on('line', (line) => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readerLags } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { BrineMaster, connectToOwn, SaltProcess, saltVenv } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { until } from '@brine/testing/waits';
 import { isMap, pack } from '@brine/wire';
 import { fromJson } from '@brine/wire/text';
@@ -42,10 +43,9 @@ async function firedAt(
   asked: readonly ReactorCase[],
 ): Promise<Record<string, Reactions>> {
   const { sandbox, home } = master;
-  const program = new URL('../../../apps/cli/bin/brine.mjs', import.meta.url).pathname;
   const follower = SaltProcess.start({
     command: process.execPath,
-    args: [program, 'run', '-c', home.configDir, 'state.event'],
+    args: [BRINE, 'run', '-c', home.configDir, 'state.event'],
     env: sandbox.env(),
     logFile: join(sandbox.dir, 'events.log'),
   });

@@ -1,13 +1,12 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { SaltVenv } from '@brine/testing';
+import { BRINE } from '@brine/testing/checkouts';
 import { packageBeside } from '../python/site.ts';
 import type { CaseLab } from './case-lab.ts';
 import type { Lab } from './lab.ts';
 import type { RecordedLine } from './recorded-cases.ts';
 
-const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
 const PROGRAMS = ['salt', 'salt-key', 'salt-run', 'salt-call', 'salt-cp'];
 
 /** The programs that the tests run. */
