@@ -28,4 +28,5 @@ export {
 } from './files.ts';
 export type { NewOwner } from './give-tree.ts';
 export { giveFile, giveTree } from './give-tree.ts';
+export { isLocked, lockUntilRemoved, withLock } from './lock.ts';
 export { isAlive } from './processes.ts';

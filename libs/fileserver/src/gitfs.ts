@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileAt, hold, type Tree, unlock } from '@brine/git';
+import { lockUntilRemoved, removeIfThere } from '@brine/files';
+import { fileAt, type Tree } from '@brine/git';
 import { compileGlob } from '@brine/target';
+import { errorText } from '@brine/tasks';
 import type { Done, FileBackend, FileLists, FoundFile, RemoteCopies } from './backend.ts';
 import { NO_FILES } from './backend.ts';
 import { BlobFiles } from './git/blob-files.ts';
@@ -38,19 +40,20 @@ export class GitfsBackend implements FileBackend {
   readonly #remotes: readonly GitRemote[];
   readonly #blobs: BlobFiles;
   readonly #tell: GitfsOptions['tell'];
+  readonly #onChange: () => void;
   readonly #onFetched: () => void;
   readonly #stop = new AbortController();
   readonly #failing = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #started: Promise<unknown>;
 
-  /** Begins to fetch at once. @throws GitConfigError */
+  /** Begins to fetch at once. */
   constructor({ remotes, cacheDir, tell, onChange, onFetched }: GitfsOptions) {
     const { signal } = this.#stop;
-    this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal, onChange));
-    for (const remote of this.#remotes) void remote.call;
+    this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal));
     this.#blobs = new BlobFiles(join(cacheDir, 'blobs'));
     this.#tell = tell;
+    this.#onChange = onChange ?? (() => undefined);
     this.#onFetched = onFetched ?? (() => undefined);
     this.#started = Promise.all(this.#remotes.map((remote) => this.#follow(remote)));
     this.#every(CLEAN_EVERY_MS, () => this.#blobs.clean());
@@ -59,7 +62,7 @@ export class GitfsBackend implements FileBackend {
   async envs(): Promise<readonly string[]> {
     await this.#firstFetch();
     await Promise.all(this.#remotes.map((remote) => this.#refresh(remote)));
-    const names = this.#remotes.flatMap(({ config, refs }) => environmentsOf(config, refs));
+    const names = this.#remotes.flatMap(({ config, copy }) => environmentsOf(config, copy.refs));
     return [...new Set(names)].sort();
   }
 
@@ -72,7 +75,7 @@ export class GitfsBackend implements FileBackend {
       const below = mountpoint === '' ? path : path.slice(mountpoint.length + 1);
       const blob = fileAt(tree, posix.join(placeOf(remote.config, saltenv, 'root'), below));
       if (blob === undefined) continue;
-      const stored = await this.#blobs.pathOf(blob.sha, remote.call);
+      const stored = await this.#blobs.pathOf(blob.sha, remote.copy.call);
       return { path: stored, rel: path, stat: [blob.mode] };
     }
     return undefined;
@@ -100,11 +103,11 @@ export class GitfsBackend implements FileBackend {
     return {
       update: async (names) => {
         const chosen = this.#remotes.filter(({ config }) => isNamed(config, names));
-        await Promise.all(chosen.map((remote) => this.#attempt(remote, () => remote.renew())));
+        await Promise.all(chosen.map((remote) => this.#fetch(remote, () => remote.copy.renew())));
       },
       clear: () => this.#clear(),
-      lock: (glob) => changeLocks(of(glob), hold, 'Set update lock for'),
-      clearLock: (glob) => changeLocks(of(glob), unlock, 'Removed update lock for'),
+      lock: (glob) => changeLocks(of(glob), lockUntilRemoved, 'Set update lock for'),
+      clearLock: (glob) => changeLocks(of(glob), removeIfThere, 'Removed update lock for'),
     };
   }
 
@@ -130,22 +133,21 @@ export class GitfsBackend implements FileBackend {
     await Promise.race([this.#started, waited]);
   }
 
-  async #refresh(remote: GitRemote): Promise<void> {
-    await this.#attempt(remote, async () => {
-      await remote.refresh();
-      return false;
-    });
+  async #refresh({ config, copy }: GitRemote): Promise<void> {
+    await this.#report(config.url, () => copy.refresh());
   }
 
   async #clear(): Promise<readonly string[]> {
     const errors = await Promise.all(
       this.#remotes.map(async (remote) => {
+        const { copy } = remote;
+        const { dir } = copy.call;
         try {
-          if (!(await remote.clear())) return `Unable to delete ${remote.dir}: it is being updated`;
+          if (!(await copy.clear())) return `Unable to delete ${dir}: it is being updated`;
         } catch (error) {
-          return `Unable to delete ${remote.dir}: ${(error as Error).message}`;
+          return `Unable to delete ${dir}: ${errorText(error)}`;
         }
-        await this.#attempt(remote, () => remote.renew());
+        await this.#fetch(remote, () => remote.copy.renew());
         return undefined;
       }),
     );
@@ -153,34 +155,38 @@ export class GitfsBackend implements FileBackend {
   }
 
   async #follow(remote: GitRemote): Promise<void> {
-    const { updateInterval } = remote.config;
-    await this.#attempt(remote, async () => {
-      await remote.open();
-      return false;
-    });
-    const update = (): Promise<void> => this.#attempt(remote, () => remote.update());
-    const isNew = remote.refs.branches.size === 0;
+    const { config, copy } = remote;
+    await this.#refresh(remote);
+    const isNew = copy.refs.branches.size === 0;
     // While the first fetch runs, files of an earlier start are served. Where there are none, the
     // end of another worker's first fetch is waited for.
-    const first = isNew ? this.#attempt(remote, () => remote.renew()) : update();
+    const first = this.#fetch(remote, () => (isNew ? copy.renew() : copy.update()));
     if (isNew) await first;
-    const everyMs = updateInterval * 1000;
+    const everyMs = config.updateInterval * 1000;
     const updateWhereDue = (): Promise<void> =>
-      this.#attempt(remote, () => remote.updateWhereDue(everyMs));
+      this.#fetch(remote, () => copy.updateWhereDue(everyMs));
     if (everyMs > 0) void first.then(() => this.#every(everyMs, updateWhereDue));
   }
 
-  /** The task gives whether it reached the remote. */
-  async #attempt(remote: GitRemote, task: () => Promise<boolean>): Promise<void> {
-    const { url } = remote.config;
-    try {
-      if (!(await task())) return;
+  /** The task gives as {@link GitCopy.update} whether this worker fetched, and brought news. */
+  #fetch({ config: { url } }: GitRemote, task: () => Promise<boolean | undefined>): Promise<void> {
+    return this.#report(url, async () => {
+      const changed = await task();
+      if (changed === undefined) return;
+      if (changed) this.#onChange();
       this.#onFetched();
       if (this.#failing.delete(url)) this.#tell(url, undefined);
+    });
+  }
+
+  /** Reports the first failure of a remote until a fetch of it succeeds. */
+  async #report(url: string, task: () => Promise<void>): Promise<void> {
+    try {
+      await task();
     } catch (error) {
       if (this.#stop.signal.aborted || this.#failing.has(url)) return;
       this.#failing.add(url);
-      this.#tell(url, error instanceof Error ? error.message : String(error));
+      this.#tell(url, errorText(error));
     }
   }
 
@@ -211,13 +217,14 @@ async function changeLocks(
   const done: string[] = [];
   const errors: string[] = [];
   const machine = await machineId();
-  for (const { config, lockPath } of remotes) {
+  for (const { config, copy } of remotes) {
+    const { lockPath } = copy;
     try {
       if (!(await change(lockPath))) continue;
       done.push(`${said} gitfs remote '${config.url}' on machine_id '${machine}'`);
     } catch (error) {
-      const text = (error as Error).message;
-      errors.push(`Unable to change the update lock of ${config.url} (${lockPath}): ${text}`);
+      const lock = `the update lock of ${config.url} (${lockPath})`;
+      errors.push(`Unable to change ${lock}: ${errorText(error)}`);
     }
   }
   return { done, errors };

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, posix } from 'node:path';
-import { withLock } from '@brine/git';
+import { withLock } from '@brine/files';
 import type { Ignored } from './ignore.ts';
 
 /** Which files are looked at. */

@@ -1,8 +1,10 @@
-export { placeTree } from './checkouts.ts';
-export type { GitSettings } from './git.ts';
-export { Git, GitPillarError } from './git.ts';
-export { hold, isHeld, unlock, withLock } from './lock.ts';
+export type { GitAccess } from './access.ts';
+export { maySendPassword } from './access.ts';
+export type { CheckoutLimits } from './checkouts.ts';
+export { checkoutOf } from './checkouts.ts';
+export type { Refs } from './git-copy.ts';
+export { GitCopy } from './git-copy.ts';
 export type { GitCall } from './run-git.ts';
-export { runGit, streamGit } from './run-git.ts';
+export { GitError, runGit, streamGit } from './run-git.ts';
 export type { Tree } from './tree.ts';
 export { fileAt, readTree } from './tree.ts';

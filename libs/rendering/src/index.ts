@@ -1,4 +1,5 @@
-export { ThreadedPillars } from './compiler-threads.ts';
 export { MasterTops } from './external-tops.ts';
 export { CachedPillars } from './pillar-cache.ts';
-export { SLS_THREADS, ThreadedSls } from './sls-threads.ts';
+export { ThreadedPillars } from './pillar-threads.ts';
+export { ThreadedSls } from './sls-threads.ts';
+export { RENDER_THREADS } from './threads/render-threads.ts';

@@ -3,7 +3,7 @@ import type { Pillars } from '@brine/master';
 import type { BucketPillars } from '@brine/master-state';
 import { mergePillars } from '@brine/pillar';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import type { PillarMaker } from './compiler-threads.ts';
+import type { PillarMaker } from './pillar-threads.ts';
 
 /**
  * Keeps the pillars that another one makes: for targets by pillar, and for `pillar_cache`. What the

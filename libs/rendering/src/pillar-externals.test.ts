@@ -34,11 +34,16 @@ const OPTIONS: PillarOptions = {
   opts: mapOf({}),
 };
 const DATA: ExternalsData = {
-  git: { cacheDir: '/nonexistent', updateIntervalMs: 0, sslVerify: true } as ExternalsData['git'],
   gitDefaults: { base: '', branch: '', env: '', fallback: '', root: '' },
   gitIncludes: false,
   // A port that refuses.
   postgres: { host: '127.0.0.1', port: 1, user: 'a', password: 'a', database: 'a' },
+};
+const SETTINGS = {
+  pillarRoots: {},
+  nodegroups: {},
+  checkout: () => '/nonexistent',
+  log: () => undefined,
 };
 const PORTS: PillarPorts = {
   files: { environments: [], read: () => undefined, list: () => [] },
@@ -52,8 +57,7 @@ const PORTS: PillarPorts = {
 /** Whether an external pillar is there: it answers or fails, even without arguments. */
 async function isServed(name: string): Promise<boolean> {
   const options = { ...OPTIONS, extPillar: [mapOf({ [name]: null })] };
-  const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
-  const externals = new Externals(DATA, settings, options);
+  const externals = new Externals(DATA, SETTINGS, options);
   const override = new Map<SaltValue, SaltValue>();
   const grains = mapOf({});
   const minion = { id: 'a', grains, saltenv: null, pillarenv: null, override, ext: null };
@@ -87,8 +91,7 @@ test('a template of file_tree has the host only where the master named it', () =
   };
   const opts = mapOf({ id: 'the_master', secret: 'of the master' });
   const made = (ext: SaltMap | null): SaltValue | undefined => {
-    const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
-    const externals = new Externals(DATA, settings, { ...OPTIONS, opts });
+    const externals = new Externals(DATA, SETTINGS, { ...OPTIONS, opts });
     const minion = { id: 'a', grains: mapOf({ os: 'Debian' }), saltenv: null, pillarenv: null };
     return externals.ask('file_tree', { ...minion, override: mapOf({}), ext }, args, {
       ports,

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { GitSettings } from '@brine/git';
 import {
   compilePillar,
   mergePillars,
@@ -12,7 +11,7 @@ import {
 } from '@brine/pillar';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { ClassTree, DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
-import { checkoutOf } from './sources/git-checkouts.ts';
+import type { GitPlace } from './sources/git-checkouts.ts';
 import { type GitPillarDefaults, gitPillarRemotes } from './sources/git-remotes.ts';
 import { readHttp } from './sources/http.ts';
 import { type PostgresSettings, readPostgres } from './sources/postgres-rows.ts';
@@ -22,7 +21,6 @@ import type { ExternalSettings } from './sources/source-settings.ts';
 
 /** What external pillars are set up with. */
 export interface ExternalsData {
-  readonly git: Omit<GitSettings, 'log'>;
   readonly gitDefaults: GitPillarDefaults;
   /** `git_pillar_includes`: files of other remotes of the environment may be included. */
   readonly gitIncludes: boolean;
@@ -30,7 +28,10 @@ export interface ExternalsData {
 }
 
 /** The settings that are the same for each external pillar. */
-type SettingsForAll = Omit<ExternalSettings, 'render' | 'pillar'>;
+type SettingsForAll = Omit<ExternalSettings, 'render' | 'pillar'> & {
+  /** The directory with the files of a git pillar. @throws Error where there are none */
+  readonly checkout: (place: GitPlace) => string;
+};
 
 type Outcome = { readonly value: SaltValue } | { readonly error: Error };
 
@@ -132,13 +133,13 @@ export class Externals {
       readonly chosen: boolean;
     },
   ): SaltMap {
-    const { git, gitDefaults, gitIncludes } = this.#data;
+    const { gitDefaults, gitIncludes } = this.#data;
     const { mergingStrategy, mergeLists } = options;
     const asked = minion.pillarenv ?? minion.saltenv;
-    const settings = { ...git, log: this.#settings.log };
     const places = gitPillarRemotes(args, gitDefaults, asked).map((remote) => {
       const { url, refs, ownRefs } = remote;
-      const checkout = checkoutOf({ url, refs, ownRefs: chosen ? [] : ownRefs }, settings);
+      const place = { url, refs, ownRefs: chosen ? [] : ownRefs };
+      const checkout = this.#settings.checkout(place);
       return { env: remote.env, checkout, dir: join(checkout, remote.root) };
     });
     let pillar: SaltMap = new Map();

@@ -3,9 +3,24 @@ import { type ConfigValue, isConfigMap, type MasterOptions } from '@brine/config
 import { nodegroupsOf } from '@brine/config';
 import { saltValue, textsOf } from '@brine/config';
 import type { PillarOptions } from '@brine/pillar';
-import { SALT_RELEASE, type SaltMap } from '@brine/wire';
+import { mapOf, pack, SALT_RELEASE, type SaltMap } from '@brine/wire';
 import type { ExternalsData } from './pillar-externals.ts';
+import type { GitSettings } from './sources/git-checkouts.ts';
 import type { GpgSettings } from './sources/gpg.ts';
+import type { ThreadData } from './threads/thread-start.ts';
+
+/** What a thread that renders is started with. */
+export function threadData(options: MasterOptions): ThreadData {
+  const opts = namedOptions(options);
+  return {
+    roots: directoriesOf(options.pillarRoots),
+    fileRoots: directoriesOf(options.fileRoots),
+    gpg: gpgSettings(options),
+    externals: externalsData(options),
+    options: pillarOptions(options),
+    packed: pack(mapOf({ opts, extPillar: saltValue(options.extPillar) })),
+  };
+}
 
 /** The options of pillars, save those that are Salt's values. */
 export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {
@@ -78,6 +93,18 @@ export function directoriesOf(
   return Object.fromEntries(Object.entries(configured).map(([env, dirs]) => [env, textsOf(dirs)]));
 }
 
+/** How git pillars are fetched. */
+export function gitSettings(options: MasterOptions): GitSettings {
+  return {
+    cacheDir: options.cachedir,
+    updateIntervalMs: options.gitPillarUpdateInterval * 1000,
+    sslVerify: options.gitPillarSslVerify,
+    user: options.gitPillarUser,
+    password: options.gitPillarPassword,
+    privkey: options.gitPillarPrivkey,
+  };
+}
+
 /** What external pillars are set up with. */
 export function externalsData(options: MasterOptions): ExternalsData {
   const { postgres } = options;
@@ -86,14 +113,6 @@ export function externalsData(options: MasterOptions): ExternalsData {
     return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
   };
   return {
-    git: {
-      cacheDir: options.cachedir,
-      updateIntervalMs: options.gitPillarUpdateInterval * 1000,
-      sslVerify: options.gitPillarSslVerify,
-      user: options.gitPillarUser,
-      password: options.gitPillarPassword,
-      privkey: options.gitPillarPrivkey,
-    },
     gitDefaults: {
       base: options.gitPillarBase,
       branch: options.gitPillarBranch,

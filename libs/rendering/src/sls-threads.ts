@@ -1,7 +1,6 @@
-import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
-import { PythonCallError, type PythonCalls, serveBlocking } from '@brine/python-host';
+import type { PythonCalls } from '@brine/python-host';
 import {
   listOf,
   mapIn,
@@ -12,16 +11,9 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
-import { Piscina } from 'piscina';
-import { threadData } from './compiler-threads.ts';
-import { FILE, RUNNER } from './sls-questions.ts';
-import type { SlsResult, SlsTask } from './sls-thread.ts';
-
-/** A file that takes longer is given up, its thread ended. */
-const RENDER_MAX_MS = 45_000;
-
-/** Files that render at once. */
-export const SLS_THREADS = 2;
+import { threadData } from './pillar-options.ts';
+import { FILE, RUNNER } from './threads/questions.ts';
+import { RENDER_MAX_MS, RenderThreads } from './threads/render-threads.ts';
 
 /** Files waiting for a thread; beyond it a run ends with a text. */
 const QUEUE_MAX = 100;
@@ -40,11 +32,7 @@ export interface SlsNeeds {
 
 /** Renders files of states, for the master's own minion, in threads of their own. */
 export class ThreadedSls {
-  readonly #options: MasterOptions;
-  readonly #niceness: number | undefined;
-  readonly #log: (text: string) => void;
-  readonly #python: PythonCalls | undefined;
-  #pool: Piscina<SlsTask, SlsResult> | undefined;
+  readonly #threads: RenderThreads;
 
   /**
    * @param python modules in Python, where the master has some
@@ -56,10 +44,7 @@ export class ThreadedSls {
     python?: PythonCalls,
     how: { readonly niceness?: number } = {},
   ) {
-    this.#options = options;
-    this.#log = log;
-    this.#python = python;
-    this.#niceness = how.niceness;
+    this.#threads = new RenderThreads({ ...threadData(options), ...how }, QUEUE_MAX, log, python);
   }
 
   /**
@@ -68,52 +53,30 @@ export class ThreadedSls {
    * @throws MasterUnavailableError where too many wait already
    */
   async ask(asked: SaltMap, needs: SlsNeeds): Promise<SaltMap> {
-    const threads = this.#threads();
-    if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many renders wait');
-    const way = serveBlocking({
-      call: (use, op, given) => {
-        if (op === FILE) return readFile(needs, given);
-        if (op === RUNNER) return runRunner(needs, given);
-        if (this.#python !== undefined) return this.#python.call(use, op, given);
-        return Promise.reject(new PythonCallError('unknown', `no such operation: ${op}`));
-      },
-    });
     try {
-      const task = { asked: pack(asked), way: way.end, hasPython: this.#python !== undefined };
-      const signal = AbortSignal.timeout(RENDER_MAX_MS);
-      const result = await threads.run(task, { signal, transferList: [way.end.port] });
-      for (const line of result.log) this.#log(line);
-      if (result.answer.length > ANSWER_MAX_BYTES) {
+      const kind = asked.has('fun') ? 'function' : 'sls';
+      const answer = await this.#threads.run(
+        { kind, asked: pack(asked) },
+        {
+          [FILE]: (given) => readFile(needs, given),
+          [RUNNER]: (given) => runRunner(needs, given),
+        },
+      );
+      if (answer.length > ANSWER_MAX_BYTES) {
         return mapOf({ error: `it renders to more than ${ANSWER_MAX_BYTES} bytes`, kind: 'Limit' });
       }
-      return unpackMap(Buffer.from(result.answer));
+      return unpackMap(answer);
     } catch (cause) {
+      if (cause instanceof MasterUnavailableError) throw cause;
       const { name, message } = cause as Error;
       const late = `it took longer than ${RENDER_MAX_MS / 1000} s`;
       return mapOf({ error: name === 'AbortError' ? late : message, kind: name });
-    } finally {
-      way.close();
     }
   }
 
   /** Ends the threads. */
-  async close(): Promise<void> {
-    await this.#pool?.destroy();
-  }
-
-  #threads(): Piscina<SlsTask, SlsResult> {
-    this.#pool ??= new Piscina<SlsTask, SlsResult>({
-      filename: fileURLToPath(new URL('./sls-thread.js', import.meta.url)),
-      name: 'runSlsTask',
-      workerData: {
-        ...threadData(this.#options),
-        ...(this.#niceness === undefined ? {} : { niceness: this.#niceness }),
-      },
-      minThreads: 0,
-      maxThreads: SLS_THREADS,
-      idleTimeout: 30_000,
-    });
-    return this.#pool;
+  close(): Promise<void> {
+    return this.#threads.close();
   }
 }
 

@@ -1,11 +1,6 @@
+import type { Refs } from '@brine/git';
 import { compileGlob, matchPcreWhole } from '@brine/target';
 import type { RefType, RemoteConfig } from './remote-config.ts';
-
-/** The refs of a remote: names to commits. */
-export interface Refs {
-  readonly branches: ReadonlyMap<string, string>;
-  readonly tags: ReadonlyMap<string, string>;
-}
 
 const HEX = /^[0-9a-fA-F]+$/;
 

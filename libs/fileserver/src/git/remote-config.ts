@@ -1,3 +1,5 @@
+import { type GitAccess, maySendPassword } from '@brine/git';
+
 /** Where a part of the tree is taken from, and where it is shown, for one environment. */
 export interface EnvConfig {
   readonly ref?: string;
@@ -9,7 +11,7 @@ export interface EnvConfig {
 export type RefType = 'branch' | 'tag' | 'sha';
 
 /** One entry of `gitfs_remotes`, with what the global options add to it. */
-export interface RemoteConfig {
+export interface RemoteConfig extends GitAccess {
   readonly url: string;
   /** Names the cache of this remote, where two have the same URL. */
   readonly name?: string;
@@ -30,14 +32,6 @@ export interface RemoteConfig {
   readonly updateInterval: number;
   /** Commits fetched of each ref; 0: all. */
   readonly depth: number;
-  readonly sslVerify: boolean;
-  readonly proxy: string;
-  readonly user: string;
-  readonly password: string;
-  /** Send user and password over plain http too. */
-  readonly insecureAuth: boolean;
-  /** Path of a private key for ssh. */
-  readonly privkey: string;
 }
 
 /** An option of gitfs that cannot be used; the message names remote and option. */
@@ -82,6 +76,10 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
   if (text('passphrase') !== '') {
     throw new GitConfigError(`${url}: a key with a passphrase needs an ssh-agent`);
   }
+  const insecureAuth = isOpened(option('insecure_auth'));
+  if (text('user') !== '' && text('password') !== '' && !maySendPassword(url, insecureAuth)) {
+    throw new GitConfigError(`${url}: user and password go over https only (insecure_auth)`);
+  }
   const ownEnvs = envsOf(own['saltenv'], url);
   const globalEnvs = envsOf(globals['saltenv'], url);
   const saltenvs = mergeEnvs(globalEnvs, ownEnvs);
@@ -107,7 +105,7 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
     proxy: text('proxy'),
     user: text('user'),
     password: text('password'),
-    insecureAuth: isOpened(option('insecure_auth')),
+    insecureAuth,
     privkey: text('privkey'),
   };
 }

@@ -6,17 +6,15 @@ import {
   rmSync,
   statSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Git, GitPillarError, type GitSettings, placeTree } from '@brine/git';
-import { mapOf } from '@brine/wire';
+import { GitError } from '@brine/git';
+import { mapOf, type SaltValue } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkoutOf, lastFetchMs } from './git-checkouts.ts';
+import { GitCheckouts, type GitPlace, type GitSettings, lastFetchMs } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
-import { updateGitPillars } from './git-update.ts';
 import { RootFiles } from './root-files.ts';
 
 let dir = '';
@@ -41,7 +39,6 @@ beforeAll(() => {
     user: '',
     password: '',
     privkey: '',
-    log: (_level, text) => lines.push(text),
   };
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -57,64 +54,65 @@ function commit(text: string): void {
   git('commit', '--quiet', '-m', 'change');
 }
 
+const worker = (how = settings): GitCheckouts => new GitCheckouts(how, (text) => lines.push(text));
+
+/** As another worker does it, which has nothing in memory. */
+const checkoutOf = (place: GitPlace, how = settings): Promise<string> => worker(how).of(place);
+
 const textOf = (checkout: string, path = 'a.sls'): string | undefined =>
   new RootFiles({ base: [checkout] }, [checkout]).read('base', path);
 
-test('a branch has its files, a change is seen, the commit before stays for its readers', () => {
-  const before = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, settings);
+test('a branch has its files, a change is seen, the commit before stays for its readers', async () => {
+  const before = await checkoutOf({ url: repository, refs: ['master'], ownRefs: [] });
   expect(textOf(before)).toBe('a: 1\n');
   commit('a: 2\n');
-  const after = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, settings);
+  const after = await checkoutOf({ url: repository, refs: ['master'], ownRefs: [] });
   expect(textOf(after)).toBe('a: 2\n');
   expect(textOf(before)).toBe('a: 1\n');
-  expect(textOf(checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings))).toBe(
-    'a: 1\n',
-  );
+  expect(textOf(await checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }))).toBe('a: 1\n');
   expect(readdirSync(join(after, '..', '..')).sort()).toEqual(['fetched', 'git', 'trees']);
 });
 
-test('when it was last fetched is known', () => {
+test('when it was last fetched is known', async () => {
   expect(lastFetchMs(join(dir, 'none'))).toBeUndefined();
-  const checkout = checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings);
+  const checkout = await checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] });
   const mark = join(checkout, '..', '..', 'fetched');
   expect(lastFetchMs(settings.cacheDir)).toBe(statSync(mark).mtimeMs);
 });
 
-test('within the interval nothing is fetched', () => {
+test('within the interval nothing is fetched', async () => {
   const slow = { ...settings, updateIntervalMs: 3_600_000 };
-  const before = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow);
+  const before = await checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow);
   commit('a: 3\n');
-  expect(checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow)).toBe(before);
+  expect(await checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow)).toBe(before);
 });
 
-test('links lead to files of the checkout only', () => {
-  const checkout = checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings);
+test('links lead to files of the checkout only', async () => {
+  const checkout = await checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] });
   expect(textOf(checkout, 'in.sls')).toBe('a: 1\n');
   expect(textOf(checkout, 'out.sls')).toBeUndefined();
 });
 
-test('a fallback stands in for a branch that is not there; without one it is an error', () => {
-  expect(
-    textOf(checkoutOf({ url: repository, refs: ['none', 'dev'], ownRefs: [] }, settings)),
-  ).toBe('a: 1\n');
-  expect(() => checkoutOf({ url: repository, refs: ['none'], ownRefs: [] }, settings)).toThrow(
-    GitPillarError,
+test('a fallback stands in for a branch that is not there; without one it is an error', async () => {
+  expect(textOf(await checkoutOf({ url: repository, refs: ['none', 'dev'], ownRefs: [] }))).toBe(
+    'a: 1\n',
+  );
+  await expect(checkoutOf({ url: repository, refs: ['none'], ownRefs: [] })).rejects.toThrow(
+    GitError,
   );
 });
 
-test('a repository that is away is logged, and what was fetched goes on', () => {
+test('a repository that is away is logged, and what was fetched goes on', async () => {
   const other = join(dir, 'other');
   execFileSync('git', ['clone', '--quiet', repository, other], { stdio: 'ignore' });
-  const before = checkoutOf({ url: other, refs: ['master'], ownRefs: [] }, settings);
+  const before = await checkoutOf({ url: other, refs: ['master'], ownRefs: [] });
   rmSync(other, { recursive: true });
-  expect(checkoutOf({ url: other, refs: ['master'], ownRefs: [] }, settings)).toBe(before);
+  expect(await checkoutOf({ url: other, refs: ['master'], ownRefs: [] })).toBe(before);
   expect(lines.at(-1)).toContain('was not fetched');
 });
 
-test.each(['-c', 'ext::sh -c true'])('%s is no repository', (url) => {
-  expect(() => checkoutOf({ url: url, refs: ['master'], ownRefs: [] }, settings)).toThrow(
-    GitPillarError,
-  );
+test.each(['-c', '--upload-pack=x'])('%s is no repository', async (url) => {
+  await expect(checkoutOf({ url: url, refs: ['master'], ownRefs: [] })).rejects.toThrow(GitError);
 });
 
 test('remotes have the environments that Salt gives them', () => {
@@ -137,18 +135,18 @@ const headOf = (ref: string): string =>
   execFileSync('git', ['rev-parse', ref], { cwd: repository, encoding: 'utf8' }).trim();
 
 describe('a minion gets branches and tags by their exact names, and no revision', () => {
-  beforeAll(() => {
+  beforeAll(async () => {
     commit('secret: before\n');
     commit('secret: removed\n');
     git('tag', '-a', '-m', 'tagged', 'v1');
     git('branch', 'feature/x');
     git('branch', 'pushed');
-    checkoutOf({ url: repository, refs: ['pushed'], ownRefs: [] }, settings);
+    await checkoutOf({ url: repository, refs: ['pushed'], ownRefs: [] });
   });
 
-  test.each(['master', 'v1', 'feature/x'])('%s is there', (ref) => {
+  test.each(['master', 'v1', 'feature/x'])('%s is there', async (ref) => {
     const place = { url: repository, refs: [ref], ownRefs: [] };
-    expect(textOf(checkoutOf(place, settings))).toBe('secret: removed\n');
+    expect(textOf(await checkoutOf(place))).toBe('secret: removed\n');
   });
 
   test.each([
@@ -158,19 +156,19 @@ describe('a minion gets branches and tags by their exact names, and no revision'
     ...['--all', 'mas*', 'm?ster', '[m]aster', 'master ', ' master', 'master\n', 'master\0', ''],
     ...['.', '..', '/', 'master/', '/master', 'master.', 'master.lock', '*', 'MASTER', 'x\\y'],
     ...['\u001b[2J', 'a'.repeat(300), 'feature/', 'feature//x', 'feature/./x', 'ｍaster'],
-  ])('%j is not', (ref) => {
+  ])('%j is not', async (ref) => {
     const place = { url: repository, refs: [ref], ownRefs: [] };
-    expect(() => checkoutOf(place, settings)).toThrow(GitPillarError);
+    await expect(checkoutOf(place)).rejects.toThrow(GitError);
   });
 
-  test('the id of a commit is one only where the master itself names it', () => {
+  test('the id of a commit is one only where the master itself names it', async () => {
     const id = headOf('master~1');
     for (const ref of [id, id.slice(0, 10), id.toUpperCase()]) {
       const place = { url: repository, refs: [ref], ownRefs: [] };
-      expect(() => checkoutOf(place, settings)).toThrow(GitPillarError);
+      await expect(checkoutOf(place)).rejects.toThrow(GitError);
     }
     const own = { url: repository, refs: [id], ownRefs: [id] };
-    expect(textOf(checkoutOf(own, settings))).toBe('secret: before\n');
+    expect(textOf(await checkoutOf(own))).toBe('secret: before\n');
   });
 
   test('a name from a minion is no ref of the master, whatever it looks like', () => {
@@ -183,81 +181,21 @@ describe('a minion gets branches and tags by their exact names, and no revision'
   });
 });
 
-describe('checkouts are bounded', () => {
-  /** The repository's branches, each with a commit of its own of 1,000 bytes. */
-  function manyBranches(count: number): { place: (at: number) => string; trees: () => string[] } {
-    const home = mkdtempSync(join(dir, 'many-'));
-    const bare = new Git(join(repository, '.git'), settings);
-    const ids = Array.from({ length: count }, (_, at) => {
-      commit(String(at).padEnd(1_000, '.'));
-      git('branch', '--force', `many/${at}`);
-      return headOf('HEAD');
-    });
-    const limits = { trees: 3, bytes: 3_500 };
-    return {
-      place: (at) => placeTree(bare, home, ids[at] ?? '', limits),
-      trees: () =>
-        readdirSync(join(home, 'trees'))
-          .filter((name) => !name.endsWith('.used'))
-          .map((name) => String(ids.indexOf(name)))
-          .sort(),
-    };
-  }
-  const age = (tree: string, seconds: number): void =>
-    utimesSync(`${tree}.used`, new Date(), new Date(Date.now() - seconds * 1000));
-
-  test('the one that was used longest ago makes room', () => {
-    const { place, trees } = manyBranches(5);
-    const made = [place(0), place(1), place(2)];
-    made.forEach((tree, at) => age(tree, 1_000 - at));
-    place(0);
-    place(3);
-    expect(trees()).toEqual(['0', '2', '3']);
-    expect(textOf(place(3))?.length).toBe(1_000);
-  });
-
-  test('one that may be read at this moment stays, and the new one is refused', () => {
-    const { place, trees } = manyBranches(4);
-    place(0);
-    place(1);
-    place(2);
-    expect(() => place(3)).toThrow('no room for one more checkout');
-    expect(trees()).toEqual(['0', '1', '2']);
-    age(place(1), 1_000);
-    place(3);
-    expect(trees()).toEqual(['0', '2', '3']);
-  });
-
-  test('their bytes count, not only their number', () => {
-    const { place, trees } = manyBranches(2);
-    const bare = new Git(join(repository, '.git'), settings);
-    commit('x'.repeat(4_000));
-    const home = mkdtempSync(join(dir, 'large-'));
-    const large = (): string => placeTree(bare, home, headOf('HEAD'), { trees: 3, bytes: 3_500 });
-    expect(large).toThrow(GitPillarError);
-    place(0);
-    expect(trees()).toEqual(['0']);
-  });
-});
-
-test('an update says of each remote whether something came, and takes those that are meant', () => {
+test('an update says of each remote whether something came, and takes those that are meant', async () => {
   const away = join(dir, 'no-repository');
   const named = `dev ${repository}`;
   const extPillar = [mapOf({ other: [] }), mapOf({ git: [repository, mapOf({ [named]: [] })] })];
   const rested = { ...settings, cacheDir: join(dir, 'updated'), updateIntervalMs: 3_600_000 };
-  const update = (
-    branch: string | null,
-    repo: string | null,
-    from: readonly unknown[] = extPillar,
-  ) => updateGitPillars(from as never, 'master', { branch, repo }, rested);
-  expect(update(null, null)).toEqual(mapOf({ [repository]: true, [named]: null }));
-  expect(update('dev', null)).toEqual(mapOf({ [named]: null }));
+  const update = (branch: string | null, repo: string | null, from: SaltValue = extPillar) =>
+    worker(rested).update(from, 'master', { branch, repo }, AbortSignal.timeout(60_000));
+  expect(await update(null, null)).toEqual(mapOf({ [repository]: true, [named]: null }));
+  expect(await update('dev', null)).toEqual(mapOf({ [named]: null }));
   commit('a: updated\n');
   const place = { url: repository, refs: ['master'], ownRefs: [] };
-  expect(textOf(checkoutOf(place, rested))).not.toBe('a: updated\n');
-  expect(update('master', repository)).toEqual(mapOf({ [repository]: true }));
-  expect(textOf(checkoutOf(place, rested))).toBe('a: updated\n');
-  expect(update('none', null)).toEqual(mapOf({}));
-  expect(update(null, null, [mapOf({ git: [away] })])).toEqual(mapOf({ [away]: false }));
+  expect(textOf(await checkoutOf(place, rested))).not.toBe('a: updated\n');
+  expect(await update('master', repository)).toEqual(mapOf({ [repository]: true }));
+  expect(textOf(await checkoutOf(place, rested))).toBe('a: updated\n');
+  expect(await update('none', null)).toEqual(mapOf({}));
+  expect(await update(null, null, [mapOf({ git: [away] })])).toEqual(mapOf({ [away]: false }));
   expect(lines.at(-1)).toContain('was not fetched');
 });

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Git, GitPillarError, type GitSettings, placeTree } from '@brine/git';
+import { checkoutOf, GitCopy, GitError, runGit } from '@brine/git';
+import { errorText } from '@brine/tasks';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { LRUCache } from 'lru-cache';
+import { remotesOf } from './git-remotes.ts';
 
-/** A ref that git takes (git-check-ref-format), as a branch or tag is named. */
-const REF_NAME =
-  /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[^\u0000-\u0020\u007f~^:?*[\\]+(?<![/.])$/;
-
-const COMMIT_ID = /^[0-9a-f]{40}$/;
-
-/** Bytes of the longest name that a ref can have: a file name within the copy. */
-const REF_NAME_MAX_BYTES = 255;
-
-/** The copies of repositories, below a cache directory. */
-const COPIES = 'brine-git-pillar';
-/** In each of them: its time says when it was last fetched, or tried. */
-const MARK = 'fetched';
+/** How repositories are fetched (`git_pillar_…`). */
+export interface GitSettings {
+  readonly cacheDir: string;
+  readonly updateIntervalMs: number;
+  readonly sslVerify: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly privkey: string;
+}
 
 /** The refs wanted of a remote. */
 export interface GitPlace {
@@ -26,31 +27,137 @@ export interface GitPlace {
   readonly ownRefs: readonly string[];
 }
 
-/**
- * The directory with the files of a branch, tag or commit, fetched again when due. Threads
- * and workers of a host share it: a checkout is complete before it has its name.
- * @throws GitPillarError where the repository has no such ref, or no room for its files
- */
-export function checkoutOf(place: GitPlace, settings: GitSettings): string {
-  const { url, refs } = place;
-  const { git, dir } = copyOf(url, settings);
-  fetchWhereDue(git, url, join(dir, MARK), settings);
-  const commit = commitOf(git, place);
-  if (commit === undefined) throw new GitPillarError(`${url} has no ${refs.join(' or ')}`);
-  return placeTree(git, dir, commit);
+/** Which remotes are meant: those of a branch, and of a URL or name; null: any. */
+export interface AskedRemotes {
+  readonly branch: string | null;
+  readonly repo: string | null;
 }
 
-/**
- * Fetches a repository now; true where that changed a branch or a tag.
- * @throws GitPillarError where it cannot be fetched
- */
-export function fetchNow(url: string, settings: GitSettings): boolean {
-  const { git, dir } = copyOf(url, settings);
-  const refs = (): string => git.run(['for-each-ref', '--format=%(refname) %(objectname)']);
-  const before = refs();
-  writeFileSync(join(dir, MARK), '');
-  fetch(git, url);
-  return refs() !== before;
+/** The copies of repositories, below a cache directory. */
+const COPIES = 'brine-git-pillar';
+/** In each of them: its time shows when it was last fetched, or tried. */
+const MARK = 'fetched';
+/** Repositories whose refs are kept in memory; a minion may name any (`on_demand_ext_pillar`). */
+const COPIES_MAX = 256;
+/** A pillar takes up to 45 s. If a remote answers later, the last fetch serves. */
+const FETCH_MS = 30_000;
+
+const COMMIT_ID = /^[0-9a-f]{40}$/;
+
+interface Copy {
+  readonly git: GitCopy;
+  readonly dir: string;
+  readonly mark: string;
+}
+
+/** Repositories of git pillars. Workers of a host share their copies and checkouts. */
+export class GitCheckouts {
+  readonly #settings: GitSettings;
+  readonly #onTrouble: (text: string) => void;
+  readonly #stop = new AbortController();
+  readonly #copies = new LRUCache<string, Copy>({ max: COPIES_MAX });
+
+  constructor(settings: GitSettings, onTrouble: (text: string) => void) {
+    this.#settings = settings;
+    this.#onTrouble = onTrouble;
+  }
+
+  /**
+   * The directory with the files of a branch, tag or commit, fetched again when due.
+   * @throws GitError where the repository has no such ref, or no room for its files
+   */
+  async of({ url, refs, ownRefs }: GitPlace): Promise<string> {
+    const copy = this.#copyOf(url);
+    await this.#fetchWhereDue(url, copy);
+    for (const ref of refs) {
+      const commit = await commitOf(copy.git, ref, ownRefs.includes(ref));
+      if (commit !== undefined) return checkoutOf(copy.git.call, copy.dir, commit);
+    }
+    throw new GitError(`${url} has no ${refs.join(' or ')}`);
+  }
+
+  /**
+   * Fetches the remotes of all git pillars of `ext_pillar` now (salt/runners/git_pillar.py): by
+   * the text of each true where something came, null where not, false where it failed, which is
+   * reported.
+   * @param preset the branch of a remote that names none
+   */
+  async update(
+    extPillar: SaltValue,
+    preset: string,
+    asked: AskedRemotes,
+    signal: AbortSignal,
+  ): Promise<SaltMap> {
+    const found: SaltMap = new Map();
+    for (const { id, url, branch, name } of remotesOf(extPillar, preset)) {
+      if (asked.branch !== null && asked.branch !== branch) continue;
+      if (asked.repo !== null && asked.repo !== url && asked.repo !== name) continue;
+      signal.throwIfAborted();
+      const changed = await this.#fetch(url, this.#copyOf(url), true);
+      found.set(id, changed === undefined ? false : changed || null);
+    }
+    return found;
+  }
+
+  /** Ends what still runs. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  #copyOf(url: string): Copy {
+    const known = this.#copies.get(url);
+    if (known !== undefined) return known;
+    if (url.startsWith('-')) throw new GitError(`not a URL: ${url}`);
+    const { cacheDir, ...access } = this.#settings;
+    const named = createHash('sha256')
+      .update(JSON.stringify([url, access.user]))
+      .digest('hex');
+    const dir = join(cacheDir, COPIES, named.slice(0, 32));
+    const source = {
+      url,
+      refspecs: ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'],
+      branches: 'refs/heads',
+      depth: 0,
+      fetchMs: FETCH_MS,
+      access: { ...access, insecureAuth: true, proxy: '' },
+    } as const;
+    const git = new GitCopy(join(dir, 'git'), source, this.#stop.signal);
+    const copy = { git, dir, mark: join(dir, MARK) };
+    this.#copies.set(url, copy);
+    return copy;
+  }
+
+  async #fetchWhereDue(url: string, copy: Copy): Promise<void> {
+    await copy.git.refresh();
+    const last = (await stat(copy.mark).catch(() => undefined))?.mtimeMs ?? 0;
+    const isNew = copy.git.refs.branches.size === 0;
+    if (!isNew && Date.now() - last < this.#settings.updateIntervalMs) return;
+    await this.#fetch(url, copy, isNew);
+  }
+
+  /**
+   * Fetches; true where that changed a branch or a tag. Undefined while another worker fetches, and
+   * where it fails, which is reported.
+   * @param waits for the end of another worker's fetch, and then fetches too
+   */
+  async #fetch(
+    url: string,
+    { git, dir, mark }: Copy,
+    waits: boolean,
+  ): Promise<boolean | undefined> {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    // Marked first, so that others do not fetch too, and a remote that is away has rest.
+    await writeFile(mark, '');
+    try {
+      if (!waits) return await git.update();
+      const changed = await git.renew();
+      if (changed === undefined) throw new GitError('another fetch of it does not end');
+      return changed;
+    } catch (error) {
+      this.#onTrouble(`git_pillar: ${url} was not fetched: ${errorText(error)}`);
+      return undefined;
+    }
+  }
 }
 
 /** When a repository was last fetched on this host, or tried, in Unix ms; undefined for never. */
@@ -64,65 +171,14 @@ export function lastFetchMs(cacheDir: string): number | undefined {
   return last === 0 ? undefined : last;
 }
 
-/** The copy of a repository, made where there is none. @throws GitPillarError */
-function copyOf(url: string, settings: GitSettings): { readonly git: Git; readonly dir: string } {
-  if (url.startsWith('-')) throw new GitPillarError(`not a URL: ${url}`);
-  const named = createHash('sha256')
-    .update(JSON.stringify([url, settings.user]))
-    .digest('hex');
-  const dir = join(settings.cacheDir, COPIES, named.slice(0, 32));
-  const git = new Git(join(dir, 'git'), settings);
-  if (!existsSync(join(dir, 'git', 'HEAD'))) {
-    mkdirSync(join(dir, 'git'), { recursive: true, mode: 0o700 });
-    git.run(['init', '--quiet', '--bare', '.']);
-  }
-  return { git, dir };
-}
-
-/** @throws GitPillarError */
-function fetch(git: Git, url: string): void {
-  const specs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
-  git.run(['fetch', '--quiet', '--prune', '--force', '--no-tags', '--', url, ...specs]);
-}
-
-function fetchWhereDue(git: Git, url: string, mark: string, settings: GitSettings): void {
-  const last = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (Date.now() - last < settings.updateIntervalMs) return;
-  // Marked first, so that others do not fetch too, and a remote that is away has rest.
-  writeFileSync(mark, '');
-  try {
-    fetch(git, url);
-  } catch (error) {
-    if (last === 0) utimesSync(mark, 0, 0);
-    settings.log('error', `git_pillar: ${url} was not fetched: ${(error as Error).message}`);
-  }
-}
-
 /** Exact names only, as in gitfs: minions choose them, and git's own syntax allows much more. */
-function commitOf(git: Git, { refs, ownRefs }: GitPlace): string | undefined {
-  for (const ref of refs) {
-    const found = commitNamed(git, ref);
-    if (found !== undefined) return found;
-    if (!COMMIT_ID.test(ref) || !ownRefs.includes(ref)) continue;
-    const own = git.ask(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]);
-    if (own !== undefined) return own;
-  }
-  return undefined;
-}
-
-function commitNamed(git: Git, ref: string): string | undefined {
-  if (!REF_NAME.test(ref) || Buffer.byteLength(ref) > REF_NAME_MAX_BYTES) return undefined;
-  const names = [`refs/heads/${ref}`, `refs/tags/${ref}`];
-  const format = '--format=%(refname) %(objectname)';
-  const listed = (git.ask(['for-each-ref', format, ...names]) ?? '').split('\n');
-  for (const name of names) {
-    // Git lists what is below a name as well.
-    const id = listed.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
-    const commit =
-      id === undefined
-        ? undefined
-        : git.ask(['rev-parse', '--verify', '--quiet', `${id}^{commit}`]);
-    if (commit !== undefined) return commit;
-  }
-  return undefined;
+async function commitOf(git: GitCopy, ref: string, isOwn: boolean): Promise<string | undefined> {
+  const named = git.refs.branches.get(ref) ?? git.refs.tags.get(ref);
+  if (named !== undefined) return named;
+  if (!isOwn || !COMMIT_ID.test(ref)) return undefined;
+  const isThere = runGit(['cat-file', '-e', `${ref}^{commit}`], git.call);
+  return isThere.then(
+    () => ref,
+    () => undefined,
+  );
 }

@@ -37,18 +37,55 @@ export function gitPillarRemotes(
   asked: string | null,
 ): GitPillarRemote[] {
   const list = Array.isArray(args) ? args : [args];
-  return list.flatMap((entry) => {
-    if (typeof entry === 'string') return [remoteOf(entry, new Map(), defaults, asked)];
-    if (!isMap(entry)) throw new Error('a remote of git_pillar is neither text nor map');
-    return [...entry].map(([name, given]) =>
-      remoteOf(pyStr(name), ownOptions(given), defaults, asked),
-    );
+  if (!list.every((entry) => typeof entry === 'string' || isMap(entry))) {
+    throw new Error('a remote of git_pillar is neither text nor map');
+  }
+  return entriesOf(args).map(([text, own]) => remoteOf(text, ownOptions(own), defaults, asked));
+}
+
+/** A remote of the master's file, as `git_pillar.update` chooses and shows it. */
+interface NamedRemote {
+  /** The text of its entry. */
+  readonly id: string;
+  readonly url: string;
+  readonly branch: string;
+  readonly name: string | undefined;
+}
+
+/**
+ * The remotes of all git pillars of `ext_pillar`.
+ * @param preset the branch of a remote that names none
+ */
+export function remotesOf(extPillar: SaltValue, preset: string): NamedRemote[] {
+  const pillars = (Array.isArray(extPillar) ? extPillar : []).filter(isMap);
+  const entries = pillars.flatMap((pillar) => entriesOf(pillar.get('git') ?? []));
+  return entries.map(([id, own]) => {
+    const name = optionMaps(own)
+      .find((map) => map.has('name'))
+      ?.get('name');
+    return { id, ...placeOf(id, preset), name: name === undefined ? undefined : pyStr(name) };
   });
 }
 
+/** Texts `<branch> <url>` or `<url>`, each with the options of its remote. */
+function entriesOf(args: SaltValue): [string, SaltValue][] {
+  const list = Array.isArray(args) ? args : [args];
+  return list.flatMap((entry): [string, SaltValue][] =>
+    isMap(entry) ? [...entry].map(([text, own]) => [pyStr(text), own]) : [[pyStr(entry), null]],
+  );
+}
+
+function placeOf(text: string, preset: string): { readonly branch: string; readonly url: string } {
+  const [first = '', second] = text.trim().split(/\s+/);
+  return second === undefined ? { branch: preset, url: first } : { branch: first, url: second };
+}
+
+function optionMaps(own: SaltValue): SaltMap[] {
+  return (Array.isArray(own) ? own : [own]).filter(isMap);
+}
+
 function ownOptions(given: SaltValue): SaltMap {
-  const maps = (Array.isArray(given) ? given : [given]).filter(isMap);
-  const all: SaltMap = new Map(maps.flatMap((map) => [...map]));
+  const all: SaltMap = new Map(optionMaps(given).flatMap((map) => [...map]));
   for (const name of all.keys()) {
     if (!KNOWN.includes(pyStr(name))) {
       throw new Error(`git_pillar: the option ${pyStr(name)} of a remote is not served`);
@@ -63,8 +100,7 @@ function remoteOf(
   defaults: GitPillarDefaults,
   asked: string | null,
 ): GitPillarRemote {
-  const [first = '', second] = text.trim().split(/\s+/);
-  const branch = second === undefined ? defaults.branch : first;
+  const { branch, url } = placeOf(text, defaults.branch);
   const option = (name: keyof GitPillarDefaults): string => {
     const value = given.get(name);
     return value === undefined || value === null ? defaults[name] : pyStr(value);
@@ -86,7 +122,7 @@ function remoteOf(
     ...(fallback === '' ? [] : [fallback]),
   ];
   return {
-    url: second ?? first,
+    url,
     refs: [wanted, ...(fallback === '' ? [] : [fallback])],
     ownRefs,
     env,

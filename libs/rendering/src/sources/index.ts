@@ -1,2 +1,3 @@
+export { GitCheckouts } from './git-checkouts.ts';
 export { askExternal } from './quick-sources.ts';
 export { RootFiles } from './root-files.ts';

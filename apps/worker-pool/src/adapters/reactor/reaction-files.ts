@@ -4,7 +4,7 @@ import { readBounded } from '@brine/files';
 import { expandRoots, type FileServer } from '@brine/fileserver';
 import { MasterUnavailableError } from '@brine/master';
 import { OutageError, type ReactionFile } from '@brine/reactor';
-import { SLS_THREADS, type ThreadedSls } from '@brine/rendering';
+import { RENDER_THREADS, type ThreadedSls } from '@brine/rendering';
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { RenderGate, TooSlowError } from './render-gate.ts';
 
@@ -34,7 +34,7 @@ const NONE = new Uint8Array(0);
 /** Finds and renders SLS files of reactions: those of this host and of the file server. */
 export class ReactionFiles {
   readonly #parts: ReactionFilesParts;
-  readonly #gate = new RenderGate(SLS_THREADS);
+  readonly #gate = new RenderGate(RENDER_THREADS);
 
   constructor(parts: ReactionFilesParts) {
     this.#parts = parts;

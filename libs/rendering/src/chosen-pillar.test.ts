@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,27 +26,16 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   writeFileSync(join(dir, 'a.sls'), '#!yaml|gpg\nsecret: sealed\n');
   writeFileSync(join(dir, 'b.sls'), '#!lines\nran\n');
   writeFileSync(join(dir, 'c.sls'), TEMPLATE);
-  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
-  for (const args of [
-    ['init', '-q', '-b', 'main'],
-    ['add', '-A'],
-    ['commit', '-q', '-m', 'a'],
-  ]) {
-    execFileSync('git', [...who, ...args], { cwd: dir, stdio: 'ignore' });
-  }
-  const git = {
-    ...{ cacheDir: join(dir, 'cache'), updateIntervalMs: 0, sslVerify: true },
-    ...{ user: '', password: '', privkey: '' },
-  };
   const gitDefaults = { base: 'main', branch: 'main', env: '', fallback: '', root: '' };
-  const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
+  const checkout = (): string => dir;
+  const settings = { pillarRoots: {}, nodegroups: {}, checkout, log: () => undefined };
   const options = {
     ...{ rendererBlacklist: [], rendererWhitelist: [] },
     ...{ renderer: 'jinja|yaml', stateTop: 'top.sls', mergingStrategy: 'smart', envOrder: [] },
     ...{ nodegroups: {}, extPillar: [], decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] } },
     ...{ opts: mapOf({ secret: 'of the master' }), pillarenv: null, onDemandExtPillar: ['git'] },
   } as unknown as PillarOptions;
-  const data = { git, gitDefaults, gitIncludes: false } as unknown as ExternalsData;
+  const data = { gitDefaults, gitIncludes: false } as unknown as ExternalsData;
   const ports = {
     outside: { now: () => 0, random: () => 0, filters: FILE_FILTERS },
     functions: () => new Map([['cmd.run', new PyFunction('cmd.run', () => 'root')]]),

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { PillarMinion, PythonModules, RenderStep } from '@brine/pillar';
-import { BlockingCalls, type BlockingEnd, PythonCallError } from '@brine/python-host';
+import { type BlockingCalls, PythonCallError } from '@brine/python-host';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-
-/** Longer than any pillar may take: the thread is ended before. */
-const WAIT_MS = 60_000;
 
 /** Modules in Python for one pillar. Each call stops the thread until its answer is there. */
 export class PillarModules implements PythonModules {
   readonly #calls: BlockingCalls;
   readonly #about: Readonly<Record<string, SaltValue>>;
 
-  constructor(way: BlockingEnd, { id, grains, saltenv, pillarenv }: PillarMinion) {
-    this.#calls = new BlockingCalls(way, WAIT_MS);
+  constructor(calls: BlockingCalls, { id, grains, saltenv, pillarenv }: PillarMinion) {
+    this.#calls = calls;
     const minion = mapOf({ id, grains, saltenv, pillarenv });
     // Salt's loaders are the same for all calls of a pillar, and new for the next one.
     this.#about = { minion, pillar_run: randomUUID() };

@@ -1,11 +1,13 @@
-import { mkdir, open, readFile, rm, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { isSystemError, textIfThere } from './files.ts';
+import { isAlive } from './processes.ts';
 
 /** A lock older than this was left by a process that died on another host. */
 const STALE_MS = 15 * 60_000;
-/** Stands in an operator's lock where others have the id of their process. */
-const HELD = 'held';
+/** An operator's lock has this where others have the id of their process. */
+const OPERATOR = 'held';
 
 /**
  * Runs a task under a lock file, because several workers share one cache. Undefined while another
@@ -24,25 +26,14 @@ export async function withLock<T>(path: string, task: () => Promise<T>): Promise
   }
 }
 
-/** Locks until {@link unlock}, whatever becomes of this process; false where a lock is there. */
-export function hold(path: string): Promise<boolean> {
-  return take(path, HELD);
+/** Locks until the file is removed, even if this process ends; false where a lock is there. */
+export function lockUntilRemoved(path: string): Promise<boolean> {
+  return take(path, OPERATOR);
 }
 
 /** Whether an operator's lock is there. */
-export async function isHeld(path: string): Promise<boolean> {
-  return (await readFile(path, 'utf8').catch(() => '')).startsWith(HELD);
-}
-
-/** Removes a lock, also one that is in use; false where there was none. */
-export async function unlock(path: string): Promise<boolean> {
-  try {
-    await unlink(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
+export async function isLocked(path: string): Promise<boolean> {
+  return ((await textIfThere(path)) ?? '').startsWith(OPERATOR);
 }
 
 async function take(path: string, owner = String(process.pid)): Promise<boolean> {
@@ -53,24 +44,17 @@ async function take(path: string, owner = String(process.pid)): Promise<boolean>
     await file.close();
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (isSystemError(error, 'EEXIST')) return false;
     throw error;
   }
 }
 
 async function isLeftOver(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
-  // It was given back just now, and may be another's already.
-  if (found === undefined) return false;
-  if (await isHeld(path)) return false;
+  // It was removed just now, and may be another worker's already.
+  if (found === undefined || (await isLocked(path))) return false;
   if (Date.now() - found.mtimeMs > STALE_MS) return true;
-  const [pid = '', host] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ');
+  const [pid = '', host] = ((await textIfThere(path)) ?? '').trim().split(' ');
   // Empty: it is being written.
-  if (host !== hostname() || !/^\d+$/.test(pid)) return false;
-  try {
-    process.kill(Number(pid), 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
+  return host === hostname() && pid !== '' && !isAlive(Number(pid));
 }

@@ -1,11 +1,11 @@
 import { workerData } from 'node:worker_threads';
 import type { PillarOptions } from '@brine/pillar';
 import { mapIn, mapOf, unpackMap } from '@brine/wire';
-import type { ExternalsData } from './pillar-externals.ts';
-import type { GpgSettings } from './sources/gpg.ts';
+import type { ExternalsData } from '../pillar-externals.ts';
+import type { GpgSettings } from '../sources/gpg.ts';
 
 /** What a thread is started with. */
-export interface PillarThreadData {
+export interface ThreadData {
   readonly roots: Readonly<Record<string, readonly string[]>>;
   /** `file_roots`: templates may name files below them by absolute paths. */
   readonly fileRoots: Readonly<Record<string, readonly string[]>>;
@@ -20,11 +20,11 @@ export interface PillarThreadData {
 
 /** What this thread was started with, with whole options. */
 export function threadStart(): {
-  readonly data: PillarThreadData;
+  readonly data: ThreadData;
   readonly options: PillarOptions;
 } {
   // piscina hands its `workerData` on as the second of a pair.
-  const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
+  const data = (Array.isArray(workerData) ? workerData[1] : workerData) as ThreadData;
   const rest = unpackMap(Buffer.from(data.packed));
   const options = {
     ...data.options,
