@@ -1,4 +1,4 @@
-import { type PlaceCount, PLACES_PER_WORD, type PublisherWord } from './words.ts';
+import { type PlaceCount, PLACES_PER_WORD, type PublisherWord } from './reports.ts';
 
 /**
  * The connections of one publisher, counted by place. It keeps which places changed since the last

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Rig } from '../test/rig.ts';
-import { claimOf, placeOf } from './place.ts';
+import { claimOf, placeOf } from './address.ts';
 import { Presence } from './presence.ts';
 import { packMinions, readMinions } from './saved.ts';
 

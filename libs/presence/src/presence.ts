@@ -1,6 +1,6 @@
+import { claimAt, claimOf, placeOf, plainAddress } from './address.ts';
 import type { Inquiry, Minion, Place, Round, Shortage } from './known.ts';
 import { isPlugged, newMinion, withAddress } from './minions.ts';
-import { claimAt, claimOf, placeOf, plainAddress } from './place.ts';
 import {
   forgetPublisher,
   missingAt,
@@ -12,8 +12,8 @@ import {
 } from './places.ts';
 import { type Publisher, Publishers } from './publishers.ts';
 import { Questions } from './questions.ts';
+import type { Heard, PublisherWord } from './reports.ts';
 import { type SavedMinion, shardOf } from './saved.ts';
-import type { Heard, PublisherWord } from './words.ts';
 
 /** How presence is judged. */
 export interface PresenceOptions {

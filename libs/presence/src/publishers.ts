@@ -1,4 +1,4 @@
-import type { PublisherWord } from './words.ts';
+import type { PublisherWord } from './reports.ts';
 
 /** A publisher, as its words tell of it. Times are ms of the owner's monotonic clock. */
 export interface Publisher {

@@ -1,7 +1,7 @@
 import { ConnectionBoard } from '../src/connection-board.ts';
 import { packWord, readWord } from '../src/index.ts';
 import { Presence, type PresenceOptions } from '../src/presence.ts';
-import type { PublisherWord } from '../src/words.ts';
+import type { PublisherWord } from '../src/reports.ts';
 
 /** A grace that tests can count with, ms. */
 export const GRACE_MS = 30_000;

@@ -1,8 +1,8 @@
 import { ConnectionBoard } from '../src/connection-board.ts';
 import { packWord, readWord } from '../src/index.ts';
 import { Presence } from '../src/presence.ts';
+import type { PublisherWord } from '../src/reports.ts';
 import type { SavedMinion } from '../src/saved.ts';
-import type { PublisherWord } from '../src/words.ts';
 
 /** What a run of the world was like. */
 export interface WorldResult {

@@ -6,7 +6,7 @@ import { type PresenceSubject, subjects } from '../subjects/names.ts';
 type Said = Exclude<PresenceSubject, 'ask'>;
 
 /**
- * Says something about connected minions (libs/presence/src/words.ts). It is no message of a
+ * Says something about connected minions (libs/presence/src/reports.ts). It is no message of a
  * stream: who hears a part of it asks for the whole.
  */
 export function sayPresence(bus: Bus, what: Said, word: Uint8Array): void {

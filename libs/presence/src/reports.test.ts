@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { claimIn, claimOf, plainAddress } from './address.ts';
 import { ConnectionBoard } from './connection-board.ts';
-import { HeardBoard } from './heard-board.ts';
-import { claimIn, claimOf, plainAddress } from './place.ts';
+import { HeardBoard } from './proof-board.ts';
 import {
   HEARD_PER_WORD,
   packHeard,
@@ -9,7 +9,7 @@ import {
   PLACES_PER_WORD,
   readHeard,
   readWord,
-} from './words.ts';
+} from './reports.ts';
 
 test('words are read as they were packed', () => {
   const board = new ConnectionBoard('p1', 'a');

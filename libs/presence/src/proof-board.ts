@@ -1,4 +1,4 @@
-import { type Heard, HEARD_PER_WORD } from './words.ts';
+import { type Heard, HEARD_PER_WORD } from './reports.ts';
 
 /** Minions between two words; a worker answers fewer requests than this in that time. */
 const HEARD_MAX = 20_000;
