@@ -6,8 +6,17 @@ import { createHash } from 'node:crypto';
  * claim, so it counts only at an address where the minion has proven itself.
  */
 
+/** An address at which a minion has proven itself. */
+export interface ProvenAddress {
+  readonly address: string;
+  /** Monotonic ms. */
+  atMs: number;
+}
+
 /** The longest text that is kept of an address. */
 const ADDRESS_MAX = 64;
+/** An address at which a minion did not prove itself for so much longer than at another is old. */
+const OLD_ADDRESS_MS = 600_000;
 const CLAIM = /^[0-9a-f]{40}$/;
 
 /** An address in one form: IPv4 within IPv6 as IPv4, lower case, without a zone. */
@@ -42,4 +51,22 @@ export function placeOf(address: string, claim?: string): string {
 export function claimAt(place: string): string | undefined {
   const at = place.indexOf('/');
   return at === -1 ? undefined : place.slice(at + 1);
+}
+
+/** The addresses after a minion proved itself at one; the same list where none came or went. */
+export function withAddress(
+  known: readonly ProvenAddress[],
+  address: string,
+  atMs: number,
+): readonly ProvenAddress[] {
+  const [first, second] = known;
+  if (first?.address === address) {
+    first.atMs = Math.max(first.atMs, atMs);
+    return second !== undefined && first.atMs - second.atMs > OLD_ADDRESS_MS ? [first] : known;
+  }
+  if (second?.address === address) {
+    second.atMs = Math.max(second.atMs, atMs);
+    return known;
+  }
+  return first === undefined ? [{ address, atMs }] : [{ address, atMs }, first];
 }

@@ -1,8 +1,8 @@
-import { type PlaceCount, PLACES_PER_WORD, type PublisherWord } from './reports.ts';
+import { type PlaceCount, PLACES_PER_REPORT, type PublisherReport } from './reports.ts';
 
 /**
  * The connections of one publisher, counted by place. It keeps which places changed since the last
- * word, and how many connections came there.
+ * report, and how many connections came there.
  */
 export class ConnectionBoard {
   readonly #counts = new Map<string, number>();
@@ -23,7 +23,7 @@ export class ConnectionBoard {
     return this.#counts.size;
   }
 
-  /** Whether there is something to say. */
+  /** Whether there is something to report. */
   get hasChanged(): boolean {
     return this.#changed.size > 0;
   }
@@ -40,29 +40,29 @@ export class ConnectionBoard {
     this.#changed.set(place, this.#changed.get(place) ?? 0);
   }
 
-  /** The next word: what changed, as far as one word holds it. */
-  changes(): PublisherWord {
+  /** The next report: what changed, as far as one report has room. */
+  changes(): PublisherReport {
     const places: PlaceCount[] = [];
     for (const [place, came] of this.#changed) {
-      if (places.length === PLACES_PER_WORD) break;
+      if (places.length === PLACES_PER_REPORT) break;
       this.#changed.delete(place);
       places.push([place, this.#counts.get(place) ?? 0, came]);
     }
     return { ...this.#head(), kind: 'changes', places };
   }
 
-  /** All there is, as words that follow each other. */
-  whole(): readonly PublisherWord[] {
+  /** All connections, as reports that follow each other. */
+  whole(): readonly PublisherReport[] {
     this.#changed.clear();
     const all = [...this.#counts];
-    const of = Math.max(1, Math.ceil(all.length / PLACES_PER_WORD));
+    const of = Math.max(1, Math.ceil(all.length / PLACES_PER_REPORT));
     return Array.from({ length: of }, (_, part) => {
-      const places = all.slice(part * PLACES_PER_WORD, (part + 1) * PLACES_PER_WORD);
+      const places = all.slice(part * PLACES_PER_REPORT, (part + 1) * PLACES_PER_REPORT);
       return { ...this.#head(), kind: 'whole', part, of, places };
     });
   }
 
-  bye(): PublisherWord {
+  bye(): PublisherReport {
     return { ...this.#head(), kind: 'bye' };
   }
 

@@ -1,13 +1,7 @@
+import type { ProvenAddress } from './address.ts';
 import type { Publisher } from './publishers.ts';
 
-/** An address at which a minion has proven itself. */
-export interface ProvenAddress {
-  readonly address: string;
-  /** Monotonic ms. */
-  atMs: number;
-}
-
-/** What is known of one minion: 1.9 KB with its place. */
+/** One minion: 1.9 KB with its place. Times are monotonic ms, except for those of unix. */
 export interface Minion {
   readonly id: string;
   /** Where its record is saved. */
@@ -16,54 +10,105 @@ export interface Minion {
   addresses: readonly ProvenAddress[];
   /** The places of these addresses. */
   places: readonly Place[];
-  present: boolean;
-  /** As the last change that was told had it. */
-  told: boolean;
+  state: MinionState;
+  /** Whether it is present by the events that were fired. */
+  reported: boolean;
   /** Since when it is or is not present, unix ms; 0: not known. */
   sinceMs: number;
   /** When it was lost last, unix ms; 0: never, as far as is known. */
   goneMs: number;
-  /** When it was heard last, monotonic ms. */
-  heardMs: number;
-  /** It once had a connection at an address of its own. */
-  placed: boolean;
-  /** Present, and no connection at its addresses. */
-  loose: Loose | undefined;
-  /** It answers, and has no connection at its addresses: until then it is not asked again. */
-  floats: { untilMs: number; inquiry: Inquiry | undefined } | undefined;
+  /** When it proved itself last. */
+  provenMs: number;
+  /** Its addresses once had a connection. */
+  wasConnected: boolean;
+  /** Open while it is asked. */
   inquiry: Inquiry | undefined;
-  /** It did not answer when it had no connection: until then it is not asked for that. */
-  mutedUntilMs: number;
-  /** Since when it answers no question and is not heard, monotonic ms; undefined: it is heard. */
+  /** It did not answer while it was unplaced, and does not become so again before. */
+  pausedUntilMs: number;
+  /** Since when it neither answers nor makes requests; undefined: it does. */
   silentMs: number | undefined;
 }
 
-/** The end of the last connection at a minion's addresses. Monotonic ms. */
-export interface Loose {
+/**
+ * Whether a minion is connected, with what belongs to each state. How the states follow each other
+ * is in the table of states.ts. Times are monotonic ms.
+ */
+export type MinionState =
+  /** Not present. */
+  | { readonly is: 'away'; readonly present: false }
+  | Unplaced
+  /** Its addresses have a connection. */
+  | { readonly is: 'connected'; readonly present: true }
+  | Ended
+  | Elsewhere;
+
+/** Not present. It makes requests, so it may have a connection at an address not its own. */
+export interface Unplaced {
+  readonly is: 'unplaced';
+  readonly present: false;
   readonly sinceMs: number;
-  /** Not told lost before. */
+  inquiry: Inquiry | undefined;
+}
+
+/** Present until its grace is over: the last connection at its addresses has ended. */
+export interface Ended {
+  readonly is: 'ended';
+  readonly present: true;
+  readonly sinceMs: number;
+  /** It is not lost before. */
   dueMs: number;
   /** The host of the publisher that ended. */
   readonly host: string | undefined;
   inquiry: Inquiry | undefined;
 }
 
-/** A minion that is asked whether it is there. */
+/** Present: it answers questions, though its addresses have no connection. */
+export interface Elsewhere {
+  readonly is: 'elsewhere';
+  readonly present: true;
+  /** It is not asked again before. */
+  readonly untilMs: number;
+  inquiry: Inquiry | undefined;
+}
+
+/** A minion is asked whether it is there. Times are monotonic ms. */
 export interface Inquiry {
   readonly minion: Minion;
   state: 'open' | 'answered' | 'unanswered';
   tries: number;
-  /** When it was asked first and last, monotonic ms; undefined before. */
+  /** When it was asked first and last; undefined before. */
   firstMs: number | undefined;
   lastMs: number | undefined;
-  /** When it was given up, monotonic ms. */
+  /** When it was given up. */
   endMs: number;
   /** How often it was asked once more since it did not answer. */
   readonly extraTries: number;
 }
 
+/** Where connections come from, and the minions that proved themselves there. */
+export interface Place {
+  readonly key: string;
+  counts: readonly Count[];
+  /** All connections there, and when the last one came, monotonic ms. */
+  total: number;
+  openedMs: number;
+  readonly minions: Set<Minion>;
+  /** How many of its minions are present. */
+  present: number;
+  /**
+   * Connections that may be missing without alarm, because every minion of the place has answered.
+   */
+  excused: number;
+  shortage: Shortage | undefined;
+  /** Rounds of questions in a row without a result; none begins before, monotonic ms. */
+  idleRounds: number;
+  pausedUntilMs: number;
+  /** Since when it has new connections, which may be of minions that were lost. */
+  comebackMs: number | undefined;
+}
+
 /** The connections of one publisher at a place. */
-export interface At {
+export interface Count {
   readonly by: Publisher;
   /** The publisher has ended; the next one of its host takes its place. */
   hasEnded: boolean;
@@ -72,9 +117,9 @@ export interface At {
   settled: number;
 }
 
-/** Fewer connections than minions that are said to be present. Monotonic ms. */
+/** A place has fewer connections than minions that are present. */
 export interface Shortage {
-  /** None is asked before. */
+  /** No minion is asked before, monotonic ms. */
   dueMs: number;
   /** The host of the publisher that ended. */
   host: string | undefined;
@@ -85,34 +130,14 @@ export interface Shortage {
 export interface Round {
   /** A connection ended since it began. */
   isDisturbed: boolean;
-  /** How many connections fewer than minions there were when it began, for no known reason. */
+  /** How many connections were missing when it began, for no known reason. */
   readonly unexplained: number;
   /** The fewest since then, of minions that can not have theirs at another address. */
   missing: number;
-  /** The connections then. */
+  /** The connections when it began. */
   readonly counts: readonly (readonly [Publisher, number])[];
   readonly asked: readonly Inquiry[];
   /** Those that did not answer and are asked once more, and how often that was done. */
   again: readonly Inquiry[];
   extraTries: number;
-}
-
-/** Where connections come from, and the minions that proved themselves there. */
-export interface Place {
-  readonly key: string;
-  at: readonly At[];
-  /** All connections there, and when one came last, monotonic ms. */
-  total: number;
-  openedMs: number;
-  readonly minions: Set<Minion>;
-  /** Minions of the place that are present. */
-  present: number;
-  /** So many may be missing: all minions of the place answered. */
-  excused: number;
-  shortage: Shortage | undefined;
-  /** Rounds of questions in a row that told nothing, and until when there is no other. */
-  idleRounds: number;
-  pausedUntilMs: number;
-  /** Since when there are connections that may be of minions that are not present. */
-  risenMs: number | undefined;
 }

@@ -501,7 +501,7 @@ describe('publishers', () => {
     const next = rig.publisher('p2', 'a');
     rig.run(3);
     // The owner stood still meanwhile.
-    rig.presence.hears(rig.now);
+    rig.presence.resumed(rig.now);
     rig.run(8);
     for (let at = 2; at <= 50; at += 1) next.opened(`10.0.0.${at}`);
     rig.run(50);
@@ -608,13 +608,13 @@ describe('the owner', () => {
     rig.run(60);
     rig.join(board, 'web1', '10.0.0.1');
     rig.tick();
-    rig.presence.deaf(rig.now);
+    rig.presence.cutOff(rig.now);
     const speak = rig.mute(board);
     board.closed('10.0.0.1');
     rig.run(3_600);
     board.opened('10.0.0.1');
     board.changes(); // This word is lost.
-    rig.presence.hears(rig.now);
+    rig.presence.resumed(rig.now);
     speak();
     rig.run(300);
     expect(rig.tick()).toEqual({ added: [], lost: [] });
@@ -645,7 +645,7 @@ describe('the owner', () => {
 
   test('it does not judge before the publishers that were there have spoken', () => {
     const rig = new Rig();
-    const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, placed: true };
+    const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, wasConnected: true };
     rig.presence.restore(
       [
         { by: 'p1', host: 'a' },
@@ -664,7 +664,7 @@ describe('the owner', () => {
   test('a key that went between two owners is told lost', () => {
     const rig = new Rig();
     rig.refused.add('a');
-    const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, placed: true };
+    const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, wasConnected: true };
     rig.presence.restore([], [{ ...minion, addresses: [] }], rig.now);
     expect(rig.tick().lost).toEqual(['a']);
   });
@@ -710,27 +710,27 @@ describe('the owner', () => {
 
 test('a question that did not go out does not count', () => {
   const presence = new Presence({
-    ...{ graceMs: 30_000, asks: true, heardForMs: 1, isAccepted: () => true, answers: () => true },
+    ...{ graceMs: 30_000, asks: true, provenForMs: 1, isAccepted: () => true, answers: () => true },
     wallOf: (ms) => ms,
   });
   const word = { by: 'p', host: 'a', kind: 'whole', part: 0, of: 1 } as const;
   let n = 0;
   const count = (places: readonly (readonly [string, number])[], now: number): void => {
-    presence.told({ by: 'p', host: 'a', n: n++, kind: 'changes', places }, now);
+    presence.takeReport({ by: 'p', host: 'a', n: n++, kind: 'changes', places }, now);
   };
-  presence.told({ ...word, n: n++, places: [['10.0.0.1', 2]] }, 0);
-  presence.heard(
+  presence.takeReport({ ...word, n: n++, places: [['10.0.0.1', 2]] }, 0);
+  presence.takeProofs(
     ['a', 'b'].map((id) => ({ id, address: '10.0.0.1', agoMs: 0, answers: false })),
     0,
   );
   for (let now = 1_000; now <= 100_000; now += 1_000) {
     count([], now);
-    presence.look(now);
+    presence.judge(now);
   }
   let asked = 0;
   for (let now = 101_000; now <= 500_000; now += 1_000) {
     count([['10.0.0.1', 1]], now);
-    const ids = presence.look(now);
+    const ids = presence.judge(now);
     asked += ids.length;
     if (ids.length > 0) presence.notAsked(ids);
   }

@@ -1,46 +1,47 @@
-import { type Heard, HEARD_PER_WORD } from './reports.ts';
+import { type Proof, PROOFS_PER_MESSAGE } from './reports.ts';
 
-/** Minions between two words; a worker answers fewer requests than this in that time. */
-const HEARD_MAX = 20_000;
+/** Minions between two messages; a worker answers fewer requests than this in that time. */
+const PROOFS_MAX = 20_000;
 
-/** The minions that a worker heard since its last word, each once. */
-export class HeardBoard {
-  readonly #heard = new Map<string, Omit<Heard, 'id' | 'agoMs'> & { readonly atMs: number }>();
-  #left = 0;
+/** The minions that proved themselves to a worker since its last message, each once. */
+export class ProofBoard {
+  readonly #proofs = new Map<string, Omit<Proof, 'id' | 'agoMs'> & { readonly atMs: number }>();
+  #leftOut = 0;
 
   /** Minions that found no room since the start. */
   get leftOut(): number {
-    return this.#left;
+    return this.#leftOut;
   }
 
   /**
+   * Notes that a minion proved itself.
    * @param address proven to be the minion's; empty where it is not
    * @param answers it answered a question of the owner
    */
-  heard(id: string, address: string, answers: boolean, atMs: number): void {
-    const before = this.#heard.get(id);
-    if (before === undefined && this.#heard.size >= HEARD_MAX) {
-      this.#left += 1;
+  add(id: string, address: string, answers: boolean, atMs: number): void {
+    const before = this.#proofs.get(id);
+    if (before === undefined && this.#proofs.size >= PROOFS_MAX) {
+      this.#leftOut += 1;
       return;
     }
-    this.#heard.set(id, {
+    this.#proofs.set(id, {
       address: address === '' ? (before?.address ?? '') : address,
       answers: answers || before?.answers === true,
       atMs,
     });
   }
 
-  /** All since the last call, in the portions of words. */
-  take(nowMs: number): readonly (readonly Heard[])[] {
-    if (this.#heard.size === 0) return [];
-    const all = [...this.#heard].map(([id, { address, answers, atMs }]) => {
+  /** All since the last call, in the portions of messages. */
+  take(nowMs: number): readonly (readonly Proof[])[] {
+    if (this.#proofs.size === 0) return [];
+    const all = [...this.#proofs].map(([id, { address, answers, atMs }]) => {
       return { id, address, answers, agoMs: Math.max(0, Math.round(nowMs - atMs)) };
     });
-    this.#heard.clear();
-    const words: Heard[][] = [];
-    for (let at = 0; at < all.length; at += HEARD_PER_WORD) {
-      words.push(all.slice(at, at + HEARD_PER_WORD));
+    this.#proofs.clear();
+    const messages: Proof[][] = [];
+    for (let at = 0; at < all.length; at += PROOFS_PER_MESSAGE) {
+      messages.push(all.slice(at, at + PROOFS_PER_MESSAGE));
     }
-    return words;
+    return messages;
   }
 }

@@ -1,52 +1,52 @@
-import type { PublisherWord } from './reports.ts';
+import type { PublisherReport } from './reports.ts';
 
-/** A publisher, as its words tell of it. Times are ms of the owner's monotonic clock. */
+/** A publisher, as its reports show it. Times are ms of the owner's monotonic clock. */
 export interface Publisher {
   readonly by: string;
   readonly host: string;
-  /** The number of its last word. */
+  /** The number of its last report; -1 before. */
   n: number;
-  /** When it spoke first and last; undefined where this owner did not hear it. */
+  /** When its first and its last report came; undefined before. */
   begunMs: number | undefined;
-  spokeMs: number | undefined;
-  heardMs: number;
-  /** Since when it says nothing. */
+  reportedMs: number | undefined;
+  /** Up to when it is known what happened to its connections. */
+  knownMs: number;
+  /** Since when it sends nothing. */
   silentMs: number | undefined;
-  /** All its connections are known: no word was lost since its list. */
+  /** All its connections are known: no report was lost since its list. */
   whole: boolean;
-  /** It has told all its connections once. */
+  /** It has listed all its connections once. */
   hasBegun: boolean;
   /** The parts of a list that have come. */
   list: { next: number; readonly counts: Map<string, number> } | undefined;
 }
 
-/** Receives what follows from the words of publishers. */
+/** Receives what follows from the reports of publishers. */
 export interface CountPorts {
   /** A place has so many connections of this publisher now; so many came, others may have gone. */
   counted(publisher: Publisher, place: string, count: number, came: number): void;
   /** These are all places of this publisher. */
   listed(publisher: Publisher, counts: ReadonlyMap<string, number>): void;
-  /** The connections of this publisher are over. */
-  ended(publisher: Publisher): void;
-  /** A publisher has told all its connections, for the first time. */
+  /** The connections of this publisher are over. Another one of its host may serve. */
+  ended(publisher: Publisher, isServed: boolean): void;
+  /** A publisher has listed all its connections, for the first time. */
   began(publisher: Publisher): void;
 }
 
-/** A publisher says something each 2 s. */
+/** A publisher reports each 2 s. */
 const SILENT_MS = 10_000;
 /** A publisher that is silent for so long has ended, where another one is there. */
-export const HOLD_MS = 300_000;
+export const GIVE_UP_MS = 300_000;
 /** More publishers than this are not believed. */
 const PUBLISHERS_MAX = 256;
-/** Publishers that said that they end, and whose late words mean nothing. */
+/** Publishers that sent `bye`, and whose late reports are ignored. */
 const ENDED_MAX = 64;
 
-/** The publishers of the cluster, and whether what they say is all there is. */
+/** The publishers of the cluster, and whether all their connections are known. */
 export class Publishers {
   readonly #ports: CountPorts;
   readonly #all = new Map<string, Publisher>();
   readonly #ended: string[] = [];
-  #refused = 0;
 
   constructor(ports: CountPorts) {
     this.#ports = ports;
@@ -56,72 +56,64 @@ export class Publishers {
     return this.#all.values();
   }
 
-  /** Words of publishers beyond the limit. */
-  get refused(): number {
-    return this.#refused;
-  }
-
-  /** A publisher that the owner before knew: nothing is sure until it speaks, or is given up. */
+  /** A publisher that the owner before knew: nothing is sure until it reports, or is given up. */
   expect(by: string, host: string, now: number): void {
     if (!this.#all.has(by)) this.#add(by, host, now);
   }
 
-  take(word: PublisherWord, now: number): void {
-    const known = this.#all.get(word.by);
-    if (word.kind === 'bye') {
-      this.#ended.push(word.by);
+  take(report: PublisherReport, now: number): void {
+    const known = this.#all.get(report.by);
+    if (report.kind === 'bye') {
+      this.#ended.push(report.by);
       if (this.#ended.length > ENDED_MAX) this.#ended.shift();
       if (known !== undefined) this.#end(known);
       return;
     }
-    if (this.#ended.includes(word.by)) return;
-    if (known === undefined && this.#all.size >= PUBLISHERS_MAX) {
-      this.#refused += 1;
-      return;
-    }
-    const publisher = known ?? this.#add(word.by, word.host, now);
+    if (this.#ended.includes(report.by)) return;
+    if (known === undefined && this.#all.size >= PUBLISHERS_MAX) return;
+    const publisher = known ?? this.#add(report.by, report.host, now);
     if (publisher.n < 0) this.#succeed(publisher);
     publisher.begunMs ??= now;
-    publisher.spokeMs = now;
-    publisher.heardMs = now;
+    publisher.reportedMs = now;
+    publisher.knownMs = now;
     publisher.silentMs = undefined;
-    if (word.n !== publisher.n + 1) {
+    if (report.n !== publisher.n + 1) {
       publisher.whole = false;
       publisher.list = undefined;
     }
-    publisher.n = word.n;
-    if (word.kind === 'whole') this.#takePart(publisher, word);
+    publisher.n = report.n;
+    if (report.kind === 'whole') this.#takePart(publisher, report);
     else if (publisher.whole) {
-      for (const [place, count, came = 0] of word.places) {
+      for (const [place, count, came = 0] of report.places) {
         this.#ports.counted(publisher, place, count, came);
       }
     } else if (publisher.list !== undefined) {
-      for (const [place, count] of word.places) publisher.list.counts.set(place, count);
+      for (const [place, count] of report.places) publisher.list.counts.set(place, count);
     }
   }
 
-  /** Notices silence. Not to be called while this process does not hear. */
-  look(now: number): void {
+  /** Notices silent publishers. Not to be called while this process receives nothing. */
+  checkSilence(now: number): void {
     for (const publisher of [...this.#all.values()]) {
       if (publisher.silentMs === undefined) {
-        if (now - publisher.heardMs > SILENT_MS) publisher.silentMs = publisher.heardMs;
+        if (now - publisher.knownMs > SILENT_MS) publisher.silentMs = publisher.knownMs;
       }
       if (publisher.silentMs === undefined) continue;
-      const isGivenUp = now - publisher.silentMs >= HOLD_MS && this.#isServed();
+      const isGivenUp = now - publisher.silentMs >= GIVE_UP_MS && this.#isServed();
       if (isGivenUp || this.#isSucceeded(publisher)) this.#end(publisher);
     }
   }
 
-  /** Words may have been lost, or lie unread: each has to tell all it has. */
+  /** Reports may have been lost, or lie unread: each publisher has to list all it has. */
   doubt(now: number): void {
     for (const publisher of this.#all.values()) {
       publisher.whole = false;
       publisher.list = undefined;
-      if (publisher.silentMs === undefined) publisher.heardMs = now;
+      if (publisher.silentMs === undefined) publisher.knownMs = now;
     }
   }
 
-  /** Whether a publisher that speaks has to be asked for its list. */
+  /** Whether a publisher that reports has to be asked for its list. */
   get wantsList(): boolean {
     for (const { whole, silentMs } of this.#all.values()) {
       if (!whole && silentMs === undefined) return true;
@@ -130,8 +122,8 @@ export class Publishers {
   }
 
   /**
-   * Whether a missing connection means something: some publisher serves, and none is silent or has
-   * told only a part. A silent one may have the connection.
+   * Whether a missing connection means something: some publisher serves, none is silent, and all
+   * connections of each are known. A silent publisher may have the connection.
    */
   get isSure(): boolean {
     for (const { whole, silentMs } of this.#all.values()) {
@@ -140,26 +132,31 @@ export class Publishers {
     return this.#all.size > 0;
   }
 
-  /** Up to when it is known what happened: a publisher may keep what was later. */
+  /** Up to when it is known what happened. A publisher may not have reported what was later. */
   get knownMs(): number {
     let knownMs = Infinity;
-    for (const { heardMs } of this.#all.values()) knownMs = Math.min(knownMs, heardMs);
+    for (const one of this.#all.values()) knownMs = Math.min(knownMs, one.knownMs);
     return knownMs;
   }
 
-  /** Whether a publisher of this host serves. */
-  serves(host: string): boolean {
-    return [...this.#all.values()].some((one) => one.host === host && isServing(one));
-  }
-
-  #isServed(): boolean {
-    return [...this.#all.values()].some(isServing);
+  /** Whether any publisher serves, or one of this host. */
+  #isServed(host?: string): boolean {
+    const all = [...this.#all.values()];
+    return all.some((one) => (host === undefined || one.host === host) && isServing(one));
   }
 
   #add(by: string, host: string, now: number): Publisher {
     const added: Publisher = {
-      ...{ by, host, n: -1, begunMs: undefined, spokeMs: undefined, heardMs: now },
-      ...{ silentMs: undefined, whole: false, hasBegun: false, list: undefined },
+      by,
+      host,
+      n: -1,
+      begunMs: undefined,
+      reportedMs: undefined,
+      knownMs: now,
+      silentMs: undefined,
+      whole: false,
+      hasBegun: false,
+      list: undefined,
     };
     this.#all.set(by, added);
     return added;
@@ -173,27 +170,27 @@ export class Publishers {
     }
   }
 
-  /** Another one of its host began after its last word: a host has one publisher. */
-  #isSucceeded({ host, spokeMs }: Publisher): boolean {
-    if (spokeMs === undefined) return false;
+  /** Another one of its host began after its last report: a host has one publisher. */
+  #isSucceeded({ host, reportedMs }: Publisher): boolean {
+    if (reportedMs === undefined) return false;
     for (const other of this.#all.values()) {
       const { begunMs } = other;
-      if (other.host === host && begunMs !== undefined && begunMs > spokeMs) return true;
+      if (other.host === host && begunMs !== undefined && begunMs > reportedMs) return true;
     }
     return false;
   }
 
-  #takePart(publisher: Publisher, word: PublisherWord & { readonly kind: 'whole' }): void {
-    if (word.part === 0) publisher.list = { next: 0, counts: new Map() };
+  #takePart(publisher: Publisher, report: PublisherReport & { readonly kind: 'whole' }): void {
+    if (report.part === 0) publisher.list = { next: 0, counts: new Map() };
     const { list } = publisher;
     if (list === undefined) return;
-    if (list.next !== word.part) {
+    if (list.next !== report.part) {
       publisher.list = undefined;
       return;
     }
-    for (const [place, count] of word.places) list.counts.set(place, count);
+    for (const [place, count] of report.places) list.counts.set(place, count);
     list.next += 1;
-    if (list.next < word.of) return;
+    if (list.next < report.of) return;
     publisher.list = undefined;
     publisher.whole = true;
     this.#ports.listed(publisher, list.counts);
@@ -203,7 +200,7 @@ export class Publishers {
 
   #end(publisher: Publisher): void {
     this.#all.delete(publisher.by);
-    this.#ports.ended(publisher);
+    this.#ports.ended(publisher, this.#isServed(publisher.host));
   }
 }
 

@@ -1,4 +1,13 @@
+import type { Certainty } from './certainty.ts';
 import type { Inquiry, Minion } from './known.ts';
+
+/** Which minions may be asked. */
+export interface QuestionOptions {
+  /** Minions may be asked where connections alone are not enough. */
+  readonly asks: boolean;
+  /** Whether the minion answers jobs. A syndic without a minion does not. */
+  readonly answers: (id: string) => boolean;
+}
 
 /** Minions of one question. Each minion of its list starts a process for it. */
 export const ASKED_AT_ONCE = 500;
@@ -9,12 +18,27 @@ const PAUSE_MS = 5_000;
  * The last wait is short, because a minion that comes back in it is not asked again.
  */
 const WAITS_MS = [15_000, 15_000, 30_000, 60_000, 15_000];
+/** How often a silent minion is asked once more, because connections came. */
+export const EXTRA_TRIES_MAX = 4;
 
 /** Questions to minions, a bounded number at a time. */
 export class Questions {
+  readonly #certainty: Certainty;
+  readonly #options: QuestionOptions;
   readonly #open = new Set<Inquiry>();
   #nextMs = -Infinity;
   #asked = 0;
+  #strayMs = -Infinity;
+
+  constructor(certainty: Certainty, options: QuestionOptions) {
+    this.#certainty = certainty;
+    this.#options = options;
+  }
+
+  /** Whether any minion may be asked. */
+  get isAllowed(): boolean {
+    return this.#options.asks;
+  }
 
   /** Minions that wait to be asked, or to answer. */
   get open(): number {
@@ -24,6 +48,10 @@ export class Questions {
   /** Minions asked since the start; each time counts. */
   get asked(): number {
     return this.#asked;
+  }
+
+  mayAsk({ id }: Minion): boolean {
+    return this.#options.asks && this.#options.answers(id);
   }
 
   /** Asks a minion for some minutes; one that is being asked is not asked twice. */
@@ -44,13 +72,37 @@ export class Questions {
     return true;
   }
 
+  /** A connection came now that may be of any minion. */
+  strayCame(): void {
+    this.#strayMs = this.#certainty.now;
+  }
+
+  /** Whether the minion may still answer, or a connection of it may have come unreported. */
+  isWaiting({ state, endMs }: Inquiry): boolean {
+    return state === 'open' || (state === 'unanswered' && this.#certainty.knownMs < endMs);
+  }
+
+  /**
+   * Whether a minion did not answer. A connection that came since it was asked may be its own: then
+   * it is asked once more.
+   */
+  isSilent(asked: { inquiry: Inquiry | undefined }): boolean {
+    const { inquiry } = asked;
+    if (inquiry?.state !== 'unanswered' || this.isWaiting(inquiry)) return false;
+    const { lastMs = -Infinity, extraTries } = inquiry;
+    if (this.#strayMs < lastMs || extraTries === EXTRA_TRIES_MAX) return true;
+    asked.inquiry = this.askOnceMore(inquiry);
+    return false;
+  }
+
   /** Asks this minion no more. */
   drop(minion: Minion): void {
     if (minion.inquiry !== undefined) this.#close(minion.inquiry, 'unanswered');
   }
 
   /** The minions to ask now. Those that were asked often enough are closed as unanswered. */
-  take(now: number): readonly Minion[] {
+  take(): readonly Minion[] {
+    const { now } = this.#certainty;
     const asked: Minion[] = [];
     const mayAsk = now >= this.#nextMs;
     for (const inquiry of this.#open) {
@@ -92,8 +144,13 @@ export class Questions {
 
   #begin(minion: Minion, tries: number, extraTries = 0): Inquiry {
     const begun: Inquiry = {
-      ...{ minion, state: 'open', tries, extraTries },
-      ...{ firstMs: undefined, lastMs: undefined, endMs: -Infinity },
+      minion,
+      state: 'open',
+      tries,
+      firstMs: undefined,
+      lastMs: undefined,
+      endMs: -Infinity,
+      extraTries,
     };
     minion.inquiry = begun;
     this.#open.add(begun);

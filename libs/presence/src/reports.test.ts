@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { claimIn, claimOf, plainAddress } from './address.ts';
 import { ConnectionBoard } from './connection-board.ts';
-import { HeardBoard } from './proof-board.ts';
+import { ProofBoard } from './proof-board.ts';
 import {
-  HEARD_PER_WORD,
-  packHeard,
-  packWord,
-  PLACES_PER_WORD,
-  readHeard,
-  readWord,
+  packProofs,
+  packReport,
+  PLACES_PER_REPORT,
+  PROOFS_PER_MESSAGE,
+  readProofs,
+  readReport,
 } from './reports.ts';
 
 test('words are read as they were packed', () => {
@@ -18,7 +18,7 @@ test('words are read as they were packed', () => {
   board.opened('fd00::1');
   board.closed('fd00::1');
   const changes = board.changes();
-  expect(readWord(packWord(changes))).toEqual({
+  expect(readReport(packReport(changes))).toEqual({
     ...{ by: 'p1', host: 'a', n: 0, kind: 'changes' },
     places: [
       ['10.0.0.1', 2, 2],
@@ -27,14 +27,19 @@ test('words are read as they were packed', () => {
   });
   const [whole] = board.whole();
   expect(whole).toMatchObject({ n: 1, kind: 'whole', part: 0, of: 1, places: [['10.0.0.1', 2]] });
-  expect(readWord(packWord(board.bye()))).toEqual({ by: 'p1', host: 'a', n: 2, kind: 'bye' });
+  expect(readReport(packReport(board.bye()))).toEqual({ by: 'p1', host: 'a', n: 2, kind: 'bye' });
   const heard = [{ id: 'web1', address: '10.0.0.1', agoMs: 12, answers: true }];
-  expect(readHeard(packHeard(heard))).toEqual(heard);
+  expect(readProofs(packProofs(heard))).toEqual(heard);
 });
 
 test('what is no word is not read', () => {
-  for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.from([0xc1]), packHeard([])]) {
-    expect(readWord(bytes)).toBeUndefined();
+  for (const bytes of [
+    Buffer.alloc(0),
+    Buffer.from('hello'),
+    Buffer.from([0xc1]),
+    packProofs([]),
+  ]) {
+    expect(readReport(bytes)).toBeUndefined();
   }
   const long = {
     by: 'p',
@@ -43,23 +48,23 @@ test('what is no word is not read', () => {
     kind: 'changes',
     places: [['x'.repeat(500), 1]],
   } as const;
-  expect(readWord(packWord(long))).toBeUndefined();
+  expect(readReport(packReport(long))).toBeUndefined();
   const bad = { by: 'p', host: 'a', n: -1, kind: 'bye' } as const;
-  expect(readWord(packWord(bad))).toBeUndefined();
-  expect(readHeard(Buffer.from([0x93, 1, 2, 3]))).toBeUndefined();
+  expect(readReport(packReport(bad))).toBeUndefined();
+  expect(readProofs(Buffer.from([0x93, 1, 2, 3]))).toBeUndefined();
 });
 
 test('a word has a bounded number of places, and the rest comes next', () => {
   const board = new ConnectionBoard('p1', 'a');
-  const all = PLACES_PER_WORD * 2 + 7;
+  const all = PLACES_PER_REPORT * 2 + 7;
   for (let at = 0; at < all; at += 1) board.opened(`fd00::${at.toString(16)}`);
   const sizes = [board.changes(), board.changes(), board.changes(), board.changes()].map((word) =>
     word.kind === 'bye' ? -1 : word.places.length,
   );
-  expect(sizes).toEqual([PLACES_PER_WORD, PLACES_PER_WORD, 7, 0]);
+  expect(sizes).toEqual([PLACES_PER_REPORT, PLACES_PER_REPORT, 7, 0]);
   const parts = board.whole();
   expect(parts.map((word) => word.n)).toEqual([4, 5, 6]);
-  for (const part of parts) expect(packWord(part).length).toBeLessThan(200_000);
+  for (const part of parts) expect(packReport(part).length).toBeLessThan(200_000);
 });
 
 test('a connection that was replaced between two words came', () => {
@@ -85,10 +90,10 @@ test('a connection that was replaced between two words came', () => {
 });
 
 test('a worker tells each minion once, with its last address', () => {
-  const board = new HeardBoard();
-  board.heard('web1', '10.0.0.1', true, 1_000);
-  board.heard('web1', '', false, 1_200);
-  board.heard('web2', '10.0.0.2', false, 1_100);
+  const board = new ProofBoard();
+  board.add('web1', '10.0.0.1', true, 1_000);
+  board.add('web1', '', false, 1_200);
+  board.add('web2', '10.0.0.2', false, 1_100);
   expect(board.take(1_500)).toEqual([
     [
       { id: 'web1', address: '10.0.0.1', agoMs: 300, answers: true },
@@ -96,9 +101,9 @@ test('a worker tells each minion once, with its last address', () => {
     ],
   ]);
   expect(board.take(1_600)).toEqual([]);
-  for (let at = 0; at < HEARD_PER_WORD + 1; at += 1) board.heard(`m${at}`, '10.0.0.1', false, 1);
-  expect(board.take(1).map((word) => word.length)).toEqual([HEARD_PER_WORD, 1]);
-  for (let at = 0; at < 30_000; at += 1) board.heard(`m${at}`, '10.0.0.1', false, 1);
+  for (let at = 0; at < PROOFS_PER_MESSAGE + 1; at += 1) board.add(`m${at}`, '10.0.0.1', false, 1);
+  expect(board.take(1).map((word) => word.length)).toEqual([PROOFS_PER_MESSAGE, 1]);
+  for (let at = 0; at < 30_000; at += 1) board.add(`m${at}`, '10.0.0.1', false, 1);
   expect(board.leftOut).toBe(10_000);
 });
 

@@ -1,21 +1,21 @@
 import { pack, type SaltValue, unpack } from '@brine/wire';
 
 /**
- * How many connections a place has now, and in words of changes how many came since the word
- * before: one that came as another one went shows in nothing else.
+ * How many connections a place has now, and in reports of changes how many came since the report
+ * before. A connection that came as another one ended shows in nothing else.
  */
 export type PlaceCount = readonly [place: string, count: number, came?: number];
 
-/** What a publisher says of its connections. */
-export type PublisherWord = {
+/** A publisher reports its connections to the owner of presence. */
+export type PublisherReport = {
   /** The process: each start of a publisher has a name of its own. */
   readonly by: string;
   readonly host: string;
-  /** Each word of a process has the number after that of the word before. */
+  /** Reports of a process are numbered without a gap. */
   readonly n: number;
 } & (
   | {
-      /** What changed; without places it only says that the publisher is there. */
+      /** What changed. Without places it is a sign of life. */
       readonly kind: 'changes';
       readonly places: readonly PlaceCount[];
     }
@@ -31,39 +31,39 @@ export type PublisherWord = {
 );
 
 /** A minion proved itself to a worker. */
-export interface Heard {
+export interface Proof {
   readonly id: string;
   /** As the gateway saw it; empty where it is not known, or not proven to be the minion's. */
   readonly address: string;
-  /** How long before the word, in ms. */
+  /** How long before the message to the owner, in ms. */
   readonly agoMs: number;
-  /** It answered a question of the owner: it hears what is published. */
+  /** It answered a question of the owner: it receives what is published. */
   readonly answers: boolean;
 }
 
-/** Places of one word: some 90 KB at most. */
-export const PLACES_PER_WORD = 1_500;
-/** Minions of one word. */
-export const HEARD_PER_WORD = 2_000;
+/** Places of one report: some 90 KB at most. */
+export const PLACES_PER_REPORT = 1_500;
+/** Proofs of one message. */
+export const PROOFS_PER_MESSAGE = 2_000;
 /** A place of a longer name is not one of ours. */
 const PLACE_MAX = 128;
 const NAME_MAX = 256;
 const PARTS_MAX = 10_000;
-/** The form of the words. A word of another form is not read. */
+/** The form of the messages. A message of another form is not read. */
 const VERSION = 1;
 const KINDS = ['changes', 'whole', 'bye'] as const;
 
-/** Packs a publisher's word. */
-export function packWord(word: PublisherWord): Buffer {
-  const { kind, by, host, n } = word;
-  const [part, of] = kind === 'whole' ? [word.part, word.of] : [0, 1];
+/** Packs the report of a publisher. */
+export function packReport(report: PublisherReport): Buffer {
+  const { kind, by, host, n } = report;
+  const [part, of] = kind === 'whole' ? [report.part, report.of] : [0, 1];
   const places =
-    kind === 'bye' ? [] : word.places.flatMap(([place, count, came = 0]) => [place, count, came]);
+    kind === 'bye' ? [] : report.places.flatMap(([place, count, came = 0]) => [place, count, came]);
   return pack([VERSION, kind, by, host, n, part, of, places]);
 }
 
-/** Reads a publisher's word; undefined for anything else. */
-export function readWord(data: Uint8Array): PublisherWord | undefined {
+/** Reads the report of a publisher; undefined for anything else. */
+export function readReport(data: Uint8Array): PublisherReport | undefined {
   const parts = listIn(data);
   if (parts?.[0] !== VERSION) return undefined;
   const [, kind, by, host, n, part, of, flat] = parts;
@@ -78,24 +78,24 @@ export function readWord(data: Uint8Array): PublisherWord | undefined {
   return { ...head, kind: known, part, of, places };
 }
 
-/** Packs what a worker heard. */
-export function packHeard(heard: readonly Heard[]): Buffer {
-  const flat = heard.flatMap(({ id, address, agoMs, answers }) => [id, address, agoMs, answers]);
+/** Packs the proofs that a worker got. */
+export function packProofs(proofs: readonly Proof[]): Buffer {
+  const flat = proofs.flatMap(({ id, address, agoMs, answers }) => [id, address, agoMs, answers]);
   return pack([VERSION, flat]);
 }
 
-/** Reads what a worker heard; undefined for anything else. */
-export function readHeard(data: Uint8Array): readonly Heard[] | undefined {
+/** Reads the proofs that a worker got; undefined for anything else. */
+export function readProofs(data: Uint8Array): readonly Proof[] | undefined {
   const parts = listIn(data);
   const flat = parts?.[1];
   if (parts?.[0] !== VERSION || !Array.isArray(flat)) return undefined;
-  const heard: Heard[] = [];
+  const proofs: Proof[] = [];
   for (let at = 0; at + 3 < flat.length; at += 4) {
     const [id, address, agoMs, answers] = flat.slice(at, at + 4);
     if (!isName(id) || typeof address !== 'string' || !isCount(agoMs)) return undefined;
-    heard.push({ id, address, agoMs, answers: answers === true });
+    proofs.push({ id, address, agoMs, answers: answers === true });
   }
-  return heard;
+  return proofs;
 }
 
 function readPlaces(flat: SaltValue | undefined): readonly PlaceCount[] | undefined {
@@ -115,7 +115,7 @@ function listIn(data: Uint8Array): readonly SaltValue[] | undefined {
     const value = unpack(data);
     return Array.isArray(value) ? value : undefined;
   } catch {
-    return undefined; // Its reader counts what could not be read.
+    return undefined; // Its reader ignores unreadable messages.
   }
 }
 

@@ -1,7 +1,7 @@
 import { ConnectionBoard } from '../src/connection-board.ts';
-import { packWord, readWord } from '../src/index.ts';
+import { packReport, readReport } from '../src/index.ts';
 import { Presence, type PresenceOptions } from '../src/presence.ts';
-import type { PublisherWord } from '../src/reports.ts';
+import type { PublisherReport } from '../src/reports.ts';
 
 /** A grace that tests can count with, ms. */
 export const GRACE_MS = 30_000;
@@ -23,7 +23,7 @@ export class Rig {
     this.presence = new Presence({
       graceMs: GRACE_MS,
       asks: true,
-      heardForMs: 3_600_000,
+      provenForMs: 3_600_000,
       isAccepted: (id) => !this.refused.has(id),
       answers: () => true,
       wallOf: (ms) => ms + 1_700_000_000_000,
@@ -40,10 +40,10 @@ export class Rig {
   }
 
   /** As if the word had gone over the bus. */
-  tell(word: PublisherWord): void {
-    const read = readWord(packWord(word));
+  tell(word: PublisherReport): void {
+    const read = readReport(packReport(word));
     if (read === undefined) throw new Error('a word that can not be read');
-    this.presence.told(read, this.now);
+    this.presence.takeReport(read, this.now);
   }
 
   /** A publisher ends without a word. */
@@ -63,7 +63,7 @@ export class Rig {
   }
 
   heard(id: string, address = '', answers = false): void {
-    this.presence.heard([{ id, address, agoMs: 0, answers }], this.now);
+    this.presence.takeProofs([{ id, address, agoMs: 0, answers }], this.now);
   }
 
   /** The minion logs in from an address, and connects. */
@@ -83,7 +83,7 @@ export class Rig {
       const due = this.#answers.filter(({ atMs }) => atMs <= this.now);
       this.#answers = this.#answers.filter(({ atMs }) => atMs > this.now);
       for (const { id } of due) this.heard(id, '', true);
-      const ids = this.presence.look(this.now);
+      const ids = this.presence.judge(this.now);
       if (ids.length === 0) continue;
       this.asked.push(ids);
       for (const id of ids) {

@@ -1,7 +1,7 @@
 import { ConnectionBoard } from '../src/connection-board.ts';
-import { packWord, readWord } from '../src/index.ts';
+import { packReport, readReport } from '../src/index.ts';
 import { Presence } from '../src/presence.ts';
-import type { PublisherWord } from '../src/reports.ts';
+import type { PublisherReport } from '../src/reports.ts';
 import type { SavedMinion } from '../src/saved.ts';
 
 /** What a run of the world was like. */
@@ -171,7 +171,7 @@ export class World {
     const presence = new Presence({
       graceMs: GRACE_S * 1_000,
       asks: this.#options.asks,
-      heardForMs: 86_400_000,
+      provenForMs: 86_400_000,
       isAccepted: () => true,
       answers: () => true,
       wallOf: (ms) => ms,
@@ -244,21 +244,21 @@ export class World {
     const { board } = host;
     if (board === undefined) return;
     const isCut = this.#second < host.muteUntil.at;
-    const words: PublisherWord[] = [board.changes()];
+    const words: PublisherReport[] = [board.changes()];
     if (!isCut && this.#presence.publishers.wantsList) words.push(...board.whole());
     for (const word of words) if (!isCut) this.#deliver(word);
   }
 
-  #deliver(word: PublisherWord): void {
-    const read = readWord(packWord(word));
+  #deliver(word: PublisherReport): void {
+    const read = readReport(packReport(word));
     if (read === undefined) throw new Error('a word that can not be read');
-    this.#toOwner(() => this.#presence.told(read, this.#nowMs));
+    this.#toOwner(() => this.#presence.takeReport(read, this.#nowMs));
   }
 
   #proves(minion: SimMinion, answers = false): void {
     const { id, address } = minion;
     const heard = [{ id, address, agoMs: 0, answers }];
-    this.#toOwner(() => this.#presence.heard(heard, this.#nowMs));
+    this.#toOwner(() => this.#presence.takeProofs(heard, this.#nowMs));
   }
 
   #toOwner(take: () => void): void {
@@ -279,11 +279,11 @@ export class World {
   #own(): void {
     if (this.#second < this.#pausedUntil || this.#second < this.#deafUntil) return;
     if (this.#pausedUntil === this.#second || this.#deafUntil === this.#second) {
-      this.#presence.hears(this.#nowMs);
+      this.#presence.resumed(this.#nowMs);
       for (const take of this.#backlog.splice(0)) this.#watched(take);
     }
     let ids: readonly string[] = [];
-    this.#watched(() => (ids = this.#presence.look(this.#nowMs)));
+    this.#watched(() => (ids = this.#presence.judge(this.#nowMs)));
     this.#asked += ids.length;
     for (const id of ids) {
       const minion = this.#byId.get(id);
@@ -465,7 +465,7 @@ export class World {
   }
 
   #deafen(seconds: number): void {
-    this.#presence.deaf(this.#nowMs);
+    this.#presence.cutOff(this.#nowMs);
     this.#deafUntil = this.#second + seconds;
   }
 

@@ -1,5 +1,5 @@
 import { hearPresence, sayPresence } from '@brine/bus/rpc';
-import { claimIn, type PublisherWord, readWord } from '@brine/presence';
+import { claimIn, type PublisherReport, readReport } from '@brine/presence';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import type { PublishPeer } from '@brine/zmq';
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConnectionTeller } from './connection-teller.ts';
 
 let nats: TestNats;
-const words: PublisherWord[] = [];
+const words: PublisherReport[] = [];
 
 beforeAll(async () => {
   nats = await startNats();
@@ -16,7 +16,7 @@ beforeAll(async () => {
     owner,
     'told',
     (data) => {
-      const word = readWord(data);
+      const word = readReport(data);
       if (word !== undefined) words.push(word);
     },
     () => undefined,

@@ -3,10 +3,10 @@ import { hearPresence, sayPresence } from '@brine/bus/rpc';
 import {
   claimIn,
   ConnectionBoard,
-  packWord,
+  packReport,
   placeOf,
   plainAddress,
-  type PublisherWord,
+  type PublisherReport,
 } from '@brine/presence';
 import type { PublishPeer } from '@brine/zmq';
 
@@ -106,9 +106,9 @@ export class ConnectionTeller {
     for (const word of this.#board.whole()) this.#say(word);
   }
 
-  #say(word: PublisherWord): void {
+  #say(word: PublisherReport): void {
     this.#saidAt = performance.now();
-    sayPresence(this.#parts.bus, 'told', packWord(word));
+    sayPresence(this.#parts.bus, 'told', packReport(word));
   }
 }
 

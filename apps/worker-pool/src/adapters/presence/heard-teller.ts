@@ -1,6 +1,6 @@
 import type { Bus } from '@brine/bus';
 import { sayPresence } from '@brine/bus/rpc';
-import { HeardBoard, packHeard } from '@brine/presence';
+import { packProofs, ProofBoard } from '@brine/presence';
 import { isQuestionJid } from './presence-question.ts';
 
 /** What a worker hears within so long is one word, ms. */
@@ -9,7 +9,7 @@ const WORD_MS = 500;
 /** Tells the owner of presence which minions proved themselves to this worker. */
 export class HeardTeller {
   readonly #bus: Bus;
-  readonly #board = new HeardBoard();
+  readonly #board = new ProofBoard();
   readonly #timer: NodeJS.Timeout;
 
   constructor(bus: Bus) {
@@ -25,7 +25,7 @@ export class HeardTeller {
 
   heard(id: string, address: string | undefined, jid: string | undefined): void {
     const answers = jid !== undefined && isQuestionJid(jid);
-    this.#board.heard(id, address ?? '', answers, performance.now());
+    this.#board.add(id, address ?? '', answers, performance.now());
   }
 
   close(): void {
@@ -35,7 +35,7 @@ export class HeardTeller {
 
   #tell(): void {
     for (const word of this.#board.take(performance.now())) {
-      sayPresence(this.#bus, 'heard', packHeard(word));
+      sayPresence(this.#bus, 'heard', packProofs(word));
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { Bucket } from '@brine/bus';
 import { hearPresence, sayPresence } from '@brine/bus/rpc';
-import { ConnectionBoard, packHeard, packWord, type PublisherWord } from '@brine/presence';
+import { ConnectionBoard, packProofs, packReport, type PublisherReport } from '@brine/presence';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
@@ -50,7 +50,7 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
   const owner = new PresenceOwner({
     bus,
     records: new PresenceRecords(new Bucket(bus, 'brine_presence')),
-    ...{ fires: true, intervalMs: 300, graceMs: 400, herdMs: 400, heardForMs: 60_000 },
+    ...{ fires: true, intervalMs: 300, graceMs: 400, herdMs: 400, provenForMs: 60_000 },
     keys: { accepted: () => accepted, isReady: () => true },
     unanswering: () => new Set(),
     ask: async (ids) => void asked.push(ids),
@@ -74,7 +74,7 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
 /** A publisher that answers when it is asked for all it has. */
 function publisherOn(bus: Bus, by: string, host = 'h') {
   const board = new ConnectionBoard(by, host);
-  const say = (word: PublisherWord): void => sayPresence(bus, 'told', packWord(word));
+  const say = (word: PublisherReport): void => sayPresence(bus, 'told', packReport(word));
   const sayAll = (): void => {
     for (const word of board.whole()) say(word);
   };
@@ -90,7 +90,7 @@ function publisherOn(bus: Bus, by: string, host = 'h') {
 
 function heard(...minions: readonly (readonly [id: string, address: string])[]): void {
   const words = minions.map(([id, address]) => ({ id, address, agoMs: 0, answers: true }));
-  sayPresence(worker, 'heard', packHeard(words));
+  sayPresence(worker, 'heard', packProofs(words));
 }
 
 test('minions that come and go are told as Salt tells them', async () => {

@@ -5,8 +5,8 @@ import type { HeldRun } from '@brine/master-state';
 import {
   Presence,
   type PresenceChanges,
-  readHeard,
-  readWord,
+  readProofs,
+  readReport,
   type SavedMinion,
 } from '@brine/presence';
 import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
@@ -24,7 +24,7 @@ export interface PresenceOwnerParts {
   readonly graceMs: number;
   /** For tests: how long none is lost after a publisher began. */
   readonly herdMs?: number;
-  readonly heardForMs: number;
+  readonly provenForMs: number;
   /** Keys of minions; `isReady` is false while they are read again. */
   readonly keys: { accepted(): ReadonlySet<string>; isReady(): boolean };
   /** Ids of syndics that answer no jobs. */
@@ -67,9 +67,9 @@ export class PresenceOwner {
 
   constructor(parts: PresenceOwnerParts) {
     this.#parts = parts;
-    const { keys, graceMs, herdMs, heardForMs, fires, unanswering } = parts;
+    const { keys, graceMs, herdMs, provenForMs, fires, unanswering } = parts;
     this.#presence = new Presence({
-      ...{ graceMs, heardForMs, asks: fires },
+      ...{ graceMs, provenForMs, asks: fires },
       ...(herdMs === undefined ? {} : { herdMs }),
       isAccepted: (id) => keys.accepted().has(id),
       answers: (id) => !unanswering().has(id),
@@ -139,7 +139,7 @@ export class PresenceOwner {
       for (let from = 0; from < all.length; from += ASKED_AT_ONCE) {
         const ids = await heardLately(all.slice(from, from + ASKED_AT_ONCE));
         const heard = ids.map((id) => ({ id, address: '', agoMs: 0, answers: false }));
-        this.#presence.heard(heard, performance.now());
+        this.#presence.takeProofs(heard, performance.now());
       }
     } catch (err) {
       // They are known as soon as they say something.
@@ -154,7 +154,7 @@ export class PresenceOwner {
     const pauses = new PauseWatch({
       ...{ everyMs: LOOK_MS, gapMs: PAUSE_MS },
       onBeat: () => this.#look(),
-      onPause: () => presence.hears(performance.now()),
+      onPause: () => presence.resumed(performance.now()),
     });
     const hear = (what: 'told' | 'heard', take: (data: Uint8Array) => void): (() => void) =>
       hearPresence(
@@ -173,15 +173,15 @@ export class PresenceOwner {
     const closers = [
       () => pauses.close(),
       hear('told', (data) => {
-        const word = readWord(data);
-        if (word !== undefined) presence.told(word, performance.now());
+        const word = readReport(data);
+        if (word !== undefined) presence.takeReport(word, performance.now());
       }),
       hear('heard', (data) => {
-        const heard = readHeard(data);
-        if (heard !== undefined) presence.heard(heard, performance.now());
+        const heard = readProofs(data);
+        if (heard !== undefined) presence.takeProofs(heard, performance.now());
       }),
-      bus.onDisconnect(() => presence.deaf(performance.now())),
-      bus.onReconnect(() => presence.hears(performance.now())),
+      bus.onDisconnect(() => presence.cutOff(performance.now())),
+      bus.onReconnect(() => presence.resumed(performance.now())),
       () => void serving.close().catch(trouble),
     ];
     this.#look();
@@ -198,7 +198,7 @@ export class PresenceOwner {
       this.#helloAt = now;
       sayPresence(bus, 'hello', new Uint8Array(0));
     }
-    const ids = presence.look(now);
+    const ids = presence.judge(now);
     if (ids.length === 0) return;
     ask(ids).catch((err: unknown) => {
       presence.notAsked(ids);

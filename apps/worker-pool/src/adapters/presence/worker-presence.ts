@@ -62,7 +62,7 @@ export function openPresence(parts: WorkerPresenceParts): WorkerPresence {
         },
       },
     ],
-    status: () => owner?.presence.stats() ?? {},
+    status: () => (owner === undefined ? {} : figuresOf(owner)),
     close: () => teller.close(),
   };
 }
@@ -79,7 +79,7 @@ function ownerParts({ bus, context, state, ports }: WorkerPresenceParts): Presen
     fires: options.presenceEvents,
     intervalMs: options.loopInterval * 1000,
     graceMs: options.brine.presenceGrace * 1000,
-    heardForMs: sessionS * 1000,
+    provenForMs: sessionS * 1000,
     keys: { accepted: () => state.keys.accepted(), isReady: () => state.ready() },
     unanswering: () => state.syndics.unanswering(),
     ask: async (ids) => {
@@ -100,6 +100,12 @@ function ownerParts({ bus, context, state, ports }: WorkerPresenceParts): Presen
   };
 }
 
+/** The figures of presence, under the names that the status and the metrics have for them. */
+function figuresOf({ presence }: PresenceOwner) {
+  const { ended, ...others } = presence.stats();
+  return { ...others, loose: ended };
+}
+
 /** Figures for `/metrics`; those of minions come from the worker that owns presence. */
 function exposePresence(
   metrics: Metrics,
@@ -110,9 +116,9 @@ function exposePresence(
     'brine_presence_minions',
     'Minions, by what is known of their connection.',
     () => {
-      const stats = owner()?.presence.stats();
-      if (stats === undefined) return [];
-      const { present, loose, unclear } = stats;
+      const own = owner();
+      if (own === undefined) return [];
+      const { present, loose, unclear } = figuresOf(own);
       const states = { present, loose, unclear };
       return Object.entries(states).map(([state, value]) => ({ labels: { state }, value }));
     },
