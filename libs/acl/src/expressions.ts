@@ -17,7 +17,7 @@ export function matchesName(expression: string, name: string): boolean {
 }
 
 /**
- * As {@link matchesName} for what is refused. Salt's anchors hold for the outer alternatives only
+ * As {@link matchesName} for what is refused. Salt's anchors apply to the outer alternatives only
  * (`\Aa|b\Z`), which matches more; to refuse more is safe.
  */
 export function matchesRefused(expression: string, name: string): boolean {

@@ -17,15 +17,15 @@ export interface SpecialCall {
  * Whether a list of rights covers a function of the master itself (Salt: CkMinions.spec_check):
  * `@<module>`, `@runner` or `@runners`, alone or with functions and arguments. Salt judges a load
  * and may then run another part of it. Here the very call that runs is judged. `misspelt` if the
- * name is not two words.
+ * name does not have two parts.
  */
 export function mayCall(acl: Acl, call: SpecialCall): boolean | 'misspelt' {
   if (acl.length === 0) return false;
   const { kind, fun, args, kwargs } = call;
   const [module, name, ...more] = fun.split('.');
   if (module === undefined || name === undefined || more.length > 0) return 'misspelt';
-  const ofModule = (word: string): boolean => word === `@${module}`;
-  const ofKind = (word: string): boolean => word === `@${kind}` || word === `@${kind}s`;
+  const ofModule = (right: string): boolean => right === `@${module}`;
+  const ofKind = (right: string): boolean => right === `@${kind}` || right === `@${kind}s`;
   return acl.some((entry) => {
     if (entry.kind === 'everywhere') return ofModule(entry.expression) || ofKind(entry.expression);
     const { target, rules } = entry;

@@ -3,7 +3,7 @@ import { pyStr } from '@brine/wire/text';
 import { matchesFunction } from './expressions.ts';
 import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
 
-/** What a caller wants to run; with several functions `arg` holds a list for each. */
+/** What a caller wants to run; with several functions `arg` has a list for each. */
 export interface AskedCall {
   readonly fun: string | readonly string[];
   readonly arg: readonly SaltValue[];
@@ -76,10 +76,10 @@ function allows(rules: readonly FunctionRule[], fun: string, given: unknown): bo
 const KEYWORD = /^([\p{L}\p{Nl}\p{No}_][\p{L}\p{N}_.-]*)=(?!=).*\n?$/u;
 
 /**
- * Tells keywords from positions as a minion does (salt/minion.py load_args_and_kwargs): maps with
- * `__kwarg__` that is true, wherever they stand, and texts `name=value`. Salt judges only a map at
- * the end, so that an argument could stand in another's place. What such a text's value means the
- * minion decides: no rule about that keyword holds.
+ * Separates keywords from positions as a minion does (salt/minion.py load_args_and_kwargs): maps
+ * with `__kwarg__` that is true, at any position, and texts `name=value`. Salt judges only a map at
+ * the end, so that an argument could take another's place. The minion decides what the value of
+ * such a text means: no rule about that keyword allows it.
  */
 function asTheMinionTakes(given: readonly SaltValue[]): {
   readonly args: readonly SaltValue[];
@@ -106,11 +106,11 @@ export function allowsCall(
   return rules.some(
     (rule) =>
       matchesFunction(rule.fun, fun) &&
-      (rule.arguments === undefined || rule.arguments.some((one) => holds(one, args, kwargs))),
+      (rule.arguments === undefined || rule.arguments.some((one) => permits(one, args, kwargs))),
   );
 }
 
-function holds(
+function permits(
   rule: ArgumentRule,
   args: readonly SaltValue[],
   kwargs: ReadonlyMap<SaltValue, SaltValue | undefined>,

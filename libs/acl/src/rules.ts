@@ -7,7 +7,7 @@ export interface ArgumentRule {
 /** A function expression, and where they are limited what its arguments may be. */
 export interface FunctionRule {
   readonly fun: string;
-  /** Any of these must hold; without it any arguments do. */
+  /** Any of these must allow the arguments; without it all arguments are allowed. */
   readonly arguments?: readonly ArgumentRule[];
 }
 
@@ -43,7 +43,7 @@ function readFunctionRule(value: unknown): FunctionRule[] {
   return [{ fun: only[0], arguments: itemsOf(only[1]).flatMap(readArgumentRule) }];
 }
 
-/** A rule that Salt could not read (a text for a list, a number for a pattern) never holds. */
+/** A rule that Salt could not read (a text for a list, a number for a pattern) allows nothing. */
 function readArgumentRule(value: unknown): ArgumentRule[] {
   const members = membersOf(value);
   if (members === undefined) return [];
