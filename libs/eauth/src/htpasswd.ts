@@ -6,10 +6,10 @@ import { verify } from 'unixcrypt';
 import { LoginError } from './login-module.ts';
 import { sameSecret } from './same-secret.ts';
 
-/** Its types say that the function is a member; it is the module itself. */
+/** In its types the function is a member; it is the module itself. */
 const apacheMd5 = apacheMd5Module as unknown as (password: string, hash: string) => string;
 
-/** Rounds of SHA-crypt beyond which a login would hold up the worker: some seconds. */
+/** Rounds of SHA-crypt beyond which a login would block the worker for some seconds. */
 const ROUNDS_MAX = 200_000;
 
 /** What crypt(3) takes; a longer one would be hashed for seconds, on the loop of the worker. */

@@ -38,8 +38,8 @@ const NAME = /^[^\\,+"<>;=#*()\0/]+$/;
 
 /**
  * Users of a directory (salt/auth/ldap.py): the service account searches the user's entry, or its
- * DN is made of the name. A bind with the password proves the user. The directory says which groups
- * the user is a member of.
+ * DN is made of the name. A bind with the password proves the user. The directory lists the groups
+ * of the user.
  */
 export class Ldap implements LoginModule {
   readonly #options: LdapOptions;

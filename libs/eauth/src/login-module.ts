@@ -16,7 +16,7 @@ export interface Credentials {
 export interface LoginModule {
   /**
    * Undefined if the module does not know the user, or the password is wrong. Rejects if it can not
-   * find out; the text holds no secret. Gives up when `signal` is aborted.
+   * find out; the text contains no secret. Gives up when `signal` is aborted.
    */
   check(credentials: Credentials, signal: AbortSignal): Promise<KnownUser | undefined>;
 }

@@ -42,7 +42,7 @@ type Checked =
   | { readonly kind: 'known'; readonly user: KnownUser }
   | { readonly kind: 'unknown' }
   /** No module was asked, or the module had no answer. */
-  | { readonly kind: 'untold' };
+  | { readonly kind: 'unanswered' };
 
 /**
  * The login modules by name (salt/auth/__init__.py LoadAuth). A refusal takes about a second, for
@@ -52,7 +52,7 @@ type Checked =
  */
 export class LoginModules {
   readonly #options: LoginModulesOptions;
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
   readonly #limits: LoginLimits;
   readonly #lane = new LoginLane();
   readonly #inHand = new Map<string, number>();
@@ -113,7 +113,7 @@ export class LoginModules {
 
   #refuse(name: string, text: string): undefined {
     this.#options.count?.(name);
-    this.#tell(text, undefined);
+    this.#log(text, undefined);
   }
 
   async #check({ module, username }: Attempt, password: string): Promise<Checked> {
@@ -132,9 +132,9 @@ export class LoginModules {
       const user = await Promise.race([chosen.check({ username, password }, signal), late]);
       return user === undefined ? { kind: 'unknown' } : { kind: 'known', user };
     } catch (cause) {
-      const told = cause instanceof LoginError;
-      this.#tell(told ? cause.message : `external_auth:${module} failed`, cause);
-      return { kind: 'untold' };
+      const isOurs = cause instanceof LoginError;
+      this.#log(isOurs ? cause.message : `external_auth:${module} failed`, cause);
+      return { kind: 'unanswered' };
     }
   }
 
@@ -142,22 +142,22 @@ export class LoginModules {
     return this.#options.refusalMs ?? 1000;
   }
 
-  /** Without an answer of a module, the time it took says nothing about the name. */
-  async #wait(startMs: number, wasTold: boolean): Promise<void> {
+  /** Without an answer of a module, the time it took shows nothing about the name. */
+  async #wait(startMs: number, wasAnswered: boolean): Promise<void> {
     const now = performance.now();
     const usualMs = this.#usualMs;
     const { ms, atMs } = this.#slowest;
     const ofLate = usualMs + (ms - usualMs) * 0.5 ** ((now - atMs) / SLOWEST_HALF_MS);
-    const took = wasTold ? Math.min(now - startMs, usualMs * SLOWEST_FACTOR) : 0;
+    const took = wasAnswered ? Math.min(now - startMs, usualMs * SLOWEST_FACTOR) : 0;
     this.#slowest = { ms: Math.max(ofLate, took), atMs: now };
     const meantMs = this.#slowest.ms * (0.75 + Math.random() / 2);
     const restMs = startMs + meantMs - now;
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
   }
 
-  #tell(text: string, cause: unknown): void {
-    if (this.#told.has(text) || this.#told.size >= TROUBLES_MAX) return;
-    this.#told.add(text);
+  #log(text: string, cause: unknown): void {
+    if (this.#logged.has(text) || this.#logged.size >= TROUBLES_MAX) return;
+    this.#logged.add(text);
     this.#options.onTrouble(text, cause);
   }
 }

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** Compares two secrets in a time that tells nothing of either. */
+/** Compares two secrets in a time that does not depend on them. */
 export function sameSecret(one: string, other: string): boolean {
   return timingSafeEqual(sha256(one), sha256(other));
 }

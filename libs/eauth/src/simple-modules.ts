@@ -2,7 +2,7 @@ import { LoginError, type LoginModule } from './login-module.ts';
 import { sameSecret } from './same-secret.ts';
 
 /**
- * One password for all users, held by a front end that has checked them
+ * One password for all users, known to a front end that has checked them
  * (salt/auth/sharedsecret.py).
  */
 export function sharedSecret(secret: string): LoginModule {
