@@ -1,7 +1,7 @@
 import { keyHash, STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyFiles, KeyStore } from './key-store.ts';
 
-/** Makes the files of one id what the record says; `files` is what was found there. */
+/** Changes the files of one id to match the record; `files` are those found there. */
 export async function applyToFiles(
   store: KeyStore,
   id: string,

@@ -4,7 +4,7 @@ import { isSystemError, removeIfThere } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
 import { shelfDir } from './key-dirs.ts';
 
-/** The lines of a signing file; `refused` says why they do not count. */
+/** The lines of a signing file; `refused` is the reason why they do not count. */
 export interface SigningLines {
   readonly lines: readonly string[];
   readonly refused?: 'world-writable' | 'group-writable' | 'too-large';

@@ -1,4 +1,4 @@
-/** The conditions this library reports; `retryable` says whether trying again may help. */
+/** The conditions this library reports; `retryable` means that another try may help. */
 const CONDITIONS = {
   SALT_PKI_UNREADABLE: { retryable: false },
   SALT_PKI_BAD_KEY: { retryable: false },

@@ -3,10 +3,10 @@ import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { normalisePem } from '@brine/crypt';
 
-/** What the key store says of a minion id. */
+/** The state of a minion id in the key store. */
 export type KeyState = 'accepted' | 'pending' | 'rejected';
 
-/** Every directory below pki_dir that holds one file per minion id. */
+/** Every directory below pki_dir with one file per minion id. */
 export type KeyShelf = KeyState | 'denied' | 'autosign';
 
 /** Salt: salt/key.py Key._check_minions_directories. */

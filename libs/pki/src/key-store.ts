@@ -9,7 +9,7 @@ import type { KeyShelf, KeyState } from './key-dirs.ts';
 import { KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
 import { isPlainFile, readPlainFile, readPlainFileSync } from './plain-files.ts';
 
-/** What the files say of one minion id. */
+/** The state of one minion id by its files. */
 export interface KeyFiles {
   readonly state?: KeyState;
   /** PEM text, trimmed; present with `state`. */
@@ -53,7 +53,7 @@ export class KeyStore {
     });
   }
 
-  /** What the files say of one id. Where it is on several shelves, the master's order decides. */
+  /** The state of one id by its files. If it is on several shelves, the master's order decides. */
   async read(id: string): Promise<KeyFiles> {
     checkId(id);
     const denied = await this.readShelf('denied', id);

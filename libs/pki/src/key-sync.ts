@@ -125,7 +125,7 @@ export class KeySync {
     yield* this.#shelves.keys();
   }
 
-  /** Has the record another revision, or the file another place, than the journal says? */
+  /** Whether the record has another revision, or the file another place, than in the journal. */
   #isMoved(id: string): boolean {
     const agreed = this.#journal.get(id);
     if (agreed === undefined || this.#records.get(id)?.revision !== agreed.revision) return true;
@@ -251,7 +251,7 @@ export class KeySync {
     try {
       const stored = this.#records.get(id);
       const shelves = this.#shelves.get(id);
-      // In the first round the listing is fresh; afterwards a notice says that it is not.
+      // In the first round the listing is fresh; afterwards a notice marks it as old.
       const files = shelves && this.#firstRound ? this.#store.readListed(id, shelves) : undefined;
       await this.#bring(id, files?.state ? files : await this.#store.read(id), stored);
     } catch (error) {
@@ -268,7 +268,7 @@ export class KeySync {
       this.#guard.suspect(id);
       return;
     }
-    // An id that counts as deleted stays so until the record says it.
+    // An id that counts as deleted stays so until the record has the deletion.
     if (!decision.vanished) this.#guard.forget(id);
     if (decision.conflict) this.#counts.conflicts += 1;
     if (decision.writeFiles) {

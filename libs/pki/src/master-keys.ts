@@ -43,7 +43,7 @@ export interface MasterKeyOptions {
   readonly signDir?: string;
 }
 
-/** The options of a master that say which keys it has. */
+/** The options of a master that choose its keys. */
 export interface MasterKeySettings {
   readonly id: string;
   readonly masterSignPubkey: boolean;
@@ -58,8 +58,8 @@ export interface MasterKeySettings {
 }
 
 /**
- * What the master's options say of its signing pair. With a signature that was made elsewhere, the
- * pair's private half need not be on this host.
+ * The signing pair by the master's options. If the signature was made elsewhere, the pair's private
+ * half need not be on this host.
  */
 export function masterKeyOptions(options: MasterKeySettings): MasterKeyOptions {
   const { id, masterKeyName, signingKeyPass } = options;
@@ -84,7 +84,7 @@ const PUBLIC_MODE = 0o644;
  * The master's key pair below `pkiDir`, made when there is none. Several services may start at
  * once: all get the pair of the first that finished. `keysize` is in bits (Salt's default 2048).
  * Throws {@link PkiError} when a key file exists but cannot be read or parsed, if the 3008 name
- * holds the key of another master, and if a configured signature made elsewhere is missing.
+ * has the key of another master, and if a configured signature made elsewhere is missing.
  */
 export async function loadOrCreateMasterKeys(
   pkiDir: string,

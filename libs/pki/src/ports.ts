@@ -3,7 +3,7 @@ import type { KeyRecord, StoredKey } from './reconcile.ts';
 
 /** The shared record of key states, as the sync needs it. */
 export interface KeyRecords {
-  /** False while records are being read: an absent one then says nothing. */
+  /** False while records are being read: an absent record then means nothing. */
   ready(): boolean;
   ids(): Iterable<string>;
   get(id: string): StoredKey | undefined;

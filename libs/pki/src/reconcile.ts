@@ -2,7 +2,7 @@ import type { KeyState } from './key-dirs.ts';
 import { keyHash } from './key-dirs.ts';
 import type { KeyFiles } from './key-store.ts';
 
-/** What the shared record says of a minion id. A deletion is a value, so that it can be seen. */
+/** The shared record of a minion id. A deletion is a value, so that it can be seen. */
 export interface KeyRecord {
   readonly state: KeyState | 'deleted';
   /** PEM text, trimmed; empty when deleted. */
@@ -46,7 +46,7 @@ export interface KeyDecision {
 type Side = 'same' | 'file' | 'record';
 
 /**
- * Brings together what the files, the shared record and the journal say of one id.
+ * Reconciles the files, the shared record and the journal of one id.
  *
  * The record is the truth. A file counts only where it differs from the journal. Without a journal
  * line a file is imported if the record knows nothing of the id, and nothing is ever deleted from

@@ -96,7 +96,7 @@ export class ServiceCertificates {
     }
     const { clients, server } = this.#names;
     const known = hosts === undefined ? await this.#hosts() : [...LOOPBACK, ...hosts];
-    await this.#tellRoots();
+    await this.#publishRoots();
     const from = this.#now() - CLOCKS_APART_MS;
     const until = Math.min(this.#now() + days * DAY_MS, endOf(authority.certificate));
     const subjects: CertificateSubject[] = [
@@ -111,7 +111,7 @@ export class ServiceCertificates {
         mode: PUBLIC_MODE,
       });
     };
-    // All together, because making a key takes long; none goes on after a failure of another.
+    // All at once, because making a key takes long; all end before a failure is thrown.
     const ends = await Promise.allSettled(subjects.map(renewOne));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
@@ -133,16 +133,19 @@ export class ServiceCertificates {
     }
     if ((await this.#read(AUTHORITY.old)) === undefined) {
       await this.#write(AUTHORITY.next, await this.#newAuthority());
-      await this.#tellRoots();
+      await this.#publishRoots();
       return 'trusted';
     }
     const needy = (await this.list()).filter(({ problem }) => problem !== undefined);
     if (needy.length > 0) {
-      const told = needy.map(({ name, problem }) => `${name} (${problem})`).join(', ');
-      throw new PkiError('SALT_PKI_AUTHORITY', `renew first what needs the old authority: ${told}`);
+      const names = needy.map(({ name, problem }) => `${name} (${problem})`).join(', ');
+      throw new PkiError(
+        'SALT_PKI_AUTHORITY',
+        `renew first what needs the old authority: ${names}`,
+      );
     }
     await this.#remove(AUTHORITY.old);
-    await this.#tellRoots();
+    await this.#publishRoots();
     return 'done';
   }
 
@@ -156,7 +159,7 @@ export class ServiceCertificates {
   async list(): Promise<readonly CertificateStatus[]> {
     const authority = new X509Certificate(await this.#root());
     const { clients, server } = this.#names;
-    const own = { name: AUTHORITY.dir, ...this.#told(authority, undefined) };
+    const own = { name: AUTHORITY.dir, ...this.#statusOf(authority, undefined) };
     const others = [...clients, server].map(async (name) => {
       const [pem, key] = await this.#pair(name);
       if (pem === undefined || key === undefined) {
@@ -166,12 +169,12 @@ export class ServiceCertificates {
       const isOurs = found.checkIssued(authority) && found.verify(authority.publicKey);
       const isPair = found.checkPrivateKey(createPrivateKey(key));
       const fault = isPair ? (isOurs ? undefined : 'not of this authority') : 'wrong key';
-      return { name, ...this.#told(found, fault) };
+      return { name, ...this.#statusOf(found, fault) };
     });
     return [own, ...(await Promise.all(others))];
   }
 
-  #told(
+  #statusOf(
     found: X509Certificate,
     fault: CertificateProblem | undefined,
   ): Omit<CertificateStatus, 'name'> {
@@ -190,7 +193,7 @@ export class ServiceCertificates {
   }
 
   /** Writes the trusted authorities of all: one, or two during a change. */
-  async #tellRoots(): Promise<void> {
+  async #publishRoots(): Promise<void> {
     const { clients, server } = this.#names;
     const next = (await this.#read(AUTHORITY.next)) ?? '';
     const old = (await this.#read(AUTHORITY.old)) ?? '';
