@@ -17,7 +17,7 @@ interface BankPlace {
   readonly key: string;
 }
 
-/** As Python's tempfile makes them: pillars hold secrets. */
+/** As Python's tempfile makes them: pillars contain secrets. */
 const FILE_MODE = 0o600;
 const DIR_MODE = 0o755;
 

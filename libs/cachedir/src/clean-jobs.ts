@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isSystemError } from '@brine/files';
 import type { JobFiles } from './job-files.ts';
 
-/** After this many directories the cleaner rests, so that it never holds up a publish. */
+/** After this many directories the cleaner rests, so that it never delays a publish. */
 const DIRS_PER_STEP = 200;
 const REST_MS = 20;
 

@@ -18,7 +18,7 @@ export function dropFilePath(cachedir: string): string {
 /**
  * Looks for the drop file. 3006 writes an empty file of mode 0400; 3007 and later write the
  * master's id (Salt: salt/crypt.py dropfile, salt/master.py Maintenance.handle_key_rotate). A file
- * of another mode that does not hold the id is `foreign`: not what a tool has written.
+ * of another mode without the id is `foreign`: no tool has written it.
  */
 export async function readDropFile(cachedir: string, masterId: string): Promise<DropFile> {
   const path = dropFilePath(cachedir);

@@ -5,7 +5,7 @@ import type { BankLayout } from './bank-files.ts';
 
 /** The Salt whose tools run on this host. */
 export interface InstalledSalt {
-  /** As its Python package says: `3006.26`. */
+  /** As in its Python package: `3006.26`. */
   readonly version: string;
   readonly path: string;
 }
@@ -80,7 +80,7 @@ function names(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
   } catch {
-    // A root that holds no Python is not where this Salt lives.
+    // A root without Python is not that of this Salt.
     return [];
   }
 }

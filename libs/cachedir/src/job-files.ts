@@ -22,7 +22,7 @@ export interface JobToWrite {
   readonly nocache?: boolean;
 }
 
-/** One return as the files hold it. */
+/** One return as it is in the files. */
 export interface StoredReturn {
   readonly id: string;
   readonly value: SaltValue;
@@ -91,8 +91,8 @@ export class JobFiles {
   }
 
   /**
-   * Marks an id as a syndic's (Salt: salt/master.py AESFuncs._syndic_return), of which a stock
-   * `salt` does not say that it did not return.
+   * Marks an id as a syndic's (Salt: salt/master.py AESFuncs._syndic_return), which a stock
+   * `salt` does not report as not returned.
    */
   async noteSyndic(id: string): Promise<void> {
     const dir = join(this.#options.cachedir, 'syndics');

@@ -9,7 +9,7 @@ export interface PassedOver {
   readonly why: string;
 }
 
-/** What a file holds, and when it was written. */
+/** The content of a file, and when it was written. */
 export interface StockFile {
   readonly value: SaltValue;
   /** Unix ms. */
@@ -47,7 +47,7 @@ export async function readAtMost(
 ): Promise<{ readonly bytes: Buffer; readonly timeMs: number } | undefined> {
   let file;
   try {
-    // A pipe would hold the reader up for ever.
+    // A pipe would block the reader for ever.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
@@ -64,7 +64,7 @@ export async function readAtMost(
 }
 
 /**
- * What a file of msgpack holds. Undefined where there is none; a bad file goes to `onPassed`.
+ * The value in a file of msgpack. Undefined if it is missing; a bad file goes to `onPassed`.
  * @throws as the file system does, for what is no fault of this file
  */
 export async function readPacked(

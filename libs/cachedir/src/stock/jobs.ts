@@ -24,7 +24,7 @@ export interface StockJob {
   readonly timeMs: number;
 }
 
-/** In base64 a line of the exchange format holds no more. */
+/** In base64 a line of the exchange format has no room for more. */
 const RETURN_MAX_BYTES = 70 * 1024 * 1024;
 const LOAD_MAX_BYTES = 70 * 1024 * 1024;
 const SMALL_MAX_BYTES = 4 * 1024;

@@ -21,7 +21,7 @@ export interface StockSession {
   readonly timeMs: number;
 }
 
-/** A hash in hex: `hash_type` says which. */
+/** A hash in hex, of the kind that `hash_type` names. */
 const TOKEN = /^[0-9a-f]{32,128}$/;
 const TOKEN_MAX_BYTES = 1024 * 1024;
 const FILE_MODE = 0o600;
