@@ -18,7 +18,7 @@ const TAKEN = ['template', 'renderers', 'default', 'blacklist', 'whitelist', 'sa
 
 /**
  * The pillar of one minion, errors under `_errors` (Salt: salt/pillar/__init__.py compile_pillar).
- * Never throws for what the master's files say.
+ * Never throws for the content of the master's files.
  */
 export function compilePillar(
   ports: PillarPorts,
@@ -262,10 +262,10 @@ interface Including {
   readonly defaults: SaltValue;
 }
 
-/** What an item of `include` says: a name, or a map from a name to `defaults` and `key`. */
+/** An item of `include`: a name, or a map from a name to `defaults` and `key`. */
 interface Included {
   readonly named: string;
-  /** Undefined for a name alone: those of the item before it hold on, as in Salt. */
+  /** Undefined for a name alone: the defaults of the item before it continue, as in Salt. */
   readonly defaults: SaltValue | undefined;
   readonly key: SaltValue;
 }

@@ -18,7 +18,7 @@ export interface Externals {
   readonly sent: MinionMessages;
 }
 
-/** Asks the external pillars, merges what they say (Salt: salt/pillar/__init__.py ext_pillar). */
+/** Merges the external pillars (Salt: salt/pillar/__init__.py ext_pillar). */
 export function withExternals(external: Externals, start: SaltMap): SaltMap {
   const { options, minion, errors, merge } = external;
   if (!Array.isArray(options.extPillar)) {

@@ -24,10 +24,10 @@ export class MinionMessages {
   constructor(minion: PillarMinion, onWithheld: () => void) {
     const { id, grains, saltenv, pillarenv, override, ext } = minion;
     this.#values = [id, grains, saltenv, pillarenv, override, ext];
-    let told = false;
+    let isCalled = false;
     this.#onWithheld = () => {
-      if (!told) onWithheld();
-      told = true;
+      if (!isCalled) onWithheld();
+      isCalled = true;
     };
   }
 

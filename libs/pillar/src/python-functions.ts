@@ -6,7 +6,7 @@ import type { FurtherFunctions } from './template-functions.ts';
 /** What a name of a function looks like; a module alone is none. */
 const FUNCTION_NAME = /^\w+\.\w+$/;
 
-/** Exceptions that Salt words as a problem of a function (salt/utils/templates.py). */
+/** Exceptions that Salt reports as a problem of a function (salt/utils/templates.py). */
 const OF_FUNCTIONS = ['SaltInvocationError', 'CommandExecutionError'];
 
 /** Finds functions of Salt's execution modules in Python for the templates of a pillar. */

@@ -259,7 +259,7 @@ function unread(value: SaltValue, before: Step | undefined): RenderError {
   return new RenderError(`'${type}' object has no attribute 'read'`);
 }
 
-/** A step of a pipe of renderers, and the words behind its name. */
+/** A step of a pipe of renderers, and the text behind its name. */
 interface Step {
   readonly name: string;
   readonly argline: string;
@@ -275,8 +275,8 @@ function stepsOf(pipe: SaltValue): Step[] {
 }
 
 function isAllowed(name: string, { blacklist, whitelist }: Renderers): boolean {
-  if (truth(whitelist ?? null) && !holds(whitelist, name)) return false;
-  return !holds(blacklist, name);
+  if (truth(whitelist ?? null) && !contains(whitelist, name)) return false;
+  return !contains(blacklist, name);
 }
 
 /** Salt: salt/loader/__init__.py render. */
@@ -287,16 +287,16 @@ function confirmRenderer(own: Renderers): void {
 }
 
 /** As Python's `in`, for a list or a text. */
-function holds(names: SaltValue | undefined, name: string): boolean {
+function contains(names: SaltValue | undefined, name: string): boolean {
   return (Array.isArray(names) || typeof names === 'string') && names.includes(name);
 }
 
 function stepOf(text: string): Step {
-  const [name = '', ...words] = text.trim().split(/\s+/);
-  return { name, argline: words.join(' ') };
+  const [name = '', ...others] = text.trim().split(/\s+/);
+  return { name, argline: others.join(' ') };
 }
 
-/** The names that tell a template where it is (Salt: generate_sls_context). */
+/** The names by which a template knows where it is (Salt: generate_sls_context). */
 function pathNames({ path, sls }: SlsSource): [string, string][] {
   const slash = path.lastIndexOf('/');
   const dir = slash === -1 || sls === '' ? '' : path.slice(0, slash);

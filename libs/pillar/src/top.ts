@@ -26,7 +26,7 @@ interface Tops {
   readonly files: SaltValue[];
 }
 
-/** What a top file says of one target. */
+/** The entry of one target in a top file. */
 interface Entry {
   readonly data: SaltValue[];
   readonly order: number;
@@ -247,7 +247,7 @@ function matcherOf(data: readonly SaltValue[]): string {
   throw new RaisedError('TypeError', text);
 }
 
-/** The targets of an environment with what each says; undefined where these are no targets. */
+/** The targets of an environment with their entries; undefined if they are invalid. */
 function readTargets(targets: SaltValue): [SaltValue, Entry][] | undefined {
   if (!isMap(targets)) {
     const isEmpty = targets === '' || (Array.isArray(targets) && targets.length === 0);

@@ -177,7 +177,7 @@ export function optionsOf(opts: SaltMap): PillarOptions {
   };
 }
 
-/** Values as JSON tells them: keys and bytes are texts, their order does not count. */
+/** Values as JSON has them: keys and bytes are texts, their order does not count. */
 export function comparable(value: SaltValue): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
   if (Array.isArray(value)) return value.map(comparable);
