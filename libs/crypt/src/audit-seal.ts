@@ -33,7 +33,7 @@ export class AuditSeal {
     row: { readonly writer: string; readonly n: number; readonly body: string },
     before: string,
   ): string {
-    // JSON tells the parts apart, whatever they contain.
+    // JSON separates the parts, whatever they contain.
     const text = JSON.stringify([before, row.writer, row.n, row.body]);
     return this.#mac(text);
   }

@@ -7,7 +7,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Compares two texts in a time that tells nothing of where they differ. */
+/** Compares two texts in a time that does not depend on where they differ. */
 export function constantTimeEqual(a: string, b: string): boolean {
   // Over digests, because timingSafeEqual wants equal lengths and the length may be secret too.
   const left = createHash('sha256').update(a, 'utf8').digest();

@@ -38,7 +38,7 @@ export class Crypticle {
   readonly #seal: Seal;
 
   /**
-   * Computes with the native part where there is one, unless told to do it with Node's. Throws
+   * Computes with the native part where there is one; `node` forces Node's own code. Throws
    * CryptError SALT_CRYPT_KEY unless the text is the base64 of 56 bytes.
    */
   constructor(keyString: string, crypto?: 'node') {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { CryptError } from './errors.ts';
 
 /**
- * Over which bytes a fingerprint goes. `3006`: the lines between BEGIN and END, with their line
- * ends; also what minions say with `key.finger` in every version. `3008`: the whole text as stored,
+ * The bytes that a fingerprint is made of. `3006`: the lines between BEGIN and END, with their line
+ * ends; `key.finger` of minions returns it in every version. `3008`: the whole text as stored,
  * as `salt-key -f` of 3008 prints it. (Salt: salt/utils/crypt.py pem_finger.)
  */
 export type FingerprintStyle = '3006' | '3008';

@@ -269,13 +269,13 @@ describe('algorithm names', () => {
 it('another thread gives the same results as this one', async () => {
   const key = await PrivateKey.generate(1024);
   const data = Buffer.from('a token');
-  const sig = await key.signAside(data, 'PKCS1v15-SHA224');
+  const sig = await key.signAsync(data, 'PKCS1v15-SHA224');
   expect(sig).toEqual(key.sign(data, 'PKCS1v15-SHA224'));
   const sealed = Array.from({ length: 9 }, () => key.publicKey.oaepEncrypt(data, 'OAEP-SHA1'));
-  const opened = await Promise.all(sealed.map((one) => key.oaepDecryptAside(one)));
+  const opened = await Promise.all(sealed.map((one) => key.oaepDecryptAsync(one)));
   for (const one of opened) expect(one).toEqual(data);
   const other = key.publicKey.oaepEncrypt(data, 'OAEP-SHA224');
   const refused = { code: 'SALT_CRYPT_PADDING' };
-  await expect(key.oaepDecryptAside(other)).rejects.toMatchObject(refused);
-  await expect(key.oaepDecryptAside(Buffer.alloc(3))).rejects.toMatchObject(refused);
+  await expect(key.oaepDecryptAsync(other)).rejects.toMatchObject(refused);
+  await expect(key.oaepDecryptAsync(Buffer.alloc(3))).rejects.toMatchObject(refused);
 });

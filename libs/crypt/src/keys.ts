@@ -218,10 +218,10 @@ export class PrivateKey {
   }
 
   /**
-   * As {@link oaepDecrypt}, in a thread of Node's own pool, so that the caller's goes on. For
-   * OAEP-SHA1 only: Web Crypto has no SHA-224, and there is no other way to those threads.
+   * As {@link oaepDecrypt}, in a thread of Node's own pool, off the event loop. For OAEP-SHA1
+   * only: Web Crypto has no SHA-224, and there is no other way to those threads.
    */
-  async oaepDecryptAside(data: Uint8Array): Promise<Buffer> {
+  async oaepDecryptAsync(data: Uint8Array): Promise<Buffer> {
     this.#handles ??= Promise.all(Array.from({ length: HANDLES }, () => this.#importHandle()));
     const handles = await this.#handles;
     const handle = handles[this.#nextHandle++ % HANDLES];
@@ -244,8 +244,8 @@ export class PrivateKey {
     return sign(SIGN_HASHES[algo], data, this.#key);
   }
 
-  /** As {@link sign}, in a thread of Node's own pool, so that the caller's goes on. */
-  signAside(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
+  /** As {@link sign}, in a thread of Node's own pool, off the event loop. */
+  signAsync(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       sign(SIGN_HASHES[algo], data, this.#key, (error, signature) => {
         if (error === null) resolve(signature);

@@ -42,7 +42,7 @@ export const FAULT = { MAC: -1, LENGTH: -2, PREFIX: -3 } as const;
 
 let loaded: NativePart | string | undefined;
 
-/** The native part; a text that says why there is none, which is no error. Looks once. */
+/** The native part, or a text with the reason why it is missing. Loads it once. */
 export function nativePart(): NativePart | string {
   return (loaded ??= load());
 }

@@ -52,7 +52,7 @@ export class NodeSeal implements Seal {
     const length = macStart - BLOCK_BYTES;
     if (length === 0 || length % BLOCK_BYTES !== 0) throw lengthError(blob);
     const decipher = createDecipheriv(CIPHER, this.#aesKey, buffer.subarray(0, BLOCK_BYTES));
-    // Salt strips as many bytes as the last one says and looks no further; the MAC has spoken.
+    // Salt strips as many bytes as the last one states, without a check: the MAC was verified.
     decipher.setAutoPadding(false);
     // Whole blocks and no padding: nothing is left for `final`.
     const whole = decipher.update(buffer.subarray(BLOCK_BYTES, macStart));

@@ -7,8 +7,8 @@ const SALT = 'brine record mac 1';
 const MAC_BYTES = 16;
 
 /**
- * A code by which a service that holds `master.pem` proves that a record is its own: others who may
- * write into the streams can not make one. What was signed for one purpose counts for no other.
+ * A code by which a service that has `master.pem` proves that a record is its own: others who may
+ * write into the streams can not make one. A code for one purpose is invalid for another.
  */
 export class RecordMac {
   readonly #key: KeyObject;

@@ -20,7 +20,7 @@ export function paddedLength(length: number): number {
   return length + BLOCK_BYTES - (length % BLOCK_BYTES);
 }
 
-/** Why a blob's MAC does not hold. */
+/** The error for a blob whose MAC is wrong. */
 export function macError(blob: Uint8Array): CryptError {
   const isShort = blob.length < BLOCK_BYTES + MAC_BYTES;
   const text = isShort ? 'blob is too short' : 'blob was sealed with another key, or altered';

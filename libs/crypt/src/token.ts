@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { PrivateKey, PublicKey } from './keys.ts';
 
-/** What a minion signs to show that it holds its key (Salt: salt/crypt.py gen_token). */
+/** A minion signs this to show that it has its key (Salt: salt/crypt.py gen_token). */
 const TOKEN_MESSAGE = Buffer.from('salt', 'latin1');
 
 /** The `tok` of a minion: always the same for a key, so worth keeping. */

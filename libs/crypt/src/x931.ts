@@ -52,7 +52,7 @@ export function x931Recover(key: KeyObject, modulus: Buffer, sig: Uint8Array): B
   if (sig.length !== modulus.length || Buffer.compare(sig, modulus) >= 0) return undefined;
   const power = rawPower(key, sig);
   if (power === undefined) return undefined;
-  // The trailer's low nibble tells which of m and n - m was meant.
+  // The trailer's low nibble shows which of m and n - m was meant.
   const last = power[power.length - 1] ?? 0;
   return x931Message((last & 0x0f) === (TRAILER & 0x0f) ? power : subtract(modulus, power));
 }

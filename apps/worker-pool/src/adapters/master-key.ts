@@ -48,11 +48,11 @@ export class ThreadedMasterKey implements MasterKeyService {
 
   sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
     // Node has threads of its own for this, which cost a tenth of a signature less than ours.
-    return this.#key.signAside(data, algo);
+    return this.#key.signAsync(data, algo);
   }
 
   decrypt(data: Uint8Array, algo: EncAlgo): Promise<Buffer> {
-    if (algo === 'OAEP-SHA1') return this.#key.oaepDecryptAside(data);
+    if (algo === 'OAEP-SHA1') return this.#key.oaepDecryptAsync(data);
     return this.#inPool(data, algo);
   }
 
@@ -104,7 +104,7 @@ function signatureOf(
     const known = made.get(algo);
     if (known !== undefined) return known;
     const signed = sign.privateKey
-      .signAside(Buffer.from(publicPem), algo)
+      .signAsync(Buffer.from(publicPem), algo)
       // Python's b2a_base64 ends its text with a line feed.
       .then((bytes) => `${bytes.toString('base64')}\n`);
     made.set(algo, signed);

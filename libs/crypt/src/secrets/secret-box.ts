@@ -19,7 +19,7 @@ const SALT = 'brine secret box 1';
 
 /**
  * Seals what is kept in shared stores, so that a copy of the store opens nothing. The key is
- * derived from the master's private key: only services that hold `master.pem` can open it.
+ * derived from the master's private key: only services that have `master.pem` can open it.
  * Layout: format byte 1, 12 bytes IV, ciphertext, 16 bytes tag; the purpose is authenticated too.
  */
 export class SecretBox {
