@@ -9,7 +9,7 @@ describe('one minion at its address', () => {
     const rig = new Rig();
     const board = rig.publisher();
     rig.run(60);
-    rig.heard('web1', '10.0.0.1');
+    rig.proves('web1', '10.0.0.1');
     expect(rig.present()).toEqual([]);
     board.opened('10.0.0.1');
     rig.run(1);
@@ -94,7 +94,7 @@ describe('one minion at its address', () => {
     const rig = new Rig();
     rig.publisher();
     rig.run(60);
-    rig.heard('web1', '10.0.0.1');
+    rig.proves('web1', '10.0.0.1');
     rig.run(300);
     expect(rig.present()).toEqual([]);
     expect(rig.asked).toEqual([]);
@@ -106,7 +106,7 @@ describe('one minion at its address', () => {
     rig.run(60);
     board.opened('10.0.0.1');
     rig.run(1);
-    rig.heard('web1', '::ffff:10.0.0.1');
+    rig.proves('web1', '::ffff:10.0.0.1');
     expect(rig.present()).toEqual(['web1']);
   });
 
@@ -118,7 +118,7 @@ describe('one minion at its address', () => {
     rig.join(board, 'web2', '10.0.0.2');
     rig.tick();
     rig.refused.add('web1');
-    rig.heard('web1', '10.0.0.1');
+    rig.proves('web1', '10.0.0.1');
     expect(rig.presence.changes()).toEqual({ present: ['web2'], added: [], lost: ['web1'] });
     expect(rig.tick().lost).toEqual(['web1']);
     expect(rig.tick().lost).toEqual([]);
@@ -158,7 +158,7 @@ describe('several minions at one address', () => {
     rig.run(60);
     board.closed('10.0.0.1');
     for (let turn = 0; turn < 20; turn += 1) {
-      rig.heard('c', '10.0.0.1');
+      rig.proves('c', '10.0.0.1');
       rig.run(10);
     }
     expect(rig.tick().lost).toEqual(['b']);
@@ -212,7 +212,7 @@ describe('several minions at one address', () => {
     expect(rig.asked).toEqual([]);
   });
 
-  test('one that comes back without a word is asked', () => {
+  test('one that comes back without a request is asked', () => {
     const { rig, board } = shared(['a', 'b']);
     rig.answering.add('a');
     rig.run(60);
@@ -287,7 +287,7 @@ describe('several minions at one address', () => {
     rig.run(60);
     for (const id of ['a', 'b', 'c']) {
       board.opened(placeOf('10.0.0.1', claimOf(id)));
-      rig.heard(id, '10.0.0.1');
+      rig.proves(id, '10.0.0.1');
     }
     rig.run(60);
     expect(rig.present()).toEqual(['a', 'b', 'c']);
@@ -302,7 +302,7 @@ describe('several minions at one address', () => {
     const rig = new Rig();
     const board = rig.publisher();
     rig.run(60);
-    rig.heard('a', '10.0.0.1');
+    rig.proves('a', '10.0.0.1');
     board.opened(placeOf('10.6.6.6', claimOf('a')));
     rig.run(300);
     expect(rig.present()).toEqual([]);
@@ -323,7 +323,7 @@ describe('a connection from elsewhere', () => {
     rig.run(60);
     expect(rig.asked).toEqual([['laptop']]);
     expect(rig.presence.known('laptop')).toMatchObject({ present: true, evidence: 'answers' });
-    rig.heard('laptop', '192.0.2.7');
+    rig.proves('laptop', '192.0.2.7');
     expect(rig.presence.known('laptop')).toMatchObject({ evidence: 'connection' });
     expect(rig.tick()).toEqual({ added: [], lost: [] });
   });
@@ -403,7 +403,7 @@ describe('a connection from elsewhere', () => {
     rig.run(60);
     for (let at = 1; at <= 3; at += 1) {
       board.opened(`198.51.100.${at}`);
-      rig.heard(`m${at}`, `203.0.113.${at}`);
+      rig.proves(`m${at}`, `203.0.113.${at}`);
     }
     rig.answering.add('m1').add('m2').add('m3');
     rig.run(60);
@@ -419,7 +419,7 @@ describe('a connection from elsewhere', () => {
     board.opened('198.51.100.1');
     rig.run(60);
     for (let minute = 0; minute < 10; minute += 1) {
-      rig.heard('cron', '203.0.113.1');
+      rig.proves('cron', '203.0.113.1');
       rig.run(60);
     }
     expect(rig.asked.length).toBeLessThanOrEqual(6);
@@ -454,8 +454,8 @@ describe('a minion of two addresses', () => {
     rig.run(60);
     for (const id of ['a', 'b', 'c', 'd']) {
       rig.join(board, id, id < 'c' ? '192.0.2.1' : '192.0.2.2');
-      rig.heard(id, '192.0.2.1');
-      rig.heard(id, '192.0.2.2');
+      rig.proves(id, '192.0.2.1');
+      rig.proves(id, '192.0.2.2');
       rig.answering.add(id);
     }
     rig.tick();
@@ -494,7 +494,7 @@ describe('publishers', () => {
     expect(rig.tick()).toEqual({ added: [], lost: [] });
   });
 
-  test('one that is there again before it was missed holds back none that is gone', () => {
+  test('one that is there again before it was missed delays no verdict on one that is gone', () => {
     const { rig, board } = served();
     rig.kill(board);
     rig.run(3);
@@ -548,11 +548,11 @@ describe('publishers', () => {
     rig.run(60);
     rig.join(other, 'x', '10.1.0.1');
     rig.tick();
-    const speak = rig.mute(board);
+    const unmute = rig.mute(board);
     other.closed('10.1.0.1');
     rig.run(240);
     expect(rig.tick().lost).toEqual([]);
-    speak();
+    unmute();
     rig.run(60);
     expect(rig.tick().lost).toEqual(['x']);
   });
@@ -568,22 +568,22 @@ describe('publishers', () => {
     expect(rig.tick().lost).toHaveLength(50);
   });
 
-  test('a lost word makes the owner ask for the whole list', () => {
+  test('a lost report makes the owner ask for the whole list', () => {
     const { rig, board } = served();
     board.closed('10.0.0.1');
-    board.changes(); // This word is lost.
-    rig.tell(board.changes());
+    board.changes(); // This report is lost.
+    rig.report(board.changes());
     expect(rig.presence.publishers.wantsList).toBe(true);
     rig.run(90);
     expect(rig.tick().lost).toEqual(['m1']);
   });
 
-  test('a late word of one that has ended counts for nothing', () => {
+  test('a late report of one that has ended is ignored', () => {
     const { rig, board } = served();
     rig.publisher('p2', 'a');
     rig.bye(board);
     board.opened('10.9.9.9');
-    rig.tell(board.changes());
+    rig.report(board.changes());
     rig.run(1);
     expect(rig.presence.stats()).toMatchObject({ publishers: 1 });
   });
@@ -602,25 +602,25 @@ describe('publishers', () => {
 });
 
 describe('the owner', () => {
-  test('what it did not hear is no silence', () => {
+  test('while it is cut off no minion is silent', () => {
     const rig = new Rig();
     const board = rig.publisher();
     rig.run(60);
     rig.join(board, 'web1', '10.0.0.1');
     rig.tick();
     rig.presence.cutOff(rig.now);
-    const speak = rig.mute(board);
+    const unmute = rig.mute(board);
     board.closed('10.0.0.1');
     rig.run(3_600);
     board.opened('10.0.0.1');
-    board.changes(); // This word is lost.
+    board.changes(); // This report is lost.
     rig.presence.resumed(rig.now);
-    speak();
+    unmute();
     rig.run(300);
     expect(rig.tick()).toEqual({ added: [], lost: [] });
   });
 
-  test('the next one goes on from what was saved, and tells nothing twice', () => {
+  test('the next one continues from what was saved, and reports nothing twice', () => {
     const rig = new Rig();
     const board = rig.publisher();
     rig.run(60);
@@ -643,7 +643,7 @@ describe('the owner', () => {
     expect(next.tick()).toEqual({ added: [], lost: ['m1'] });
   });
 
-  test('it does not judge before the publishers that were there have spoken', () => {
+  test('it does not judge before the publishers that were there have reported', () => {
     const rig = new Rig();
     const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, wasConnected: true };
     rig.presence.restore(
@@ -661,7 +661,7 @@ describe('the owner', () => {
     expect(rig.tick().lost).toEqual(['a']);
   });
 
-  test('a key that went between two owners is told lost', () => {
+  test('a key that went between two owners is reported as lost', () => {
     const rig = new Rig();
     rig.refused.add('a');
     const minion = { id: 'a', present: true, sinceMs: 5, goneMs: 0, wasConnected: true };
@@ -669,7 +669,7 @@ describe('the owner', () => {
     expect(rig.tick().lost).toEqual(['a']);
   });
 
-  test('what changes while an event is stored is told by the next one', () => {
+  test('what changes while an event is stored is reported by the next one', () => {
     const rig = new Rig();
     const board = rig.publisher();
     rig.run(60);
@@ -695,7 +695,7 @@ describe('the owner', () => {
     for (let at = 1; at <= 100; at += 1) rig.join(board, `m${at}`, `10.0.0.${at}`);
     rig.tick();
     rig.presence.takeUnsaved();
-    for (let at = 1; at <= 100; at += 1) rig.heard(`m${at}`, `10.0.0.${at}`);
+    for (let at = 1; at <= 100; at += 1) rig.proves(`m${at}`, `10.0.0.${at}`);
     rig.tick();
     expect(rig.presence.takeUnsaved().size).toBe(0);
     board.closed('10.0.0.7');
@@ -713,12 +713,12 @@ test('a question that did not go out does not count', () => {
     ...{ graceMs: 30_000, asks: true, provenForMs: 1, isAccepted: () => true, answers: () => true },
     wallOf: (ms) => ms,
   });
-  const word = { by: 'p', host: 'a', kind: 'whole', part: 0, of: 1 } as const;
+  const list = { by: 'p', host: 'a', kind: 'whole', part: 0, of: 1 } as const;
   let n = 0;
   const count = (places: readonly (readonly [string, number])[], now: number): void => {
     presence.takeReport({ by: 'p', host: 'a', n: n++, kind: 'changes', places }, now);
   };
-  presence.takeReport({ ...word, n: n++, places: [['10.0.0.1', 2]] }, 0);
+  presence.takeReport({ ...list, n: n++, places: [['10.0.0.1', 2]] }, 0);
   presence.takeProofs(
     ['a', 'b'].map((id) => ({ id, address: '10.0.0.1', agoMs: 0, answers: false })),
     0,

@@ -11,7 +11,7 @@ import {
   readReport,
 } from './reports.ts';
 
-test('words are read as they were packed', () => {
+test('reports and proofs are read as they were packed', () => {
   const board = new ConnectionBoard('p1', 'a');
   board.opened('10.0.0.1');
   board.opened('10.0.0.1');
@@ -28,11 +28,11 @@ test('words are read as they were packed', () => {
   const [whole] = board.whole();
   expect(whole).toMatchObject({ n: 1, kind: 'whole', part: 0, of: 1, places: [['10.0.0.1', 2]] });
   expect(readReport(packReport(board.bye()))).toEqual({ by: 'p1', host: 'a', n: 2, kind: 'bye' });
-  const heard = [{ id: 'web1', address: '10.0.0.1', agoMs: 12, answers: true }];
-  expect(readProofs(packProofs(heard))).toEqual(heard);
+  const proofs = [{ id: 'web1', address: '10.0.0.1', agoMs: 12, answers: true }];
+  expect(readProofs(packProofs(proofs))).toEqual(proofs);
 });
 
-test('what is no word is not read', () => {
+test('other bytes are not read', () => {
   for (const bytes of [
     Buffer.alloc(0),
     Buffer.from('hello'),
@@ -54,20 +54,20 @@ test('what is no word is not read', () => {
   expect(readProofs(Buffer.from([0x93, 1, 2, 3]))).toBeUndefined();
 });
 
-test('a word has a bounded number of places, and the rest comes next', () => {
+test('a report has a bounded number of places, and the rest comes next', () => {
   const board = new ConnectionBoard('p1', 'a');
   const all = PLACES_PER_REPORT * 2 + 7;
   for (let at = 0; at < all; at += 1) board.opened(`fd00::${at.toString(16)}`);
-  const sizes = [board.changes(), board.changes(), board.changes(), board.changes()].map((word) =>
-    word.kind === 'bye' ? -1 : word.places.length,
+  const sizes = [board.changes(), board.changes(), board.changes(), board.changes()].map(
+    (report) => (report.kind === 'bye' ? -1 : report.places.length),
   );
   expect(sizes).toEqual([PLACES_PER_REPORT, PLACES_PER_REPORT, 7, 0]);
   const parts = board.whole();
-  expect(parts.map((word) => word.n)).toEqual([4, 5, 6]);
+  expect(parts.map((part) => part.n)).toEqual([4, 5, 6]);
   for (const part of parts) expect(packReport(part).length).toBeLessThan(200_000);
 });
 
-test('a connection that was replaced between two words came', () => {
+test('a connection that was replaced between two reports came', () => {
   const board = new ConnectionBoard('p1', 'a');
   board.opened('10.0.0.1');
   board.changes();
@@ -89,7 +89,7 @@ test('a connection that was replaced between two words came', () => {
   expect(board.places).toBe(0);
 });
 
-test('a worker tells each minion once, with its last address', () => {
+test('a worker reports each minion once, with its last address', () => {
   const board = new ProofBoard();
   board.add('web1', '10.0.0.1', true, 1_000);
   board.add('web1', '', false, 1_200);
@@ -102,7 +102,7 @@ test('a worker tells each minion once, with its last address', () => {
   ]);
   expect(board.take(1_600)).toEqual([]);
   for (let at = 0; at < PROOFS_PER_MESSAGE + 1; at += 1) board.add(`m${at}`, '10.0.0.1', false, 1);
-  expect(board.take(1).map((word) => word.length)).toEqual([PROOFS_PER_MESSAGE, 1]);
+  expect(board.take(1).map((message) => message.length)).toEqual([PROOFS_PER_MESSAGE, 1]);
   for (let at = 0; at < 30_000; at += 1) board.add(`m${at}`, '10.0.0.1', false, 1);
   expect(board.leftOut).toBe(10_000);
 });

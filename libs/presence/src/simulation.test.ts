@@ -30,7 +30,7 @@ test.each(seeds.slice(0, 2))(
   'seed %i: without questions none is lost but one that moved',
   (seed) => {
     const result = run({ seed: seed + 1_000, asks: false });
-    // One that moved without a word is only known when it speaks.
+    // A minion that moved is only known when it makes a request.
     const moved = new Set(
       result.log.filter((line) => line.includes('moves to')).map((line) => line.split(' ')[1]),
     );
@@ -42,6 +42,6 @@ test.each(seeds.slice(0, 2))(
 test('a minion that is gone is lost within its bound while little else happens', () => {
   const result = run({ seed: 7, faultEverySeconds: 600 });
   expect(result.falseLost).toEqual([]);
-  // A publisher that is silent holds all for five minutes; rounds of questions add to that.
+  // A silent publisher delays all verdicts for five minutes; rounds of questions add to that.
   expect(Math.max(0, ...result.lostAfter)).toBeLessThanOrEqual(900);
 });

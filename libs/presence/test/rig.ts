@@ -31,46 +31,46 @@ export class Rig {
     });
   }
 
-  /** A publisher that has told all it has. */
+  /** A publisher that has reported all it has. */
   publisher(by = 'p1', host = 'a'): ConnectionBoard {
     const board = new ConnectionBoard(by, host);
     this.#boards.set(by, board);
-    for (const word of board.whole()) this.tell(word);
+    for (const report of board.whole()) this.report(report);
     return board;
   }
 
-  /** As if the word had gone over the bus. */
-  tell(word: PublisherReport): void {
-    const read = readReport(packReport(word));
-    if (read === undefined) throw new Error('a word that can not be read');
+  /** As if the report had gone over the bus. */
+  report(report: PublisherReport): void {
+    const read = readReport(packReport(report));
+    if (read === undefined) throw new Error('a report that can not be read');
     this.presence.takeReport(read, this.now);
   }
 
-  /** A publisher ends without a word. */
+  /** A publisher ends without `bye`. */
   kill(board: ConnectionBoard): void {
     this.#away.add(board);
   }
 
   bye(board: ConnectionBoard): void {
-    this.tell(board.bye());
+    this.report(board.bye());
     this.#away.add(board);
   }
 
-  /** A publisher is not heard for a while. */
+  /** Reports of a publisher do not arrive for a while. */
   mute(board: ConnectionBoard): () => void {
     this.#away.add(board);
     return () => void this.#away.delete(board);
   }
 
-  heard(id: string, address = '', answers = false): void {
+  proves(id: string, address = '', answers = false): void {
     this.presence.takeProofs([{ id, address, agoMs: 0, answers }], this.now);
   }
 
   /** The minion logs in from an address, and connects. */
   join(board: ConnectionBoard, id: string, address: string): void {
     board.opened(address);
-    this.tell(board.changes());
-    this.heard(id, address);
+    this.report(board.changes());
+    this.proves(id, address);
   }
 
   /** Lets so many seconds go by, a second at a time. */
@@ -78,11 +78,11 @@ export class Rig {
     for (let second = 0; second < seconds; second += 1) {
       this.now += 1_000;
       for (const board of this.#boards.values()) {
-        if (!this.#away.has(board)) this.#speak(board);
+        if (!this.#away.has(board)) this.#sendReport(board);
       }
       const due = this.#answers.filter(({ atMs }) => atMs <= this.now);
       this.#answers = this.#answers.filter(({ atMs }) => atMs > this.now);
-      for (const { id } of due) this.heard(id, '', true);
+      for (const { id } of due) this.proves(id, '', true);
       const ids = this.presence.judge(this.now);
       if (ids.length === 0) continue;
       this.asked.push(ids);
@@ -97,7 +97,7 @@ export class Rig {
     return this.presence.changes().present;
   }
 
-  /** Tells what changed since the last time. */
+  /** Reports what changed since the last time. */
   tick(): { readonly added: readonly string[]; readonly lost: readonly string[] } {
     const changes = this.presence.changes();
     this.presence.confirm(changes);
@@ -105,9 +105,9 @@ export class Rig {
     return { added, lost };
   }
 
-  #speak(board: ConnectionBoard): void {
-    this.tell(board.changes());
+  #sendReport(board: ConnectionBoard): void {
+    this.report(board.changes());
     if (!this.presence.publishers.wantsList) return;
-    for (const word of board.whole()) this.tell(word);
+    for (const report of board.whole()) this.report(report);
   }
 }

@@ -58,7 +58,7 @@ interface Home {
   connectAt: number;
 }
 
-/** So many of the faults are of services; each holds what is told for a while. */
+/** So many of the faults are of services; each delays all verdicts for a while. */
 const SERVICE_SHARE = 0.15;
 const HEARTBEAT_S = 40;
 const GRACE_S = 30;
@@ -79,7 +79,7 @@ function randomFrom(seed: number): () => number {
 /**
  * Minions, hosts with publishers, and the owner of presence, on a clock of whole seconds. Faults
  * are drawn from the seed: kills, cuts without FIN, moves, strangers, publishers that restart or
- * are killed, words that are lost, an owner that is paused, cut off or replaced.
+ * are killed, reports that are lost, an owner that is paused, cut off or replaced.
  */
 export class World {
   readonly #options: WorldOptions;
@@ -103,8 +103,8 @@ export class World {
   #starts = 0;
   #asked = 0;
   #pausedUntil = 0;
-  #deafUntil = 0;
-  /** Words that wait while the owner is paused. */
+  #cutOffUntil = 0;
+  /** Messages that wait while the owner is paused. */
   #backlog: (() => void)[] = [];
   /** As of the last look; undefined for an owner that was not looked at yet. */
   #wasPresent: ReadonlySet<string> | undefined;
@@ -193,7 +193,7 @@ export class World {
     }
     for (const minion of this.#minions) this.#live(minion);
     this.#endStrangers();
-    for (const host of this.#hosts) this.#speak(host);
+    for (const host of this.#hosts) this.#report(host);
     this.#answer();
     this.#own();
   }
@@ -224,8 +224,8 @@ export class World {
     else minion.awaySince ??= this.#second;
     if (minion.alive && this.#second >= minion.cutUntil) minion.wellSince ??= this.#second;
     else minion.wellSince = undefined;
-    const speaks = minion.alive && this.#second >= minion.cutUntil && this.#random() < 1 / 200;
-    if (speaks) this.#proves(minion);
+    const calls = minion.alive && this.#second >= minion.cutUntil && this.#random() < 1 / 200;
+    if (calls) this.#proves(minion);
   }
 
   #connect(minion: SimMinion, home: Home): void {
@@ -236,33 +236,33 @@ export class World {
     }
     board.opened(minion.address);
     home.conn = { board, place: minion.address, works: true };
-    // A minion that was never heard logs in first.
+    // A minion that never proved itself logs in first.
     if (this.#second < 30) this.#proves(minion);
   }
 
-  #speak(host: Host): void {
+  #report(host: Host): void {
     const { board } = host;
     if (board === undefined) return;
     const isCut = this.#second < host.muteUntil.at;
-    const words: PublisherReport[] = [board.changes()];
-    if (!isCut && this.#presence.publishers.wantsList) words.push(...board.whole());
-    for (const word of words) if (!isCut) this.#deliver(word);
+    const reports: PublisherReport[] = [board.changes()];
+    if (!isCut && this.#presence.publishers.wantsList) reports.push(...board.whole());
+    for (const report of reports) if (!isCut) this.#deliver(report);
   }
 
-  #deliver(word: PublisherReport): void {
-    const read = readReport(packReport(word));
-    if (read === undefined) throw new Error('a word that can not be read');
+  #deliver(report: PublisherReport): void {
+    const read = readReport(packReport(report));
+    if (read === undefined) throw new Error('a report that can not be read');
     this.#toOwner(() => this.#presence.takeReport(read, this.#nowMs));
   }
 
   #proves(minion: SimMinion, answers = false): void {
     const { id, address } = minion;
-    const heard = [{ id, address, agoMs: 0, answers }];
-    this.#toOwner(() => this.#presence.takeProofs(heard, this.#nowMs));
+    const proofs = [{ id, address, agoMs: 0, answers }];
+    this.#toOwner(() => this.#presence.takeProofs(proofs, this.#nowMs));
   }
 
   #toOwner(take: () => void): void {
-    if (this.#second < this.#deafUntil) return;
+    if (this.#second < this.#cutOffUntil) return;
     if (this.#second < this.#pausedUntil) this.#backlog.push(take);
     else this.#watched(take);
   }
@@ -277,8 +277,8 @@ export class World {
   }
 
   #own(): void {
-    if (this.#second < this.#pausedUntil || this.#second < this.#deafUntil) return;
-    if (this.#pausedUntil === this.#second || this.#deafUntil === this.#second) {
+    if (this.#second < this.#pausedUntil || this.#second < this.#cutOffUntil) return;
+    if (this.#pausedUntil === this.#second || this.#cutOffUntil === this.#second) {
       this.#presence.resumed(this.#nowMs);
       for (const take of this.#backlog.splice(0)) this.#watched(take);
     }
@@ -287,8 +287,8 @@ export class World {
     this.#asked += ids.length;
     for (const id of ids) {
       const minion = this.#byId.get(id);
-      const hears = minion !== undefined && isConnected(minion);
-      if (hears && this.#second >= minion.stuckUntil)
+      const receives = minion !== undefined && isConnected(minion);
+      if (receives && this.#second >= minion.stuckUntil)
         this.#answers.push({ id, at: this.#second + 2 });
     }
     if (this.#second % 60 === 0) this.#tick();
@@ -334,7 +334,7 @@ export class World {
     this.#starts += 1;
     host.board = new ConnectionBoard(`p${this.#starts}`, host.name);
     this.#note(`publisher of ${host.name} starts`);
-    for (const word of host.board.whole()) this.#deliver(word);
+    for (const report of host.board.whole()) this.#deliver(report);
   }
 
   #stopPublisher(host: Host, how: 'bye' | 'kill' | 'rolling', backAfterS: number): void {
@@ -377,7 +377,7 @@ export class World {
       rolling: () => this.#stopPublisher(this.#anyHost(), 'rolling', 0),
       publisherMute: () => (this.#anyHost().muteUntil.at = this.#second + 2 + this.#within(200)),
       ownerPause: () => (this.#pausedUntil = this.#second + 2 + this.#within(120)),
-      ownerDeaf: () => this.#deafen(2 + this.#within(120)),
+      ownerCutOff: () => this.#cutOwnerOff(2 + this.#within(120)),
       takeover: () => this.#takeOver(),
     };
     const faults = Object.entries<() => unknown>(
@@ -464,14 +464,14 @@ export class World {
     this.#strangers.push({ board, place, endAt: this.#second + 5 + this.#within(200) });
   }
 
-  #deafen(seconds: number): void {
+  #cutOwnerOff(seconds: number): void {
     this.#presence.cutOff(this.#nowMs);
-    this.#deafUntil = this.#second + seconds;
+    this.#cutOffUntil = this.#second + seconds;
   }
 
   #takeOver(): void {
     this.#pausedUntil = 0;
-    this.#deafUntil = 0;
+    this.#cutOffUntil = 0;
     this.#backlog = [];
     this.#presence = this.#newOwner();
     this.#wasPresent = undefined;
