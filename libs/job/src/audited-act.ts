@@ -1,8 +1,8 @@
 import type { KeyState } from './minion-id.ts';
 
 /**
- * What came of an act. Rows on record are for good, so a word may be added here and none renamed.
- * The text of a Salt error stands for itself: `AuthorizationError`.
+ * The outcome of an act. Rows on record never change, so an outcome may be added here, but not
+ * renamed. A Salt error is its own outcome: `AuthorizationError`.
  */
 export type AuditOutcome =
   // A command, a runner, a wheel, a token.
@@ -12,7 +12,7 @@ export type AuditOutcome =
   | 'busy'
   | 'error'
   | `${string}Error`
-  // A log-in: Salt's words of `salt/auth`; `first accept` is that of a key not known before.
+  // A log-in: the acts of Salt's `salt/auth`; `first accept` is for a key not known before.
   | 'accept'
   | 'pend'
   | 'reject'
@@ -50,8 +50,8 @@ export interface AuditedAct {
   /** The name that the request gave itself, where it is not the one that was proven. */
   readonly claimed?: string;
   /**
-   * Of a log-in. An id and its public key are enough to log in, so the row says `unproven`. The
-   * first request that only the holder of the private key can seal is the proof.
+   * Of a log-in. An id and its public key are enough to log in, so the row has `unproven`. The
+   * first request that only the owner of the private key can seal is the proof.
    */
   readonly proof?: 'unproven' | 'sealed request';
   /**

@@ -22,7 +22,7 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 /** Kinds that no reader of a host's sockets gets. */
 export const INNER_KINDS: ReadonlySet<EventKind> = new Set(['sighting', 'audit', 'run']);
 
-/** Tells whether a text names a kind of event. */
+/** Whether a text names a kind of event. */
 export function isEventKind(text: string): text is EventKind {
   return (EVENT_KINDS as readonly string[]).includes(text);
 }
@@ -70,7 +70,7 @@ export interface EventPosition {
 
 /** An event as it comes out of the stream. */
 export interface StreamEvent extends Omit<Event, 'body' | 'msgId'>, EventPosition {
-  /** Undefined for a large body: the message only says where that is, and {@link fetch} gets it. */
+  /** Undefined for a large body: the message only has its key, and {@link fetch} gets it. */
   readonly body: Uint8Array | undefined;
   /** Of the body, in bytes. */
   readonly size: number;

@@ -19,7 +19,7 @@ export function isJid(value: unknown): value is Jid {
 
 /**
  * Makes job ids that only grow, whatever the clock does.
- * One maker per process; ids of several makers are told apart by their microseconds.
+ * One maker per process; ids of several makers differ by their microseconds.
  */
 export class JidMaker {
   #lastUs = 0;

@@ -1,13 +1,13 @@
 /*
- * Terms of a job. Code, documents, metrics and log lines use these words and no others.
+ * Terms of a job. Code, documents, metrics and log lines use these terms and no others.
  *
  * job              a call of one or more functions on some minions, under one id
  * jid              the id of a job: its start as `YYYYMMDDHHMMSSffffff` (jid.ts)
  * load             the fields of a request as its sender wrote them; of a job, the `publish` load
  * target           the expression in `tgt` and `tgt_type`; each minion judges it itself
- * expected minions those that the master expects to return: what the target means by its own data
+ * expected minions those that the master expects to return: the target by its own data
  * missing          ids in a list target that the master does not know
- * principal        the name that was proven to ask for the job; `user` is what the load says
+ * principal        the name that was proven to ask for the job; `user` is the name in the load
  * publication      what minions receive of a job: a map with a serial, sealed and signed
  * serial           a number that rises with every publication under one AES key
  * epoch            the time in which one AES key of the master is in force

@@ -8,7 +8,7 @@ const MAX_ID_BYTES = 255;
 const REFUSED = /[/\\\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
 
 /**
- * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
+ * The state of a minion's key, as `salt-key` names it. `deleted` is a value, so that a stale
  * replica cannot bring a key back.
  */
 export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
@@ -33,13 +33,13 @@ export function mayHaveKey(text: unknown): text is string {
   return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;
 }
 
-// What a shell acts on, in any place of a word. An id that a stranger chose stands in lines that an
-// operator types, pastes and completes.
+// Signs that a shell acts on, anywhere in an argument. An id that a stranger chose is in lines that
+// an operator types, pastes and completes.
 const OF_SHELLS = /[ !-$&-*,/;-?[-^`{-~]/g;
 
 /**
- * True for an id under which a stranger may offer a key: one that is a single plain word in every
- * shell. One whose key is accepted goes on, whatever its signs.
+ * True for an id under which a stranger may offer a key: every shell reads it as one plain
+ * argument. A minion whose key is accepted continues, whatever the signs of its id.
  * @param further signs that are plain at this site (`brine.minion_id_signs`)
  */
 export function mayBeOffered(id: string, further = ''): boolean {

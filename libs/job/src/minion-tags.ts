@@ -1,8 +1,8 @@
 import { isJid } from './jid.ts';
 
 /**
- * What a tag that a minion fires is about. Salt's readers take events by their tag alone, so
- * within Salt's own namespaces only what is on the list here is a minion's to tell.
+ * The subject of a tag that a minion fires. Salt's readers take events by their tag alone, so a
+ * minion may fire only the tags of Salt's own namespaces that are listed here.
  */
 export type FiredTag =
   /** Outside Salt's namespaces: the site's own, for every minion. */
@@ -15,7 +15,7 @@ export type FiredTag =
   | { readonly kind: 'below'; readonly id: string }
   /** In Salt's namespaces and on no list: refused unless the master's options name it. */
   | { readonly kind: 'unlisted' }
-  /** The master's own, whatever the options say. */
+  /** The master's own; no option opens it. */
   | { readonly kind: 'reserved' }
   /** No tag at all: readers could not take it for what it is. */
   | { readonly kind: 'unfit' };
@@ -26,10 +26,10 @@ const TAG_MAX = 8_192;
 // An empty line ends the tag of a packed event (Salt: salt/utils/event.py TAGEND).
 const UNFIT = /\n\n|\0|\p{Surrogate}/u;
 
-// First words of tags that Salt's own readers act on; job ids and `__…` are more of them.
+// The first parts of tags that Salt's own readers act on; job ids and `__…` are more of them.
 const SALTS = /^(?:salt|syndic|minion|resource|cluster|key|new_job|__[^/]*|\d{20}[^/]*)(?:\/|$)/;
 
-// Lower case, printable, and no segment that a path would leave out: it is what it says.
+// Lower case, printable, and no segment that a path would leave out: it means itself.
 const PLAIN_PATH = /^(?![^]*(?:^|\/)\.{0,2}(?:\/|$))[!-@[\]-~]+$/;
 
 // Salt: salt/minion.py and salt/utils/error.py, the tags that name no minion.
@@ -37,7 +37,7 @@ const NAMELESS: ReadonlySet<string> = new Set([
   ...['minion_start', 'minion_ping', 'syndic_start', '_salt_error', 'salt/deltaproxy/start'],
 ]);
 
-// What minions tell of themselves (Salt: salt/minion.py, salt/beacons, salt/state.py event).
+// Minions report of themselves by these (Salt: salt/minion.py, salt/beacons, salt/state.py event).
 const NAMED: readonly RegExp[] = [
   /^salt\/(?:minion|syndic)\/([^/]+)\/start$/,
   /^salt\/beacon\/([^/]+)\//,
@@ -47,11 +47,11 @@ const NAMED: readonly RegExp[] = [
 const NAMED_IN_JOB = /^salt\/job\/([^/]+)\/(?:start\/([^/]+)|prog\/([^/]+)\/\d+)$/;
 const BELOW = /^syndic\/([^/]+)\/[^]/;
 
-// What no option opens: jobs, functions and keys are the master's to tell (CVE-2025-22239).
+// No option opens these: only the master reports jobs, functions and keys (CVE-2025-22239).
 const OPEN = /^(?:salt|minion|resource)\//;
 const CLOSED = /^salt\/(?:auth|batch|cloud|cluster|job|key|presence|run|wheel)(?:\/|$)/;
 
-/** Says what a tag is about. Its cost is that of its length. Never throws. */
+/** The subject of a tag. The cost is proportional to its length. Never throws. */
 export function firedTag(tag: string): FiredTag {
   if (tag === '' || tag.length > TAG_MAX || UNFIT.test(tag)) return { kind: 'unfit' };
   if (NAMELESS.has(tag)) return { kind: 'plain' };

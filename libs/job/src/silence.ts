@@ -6,8 +6,8 @@ export interface Seen {
 }
 
 /**
- * What is known of one minion and one job. Times are unix ms. Whatever is not known is left out:
- * the rule takes nothing for granted that no evidence says.
+ * What is known of one minion and one job. Times are unix ms. Unknown fields are absent: the rule
+ * assumes nothing without evidence.
  */
 export interface SilenceEvidence {
   readonly publishedMs: number;
@@ -15,7 +15,7 @@ export interface SilenceEvidence {
   readonly deadlineMs?: number;
   /** Named by the job's target when it was published. */
   readonly targeted: boolean;
-  /** The counted return. `elsewhere` says by which way it came, if not through this master. */
+  /** The counted return. `elsewhere` is the way by which it came, if not through this master. */
   readonly returned?: { readonly atMs: number; readonly elsewhere?: string };
   /** The minion's key now; absent where the master has none under this id. */
   readonly key?: {
@@ -37,11 +37,11 @@ export interface SilenceEvidence {
   readonly sentAgain?: Seen;
   /** Log-ins, any order. */
   readonly logInsMs: readonly number[];
-  /** Last word of the minion before the publication (any return or log-in). */
+  /** Last message of the minion before the publication (any return or log-in). */
   readonly heardBeforeMs?: number;
-  /** Last word of the minion after it, but for answers about this job and log-ins. */
+  /** Last message of the minion after it, except for answers about this job and log-ins. */
   readonly heardAfterMs?: number;
-  /** Earlier jobs for this minion, published after that last word, that it left unanswered. */
+  /** Earlier jobs for this minion, published after that last message, that it left unanswered. */
   readonly unansweredBefore: number;
   /** Its connection to 4505, where the master knows of it. Times: 0 where they are not known. */
   readonly connection?: {
@@ -55,7 +55,7 @@ export interface SilenceEvidence {
   readonly grains?: { readonly matches: boolean; readonly atMs?: number };
 }
 
-/** The causes, in the order in which the rule looks for them: the first that has evidence holds. */
+/** The causes, in the order in which the rule looks for them: the first with evidence applies. */
 export const SILENCE_CAUSES = [
   'returned_elsewhere',
   'returned_late',
@@ -79,7 +79,7 @@ export const SILENCE_CAUSES = [
   'nothing_heard_since',
 ] as const;
 
-/** Why a minion is silent, as one word. */
+/** Why a minion is silent. */
 export type SilenceCause = (typeof SILENCE_CAUSES)[number];
 
 /** The cause, and the same for people with the evidence and its times. */
@@ -89,9 +89,8 @@ export interface Silence {
 }
 
 /**
- * Names the cause of a minion's silence. What was said about this very job goes before what is
- * merely known of the minion, and what proves goes before what only points somewhere. Where
- * nothing tells between two causes the text says so.
+ * Names the cause of a minion's silence. Evidence about this very job goes before evidence about
+ * the minion, and proofs go before hints. If two causes are possible, the text names both.
  */
 export function causeOfSilence(evidence: SilenceEvidence): Silence {
   for (const cause of SILENCE_CAUSES) {
@@ -103,7 +102,7 @@ export function causeOfSilence(evidence: SilenceEvidence): Silence {
 
 type Rule = (evidence: SilenceEvidence) => string | undefined;
 
-/** Each says its text where its cause holds, given that none before it did. */
+/** Each returns its text if its cause applies, given that no cause before it did. */
 const RULES: Readonly<Record<SilenceCause, Rule>> = {
   returned_elsewhere: ({ returned }) =>
     returned?.elsewhere && `returned ${at(returned.atMs)} to ${returned.elsewhere}`,
@@ -142,8 +141,8 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
   },
   target_no_longer_matches: ({ grains }) => {
     if (grains?.matches !== false) return;
-    const told = grains.atMs === undefined ? '' : ` ${at(grains.atMs)}`;
-    return `target no longer matches its grains as it told them${told}`;
+    const when = grains.atMs === undefined ? '' : ` ${at(grains.atMs)}`;
+    return `target no longer matches its grains as it told them${when}`;
   },
   not_connected: (evidence) => {
     const seen = absentAtPublish(evidence);
@@ -152,7 +151,7 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     if (logIn === undefined || evidence.unansweredBefore === 0) return;
     return (
       `not connected at publish: ${unanswered(evidence)} before it without an answer too, ` +
-      `${lastWord(evidence)}, logged in ${at(logIn)}`
+      `${lastMessage(evidence)}, logged in ${at(logIn)}`
     );
   },
   dropped_by_log_in: (evidence) => {
@@ -162,7 +161,7 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     const proof = asked === undefined ? '' : `; it did not run the job ${at(asked.lastMs)}`;
     return (
       `logged in again meanwhile, ${at(logIn)}, and dropped the publication of ` +
-      `${time(evidence.publishedMs)} or was away; ${lastWord(evidence)}${proof}`
+      `${time(evidence.publishedMs)} or was away; ${lastMessage(evidence)}${proof}`
     );
   },
   not_running: ({ notRunning }) =>
@@ -170,12 +169,12 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     `not running: it said so to find_job ${at(notRunning.lastMs)}${times(notRunning)}; ` +
       'it did not take the job, or lost its return',
   key_denied: (evidence) =>
-    evidence.key?.denied === true && lastWordAfter(evidence) === undefined
+    evidence.key?.denied === true && lastMessageAfter(evidence) === undefined
       ? `its key is not accepted: it was denied${since(evidence.key.atMs)}, ` +
         'for another key is accepted under its id'
       : undefined,
   unknown: (evidence) => {
-    const heard = lastWordAfter(evidence);
+    const heard = lastMessageAfter(evidence);
     if (heard === undefined) return;
     return (
       `unknown, because it was heard of ${at(heard)}, after the publication, but nothing ` +
@@ -192,11 +191,11 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     return `not heard since ${start}${others}${connection}`;
   },
   nothing_heard_since: (evidence) =>
-    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastWord(evidence)}` +
+    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastMessage(evidence)}` +
     connectionNow(evidence),
 };
 
-/** Says that it had no connection when the job was published, where its connections show that. */
+/** A text if its connections show that it had none when the job was published. */
 function absentAtPublish({ connection, publishedMs }: SilenceEvidence): string | undefined {
   if (connection === undefined) return undefined;
   const { present, sinceMs, goneMs } = connection;
@@ -216,14 +215,14 @@ function connectionNow({ connection }: SilenceEvidence): string {
   return present ? `; connected since ${time(sinceMs)}` : `; its connection ended ${at(sinceMs)}`;
 }
 
-function keyText(key: SilenceEvidence['key'], state: string, words: string): string | undefined {
+function keyText(key: SilenceEvidence['key'], state: string, why: string): string | undefined {
   if (key?.state !== state) return undefined;
-  return `its key is not accepted: ${words}${since(key.atMs)}`;
+  return `its key is not accepted: ${why}${since(key.atMs)}`;
 }
 
 /**
- * The first log-in after the publication, unless the minion had told before it that it does not
- * run the job: then the log-in has nothing to do with it.
+ * The first log-in after the publication, unless the minion had answered before it that it does not
+ * run the job: then the log-in is no cause.
  */
 function firstLogIn({ logInsMs, publishedMs, notRunning }: SilenceEvidence): number | undefined {
   const after = logInsMs.filter((ms) => ms > publishedMs);
@@ -232,17 +231,17 @@ function firstLogIn({ logInsMs, publishedMs, notRunning }: SilenceEvidence): num
   return first > (notRunning?.firstMs ?? Infinity) ? undefined : first;
 }
 
-function lastWordAfter(evidence: SilenceEvidence): number | undefined {
+function lastMessageAfter(evidence: SilenceEvidence): number | undefined {
   const { logInsMs, publishedMs, heardAfterMs } = evidence;
-  const words = [...logInsMs, heardAfterMs ?? 0].filter((ms) => ms > publishedMs);
-  return words.length === 0 ? undefined : Math.max(...words);
+  const sentMs = [...logInsMs, heardAfterMs ?? 0].filter((ms) => ms > publishedMs);
+  return sentMs.length === 0 ? undefined : Math.max(...sentMs);
 }
 
 function unanswered({ unansweredBefore }: SilenceEvidence): string {
   return unansweredBefore === 1 ? 'a job' : `${unansweredBefore} jobs`;
 }
 
-function lastWord({ heardBeforeMs }: SilenceEvidence): string {
+function lastMessage({ heardBeforeMs }: SilenceEvidence): string {
   return heardBeforeMs === undefined ? 'never heard before' : `last heard ${at(heardBeforeMs)}`;
 }
 

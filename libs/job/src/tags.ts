@@ -35,7 +35,7 @@ export function minionStartTag(id: string): string {
   return `salt/minion/${id}/start`;
 }
 
-/** What an event tag says. Tags outside Salt's own grammar are of kind `other`. */
+/** The meaning of an event tag. Tags outside Salt's own grammar are of kind `other`. */
 export type ParsedTag =
   | { readonly kind: 'job-new' | 'job-publish' | 'job-error'; readonly jid: Jid }
   | { readonly kind: 'job-return'; readonly jid: Jid; readonly id: string }
@@ -68,15 +68,15 @@ export function parseTag(tag: string): ParsedTag {
   return { kind: 'syndic', id: syndic[1], tag: syndic[2] };
 }
 
-function parseJobTag(words: readonly string[]): ParsedTag {
-  const [, , jid, step, id, part] = words;
+function parseJobTag(parts: readonly string[]): ParsedTag {
+  const [, , jid, step, id, part] = parts;
   if (!isJid(jid)) return OTHER;
-  if (words.length === 4 && step === 'new') return { kind: 'job-new', jid };
-  if (words.length === 4 && step === 'publish') return { kind: 'job-publish', jid };
-  if (words.length === 4 && step === 'error') return { kind: 'job-error', jid };
+  if (parts.length === 4 && step === 'new') return { kind: 'job-new', jid };
+  if (parts.length === 4 && step === 'publish') return { kind: 'job-publish', jid };
+  if (parts.length === 4 && step === 'error') return { kind: 'job-error', jid };
   if (id === undefined || id === '') return OTHER;
-  if (words.length === 5 && step === 'ret') return { kind: 'job-return', jid, id };
-  if (words.length === 6 && step === 'prog' && part !== undefined) {
+  if (parts.length === 5 && step === 'ret') return { kind: 'job-return', jid, id };
+  if (parts.length === 6 && step === 'prog' && part !== undefined) {
     return { kind: 'job-progress', jid, id, part };
   }
   return OTHER;
@@ -88,7 +88,7 @@ function parseRunTag(match: RegExpExecArray): ParsedTag {
   return { kind: kind === 'run' ? 'run' : 'wheel', jid, step };
 }
 
-/** Tag of the event by which a syndic tells that it is one (Salt: salt/minion.py Syndic). */
+/** Tag of the event by which a syndic announces itself (Salt: salt/minion.py Syndic). */
 export function syndicStartTag(id: string): string {
   return `salt/syndic/${id}/start`;
 }

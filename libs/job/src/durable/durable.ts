@@ -2,13 +2,13 @@
  * The rule of durable jobs. A minion that comes back announces itself only by a log-in, and not
  * even by that if it kept its keys. So a durable job is handled in turns until its time is over.
  * In a turn the minions that have not returned are asked whether they run the job
- * (`saltutil.find_job`). A minion that says no is sent it again under the same jid. A minion that
- * does not answer is away and is sent nothing.
+ * (`saltutil.find_job`). A minion that answers no gets it again under the same jid. A minion that
+ * does not answer is unreachable and gets nothing.
  *
  * Pure: the state of a job, what is known of its minions and the time go in, what to do comes out.
  */
 
-/** Where a durable job stands. Times are unix milliseconds. */
+/** The progress of a durable job. Times are unix milliseconds. */
 export interface DurableState {
   readonly jid: string;
   readonly publishedAt: number;
@@ -32,7 +32,7 @@ export interface DurableState {
   readonly regularAt: number;
   /** Minions that logged in since, and when: they are asked sooner than the others. */
   readonly heard: ReadonlyMap<string, number>;
-  /** When this state is to be looked at again. */
+  /** When this state has to be rechecked. */
   readonly dueAt: number;
   /** Set when it has ended: all minions returned, or its time is over. */
   readonly closed?: 'complete' | 'expired';
