@@ -5,7 +5,7 @@ import type { Engine } from './words.ts';
 import { parseTerm, plainText, splitWords } from './words.ts';
 import { Work } from './work.ts';
 
-/** What of its minions a master has to hold to judge a target. */
+/** The data of its minions that a master needs to judge a target. */
 export type DataNeeded = 'nothing' | 'grains' | 'grains and pillar';
 
 const BY_TYPE: Readonly<Record<string, DataNeeded>> = {

@@ -127,7 +127,7 @@ function isKept(data: Data): boolean {
   return data !== undefined && data !== null;
 }
 
-/** The ids for which a test holds. @throws WorkError. */
+/** The ids that pass a test. @throws WorkError. */
 export function select(ids: Iterable<string>, test: IdTest, work: Work): Set<string> {
   const chosen = new Set<string>();
   for (const id of ids) if (work.forMinion(test, id)) chosen.add(id);

@@ -6,7 +6,7 @@ export type Nodegroups = Readonly<Record<string, unknown>> | ReadonlyMap<string,
 /** The words that join terms of a compound expression. */
 export const OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'not', '(', ')']);
 
-/** What it takes to put a word in its place, in steps. */
+/** The work of putting a word in its place, in steps. */
 const STEPS_PER_WORD = 20;
 
 /**

@@ -20,7 +20,7 @@ export function compilePcre(pattern: string): TextTest {
 /**
  * Compiles an expression that must match the whole text, as in signing files and ACLs. Salt
  * pastes it between `\A` and `\Z`, where `web|db` also accepts `web-of-somebody-else`; here
- * the anchors hold for all alternatives.
+ * the anchors apply to all alternatives.
  */
 export function compilePcreWhole(pattern: string): TextTest {
   return compilePcre(`\\A(?:${pattern})\\Z`);

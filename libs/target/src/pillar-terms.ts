@@ -51,7 +51,7 @@ export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms
   }
 }
 
-/** One form for a term, as {@link PillarTerms} holds it. */
+/** One form for a term, as {@link PillarTerms} has it. */
 export function pillarTerm(
   engine: 'I' | 'J',
   delimiter: string | undefined,

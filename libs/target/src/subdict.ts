@@ -31,7 +31,7 @@ const JUDGED_TRIAL = 500;
 /**
  * Compiles `key:sub:value` into a test of grains or pillar
  * (Salt: salt/utils/data.py subdict_match). Every split into key and value is tried, so both may
- * hold the delimiter; of a list any element may match; a last `*` asks whether the key exists.
+ * contain the delimiter; of a list any element may match; a last `*` asks whether the key exists.
  * A broken regular expression matches nothing. @throws WorkError by the test.
  */
 export function compileSubdict(
@@ -57,7 +57,7 @@ class SubdictMatcher {
   readonly #comparison: Comparison;
   readonly #tests = new Map<string, ValueTest>();
   readonly #splits = new Map<string, readonly Split[]>();
-  /** Each text after its `*:`, made once: a text made anew is hashed anew at each look for it. */
+  /** Each text after its `*:`, made once: a new text would be hashed at each lookup. */
   readonly #afterStar = new Map<string, string>();
 
   constructor(comparison: Comparison) {

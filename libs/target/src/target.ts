@@ -32,9 +32,9 @@ export interface TargetView {
   /** False considers only minions with cached grains (mine, peers). Default true. */
   readonly greedy?: boolean;
   /**
-   * Judges as though each pillar could hold anything: expects every minion that a target could
-   * mean. Only these terms (`pillarTerms`) are judged by what pillars hold. For other terms no
-   * pillar is read.
+   * Judges as though each pillar could have any content: expects every minion that a target could
+   * mean. Only these terms (`pillarTerms`) are judged by the content of pillars. For other terms
+   * no pillar is read.
    */
   readonly whateverPillars?: ReadonlySet<string>;
   /** Salt's `minion_data_cache`; without it such targets expect every minion. Default true. */

@@ -14,7 +14,7 @@ export interface Term {
 const DELIMITED = /^([GPIJ])(?:(.))?@(.+)$/su;
 const PLAIN = /^([GPIJLNSERTM])@(.+)$/su;
 
-// What it takes to read one, in steps. Long lists are written as `L@…`, one word.
+// The work of reading one, in steps. Long lists are written as `L@…`, one word.
 const STEPS_PER_WORD = 20;
 
 /**

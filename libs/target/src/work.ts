@@ -56,7 +56,7 @@ export class Work {
     return new Work(steps, minions > 1 ? Math.min(LONG_MINIONS_MAX, share) : 0);
   }
 
-  /** For all targets by which one minion says who may have what of its mine. */
+  /** For all targets by which one minion allows others to read its mine. */
   static ofMine(): Work {
     return new Work(MINE_STEPS, 0);
   }

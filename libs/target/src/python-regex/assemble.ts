@@ -130,7 +130,7 @@ class Assembler {
   }
 
   #literal(text: string): void {
-    // The first letters by themselves: they tell where the rest of a repeat is worth a try, and
+    // The first letters by themselves: they show where the rest of a repeat is worth a try, and
     // most texts differ in them.
     for (const unit of text.slice(0, LETTERS_ALONE).split('')) {
       this.#op(OP.char, unit.charCodeAt(0));

@@ -6,7 +6,7 @@ export type SetItem =
 /** The classes `\d \D \w \W \s \S`. */
 export type ClassName = 'd' | 'D' | 'w' | 'W' | 's' | 'S';
 
-/** Where an assertion holds: `start` is `^` or `\A`, `end` is `$`, `text-end` is `\Z`. */
+/** The place of an assertion: `start` is `^` or `\A`, `end` is `$`, `text-end` is `\Z`. */
 export type Place =
   | 'start'
   | 'line-start'

@@ -7,22 +7,22 @@ import type { Program } from './program.ts';
 import type { SearchOptions } from './starts.ts';
 
 /**
- * Says whether an expression matches at the start of a text. Several texts may share the work;
- * without it each has its own.
+ * Whether an expression matches at the start of a text. Several texts may share the work; without
+ * it each has its own.
  * @throws WorkError where that is too little
  */
 export type TextTest = (text: string, work?: Work) => boolean;
 
-// What it takes to run one instruction, at worst, and to read one character of an expression.
+// The work of one instruction, at worst, and of reading one character of an expression.
 const STEPS_PER_INSTRUCTION = 2;
 const STEPS_PER_CHARACTER = 20;
-// What it takes to look at a text at all.
+// The work of beginning with a text.
 const STEPS_PER_RUN = 10;
-// What it takes to begin one: a compound target may hold thousands.
+// The work of beginning an expression: a compound target may have thousands.
 const STEPS_PER_EXPRESSION = 300;
 
 /**
- * Compiles an expression of Python's; the test says what `re.match` says (anchored at the
+ * Compiles an expression of Python's; the test returns the result of `re.match` (anchored at the
  * start, not at the end).
  * @throws RegexError for what Python refuses, and for what is not supported; WorkError.
  */

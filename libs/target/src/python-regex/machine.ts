@@ -47,12 +47,12 @@ interface Search {
  */
 export class Machine {
   readonly #program: Program;
-  /** The same with as many loops as it takes for a memory to tell. */
+  /** The same program with a counter in every loop, so that a run can be memoised. */
   readonly #linear: () => Program;
   readonly #stack: Stack;
   readonly #repeats: Repeats;
   #text = '';
-  #next = 0; // where the program goes on
+  #next = 0; // where the program continues
 
   constructor(program: Program, linear: () => Program) {
     this.#program = program;
@@ -62,7 +62,7 @@ export class Machine {
   }
 
   /**
-   * Whether the text matches from a place on, or from one behind it; the registers say where.
+   * Whether the text matches from a place on, or from one behind it; the registers have the places.
    * @throws WorkError
    */
   finds(text: string, { from, anchored, advance, limit }: SearchOptions): boolean {
@@ -208,7 +208,7 @@ export class Machine {
     }
   }
 
-  /** The instructions that are seldom: the place to go on at, -1 where they fail. */
+  /** The rare instructions: the place to continue at, -1 where they fail. */
   #rare(program: Program, pc: number, at: number, memory: Memory | undefined): number {
     const x = program.a[pc] as number;
     this.#next = pc + 1;

@@ -247,7 +247,7 @@ function withFlags(flags: Flags, letters: string, value: boolean): Flags {
   return result;
 }
 
-/** Flags such as `(?i)` hold for the whole expression, wherever they stand (Python 3.10). */
+/** Flags such as `(?i)` apply to the whole expression from any place in it (Python 3.10). */
 function globalFlags(text: string, given: Flags): Flags {
   let flags = given;
   for (const [, letters] of outsideSets(text).matchAll(/\(\?([A-Za-z]+)\)/g)) {

@@ -49,7 +49,7 @@ export function backFrom(text: string, from: number, characters: number): number
   return at;
 }
 
-/** Whether an assertion holds here. */
+/** Whether an assertion is true here. */
 export function holdsAt(place: Place, text: string, at: number): boolean {
   const { length } = text;
   switch (place) {

@@ -11,9 +11,9 @@ export const OP = {
   text: 2,
   /** One character of the set `a`. */
   set: 3,
-  /** The set of `runs[a]`, as often as it says. */
+  /** The set of `runs[a]`, within its numbers of repeats. */
   run: 4,
-  /** Goes on at `a`, and where that fails at `b`. */
+  /** Continues at `a`, and where that fails at `b`. */
   split: 5,
   jump: 6,
   /** The place `a`. */
@@ -22,11 +22,11 @@ export const OP = {
   look: 8,
   /** Remembers the place in register `a`. */
   save: 9,
-  /** Goes on at `b` where nothing was taken since register `a` was set. */
+  /** Continues at `b` where nothing was taken since register `a` was set. */
   unmoved: 10,
-  /** What group `a` took, once more; with `b` case does not count. */
+  /** The text of group `a` once more; with `b` case does not count. */
   ref: 11,
-  /** Goes on where `choices[a]` says for the next character, and where that fails at `b`. */
+  /** Continues where `choices[a]` leads for the next character, and if that fails at `b`. */
   choose: 12,
 } as const;
 

@@ -23,7 +23,7 @@ export interface RegexMatch {
   readonly groups: readonly (string | undefined)[];
 }
 
-/** An expression of Python's that says what it found; every step is taken from a work. */
+/** An expression of Python's that returns its groups; every step is taken from a work. */
 export class PythonRegex {
   readonly #expression: Expression;
   readonly #machine: Machine;

@@ -1,8 +1,8 @@
 import { WorkError } from '../work.ts';
 
-/** What to do where the rest failed; three numbers are behind each. */
+/** The way to continue if the rest fails; three numbers are behind each. */
 export const FRAME = {
-  /** Go on at an instruction and a place. */
+  /** Continue at an instruction and a place. */
   go: 0,
   /** Put a register back to what it was. */
   restore: 1,
