@@ -13,7 +13,7 @@ const BRINES_OWN: Readonly<Record<string, readonly [number, string]>> = {
   'apps/cli/src/commands/minion.ts': [1, 'the minion'],
   'apps/cli/src/demo/demo-process.ts': [2, 'a master and minions of the demonstration'],
   'apps/cli/src/master/run-master.ts': [1, 'the master in the background'],
-  'apps/cli/src/migrate/from-stock.ts': [1, 'the master that takes over'],
+  'apps/cli/src/commands/operations/migrate.ts': [1, 'the master that takes over'],
   'libs/service/src/processes/service-process.ts': [2, 'a service'],
   'libs/service/src/run-service.ts': [1, 'the copy that a service keeps for its own parts'],
   // No program is started there.

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { isSystemError } from '@brine/files';
-import { deniedAdvice } from './denied.ts';
 import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
+import { deniedAdvice } from './in-words.ts';
 import { LINK_NAMES } from './link-names.ts';
 import type { CommandForm } from './options/command-form.ts';
 import { BRINE_VERSION } from './options/common-groups.ts';
@@ -140,21 +140,21 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'migrate',
     {
       help: 'bring keys, minion data and history from a stock master, or back to one',
-      load: async () => (await import('./commands/migrate.ts')).runMigrate,
+      load: async () => (await import('./commands/operations/migrate.ts')).runMigrate,
     },
   ],
   [
     'backup',
     {
       help: "write all that is the master's own into one file, while it runs",
-      load: async () => (await import('./backup/backup-command.ts')).runBackup,
+      load: async () => (await import('./commands/operations/backup.ts')).runBackup,
     },
   ],
   [
     'restore',
     {
       help: 'put a backup on a host that is no master',
-      load: async () => (await import('./backup/restore-command.ts')).runRestore,
+      load: async () => (await import('./commands/operations/restore.ts')).runRestore,
     },
   ],
   [

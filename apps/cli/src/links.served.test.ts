@@ -20,10 +20,18 @@ import { gunzipSync } from 'node:zlib';
 import { JobFiles } from '@brine/cachedir';
 import { JobCache } from '@brine/job-cache';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import { makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
+import {
+  isRoot,
+  letPass,
+  makeDatabase,
+  NOBODY,
+  startNats,
+  type TestDatabase,
+  type TestNats,
+} from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { isRoot, letPass, NOBODY, type Said, saidBy } from './said.fixture.ts';
+import { type Said, saidBy } from './said.fixture.ts';
 
 /*
  * Root's commands in directories of an account that is not root, with something planted at every

@@ -1,22 +1,16 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
+import type { Output } from '@brine/master-host';
 
 /** Where a command reads and writes. */
-export interface Terminal {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+export interface Terminal extends Output {
   /** True where stdout is a terminal: then colours are on. */
   readonly isTerminal: boolean;
   /** False if the waiting command must leave Ctrl-C to its caller. */
   readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
-  /**
-   * Shows one line that any other output replaces; an empty text takes it away. Only where stdout
-   * and stderr are a terminal that can do it.
-   */
-  readonly status?: ((text: string) => void) | undefined;
   /** Resolves when the reader has everything, or is gone. */
   flush?(): Promise<void>;
   /** As `ask` on stderr; what is typed on a terminal is not shown. */

@@ -11,6 +11,7 @@ export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
 export type { TestNats } from './nats.ts';
 export { natsCertificates, startNats } from './nats.ts';
 export { NODE_RELEASES, nodeBinary } from './node-binary.ts';
+export { isRoot, letPass, NOBODY } from './other-user.ts';
 export type { RecordedSpan } from './recorded-spans.ts';
 export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { vectorFile } from './recorded-vectors.ts';

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readMarker } from '@brine/backup/marker';
 import {
   ConfigError,
   type LoadedConfig,
@@ -25,7 +26,6 @@ import {
   masterServices,
   readState,
 } from '@brine/service/processes';
-import { readMarker } from '../backup/marker.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type Account, accountOf } from './account.ts';
 import { claimMaster } from './claim.ts';

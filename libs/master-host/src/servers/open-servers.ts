@@ -4,6 +4,7 @@ import type { MasterOptions } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
 import { claimHost } from '@brine/service/processes';
 import type { Log } from '@brine/telemetry';
+import { RefusedError } from '../refused-error.ts';
 import { ownNatsUrl, ownPostgresUrl, runningMaster } from '../state-dir.ts';
 import { openNats, openPostgres } from './neighbours.ts';
 
@@ -24,19 +25,17 @@ export interface OpenServersOptions {
   /** The user of NATS. Only `admin` may take and put back snapshots. */
   readonly as: 'admin' | 'event-bus';
   readonly log: Log;
-  /** Ends the command with a line that says what to do. */
-  readonly refused: (text: string) => Error;
 }
 
 /**
  * Opens NATS and PostgreSQL as the master has them: servers that are configured, those of a master
  * that runs, or its own, which then run until `close`. Without a master that runs none may start
  * meanwhile. Root starts them as the owner of the state directory.
- * @throws what `refused` makes, HostTakenError, BusError
+ * @throws RefusedError, HostTakenError, BusError
  */
 export async function openServers(
   options: MasterOptions,
-  { as, log, refused }: OpenServersOptions,
+  { as, log }: OpenServersOptions,
 ): Promise<Servers> {
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -50,7 +49,9 @@ export async function openServers(
     const url = nats.url || ownNatsUrl(options, as);
     const postgresUrl = postgres.url || ownPostgresUrl(options);
     if (url === undefined || postgresUrl === undefined) {
-      throw refused('the master of this host is about to start or to stop: try again in a minute');
+      throw new RefusedError(
+        'the master of this host is about to start or to stop: try again in a minute',
+      );
     }
     const bus = await asOwnerOf(nats.certificates, () =>
       connectBus({ ...nats, url, name: as, connectTimeoutMs: CONNECT_MS }),

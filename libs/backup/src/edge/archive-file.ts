@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { pipeline as pipe } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { Write } from '../archive-writer.ts';
+
+/** Rows and keys shrink to a quarter by it; more effort would cost the master CPU. */
+const LEVEL = 1;
+const MODE = 0o600;
+
+/** A file that is there when it is whole, and not before. */
+export interface ArchiveFile {
+  readonly write: Write;
+  /** Puts it in its place, on disk. Gives its size in bytes. */
+  finish(): Promise<number>;
+  /** Removes what was written. Never rejects. */
+  drop(): Promise<void>;
+}
+
+/** Begins a file beside its place, and removes those of runs that were killed. */
+export async function createArchive(path: string): Promise<ArchiveFile> {
+  const place = resolve(path);
+  await dropStale(place);
+  const draft = draftOf(place, process.pid);
+  const gzip = createGzip({ level: LEVEL });
+  const file = createWriteStream(draft, { mode: MODE, flags: 'wx', flush: true });
+  // What stands there is replaced when this one is whole.
+  const written = pipeline(gzip, file);
+  written.catch(() => undefined); // Each write and the end tell of it.
+  await Promise.race([once(file, 'open'), written]);
+  return {
+    write: async (bytes) => {
+      if (gzip.destroyed) await written;
+      if (gzip.write(bytes)) return;
+      await Promise.race([once(gzip, 'drain'), written]);
+    },
+    finish: async () => {
+      gzip.end();
+      await written;
+      await rename(draft, place);
+      await syncDirectory(dirname(place));
+      return file.bytesWritten;
+    },
+    drop: async () => {
+      gzip.destroy();
+      await written.catch(() => undefined);
+      await rm(draft, { force: true });
+    },
+  };
+}
+
+/** The bytes of an archive. Throws as the file system does, and for what is not packed by gzip. */
+export async function* readArchive(path: string): AsyncGenerator<Uint8Array, void> {
+  const gunzip = createGunzip();
+  // A fault of the file ends the reading below.
+  pipe(createReadStream(path), gunzip, () => undefined);
+  for await (const chunk of gunzip) yield chunk as Buffer;
+}
+
+function draftOf(place: string, pid: number): string {
+  return join(dirname(place), `.${basename(place)}.${pid}.part`);
+}
+
+async function dropStale(place: string): Promise<void> {
+  for (const name of await readdir(dirname(place))) {
+    const pid = Number(/\.(\d+)\.part$/.exec(name)?.[1] ?? 0);
+    const draft = draftOf(place, pid);
+    if (pid > 0 && basename(draft) === name && !isAlive(pid)) await rm(draft, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function syncDirectory(dir: string): Promise<void> {
+  const held = await open(dir, 'r');
+  try {
+    await held.sync();
+  } finally {
+    await held.close();
+  }
+}

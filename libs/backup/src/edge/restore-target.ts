@@ -1,0 +1,190 @@
+import {
+  areWorkersThere,
+  deleteStream,
+  KEPT_STREAMS,
+  PLACED_STREAMS,
+  putValues,
+  restoreReader,
+  restoreStream,
+  stateOfStream,
+  type StoredValue,
+  useSequences,
+} from '@brine/bus/snapshots';
+import type { MasterOptions } from '@brine/config';
+import { CopyIn } from '@brine/job-cache';
+import { RefusedError } from '@brine/master-host';
+import type { Servers } from '@brine/master-host/servers';
+import { BackupError } from '../backup-error.ts';
+import type { Json, Manifest, StreamRecord } from '../manifest.ts';
+import { readMarker, removeMarker, type RestoreMarker, writeMarker } from '../marker/marker.ts';
+import type { BackupTarget, TablesTarget } from '../ports.ts';
+import type { RestoreFiles } from './restore-files.ts';
+
+/** What is put back. */
+export interface RestoreOf {
+  readonly manifest: Manifest;
+  readonly file: string;
+  readonly keepsCertificates: boolean;
+  /** Parts that are left out. */
+  readonly without: readonly string[];
+}
+
+/** Where a backup goes: NATS, PostgreSQL and files of a host that is no master yet. */
+export class RestoreTarget implements BackupTarget {
+  readonly #options: MasterOptions;
+  readonly #bus: Servers['bus'];
+  readonly #copy: CopyIn;
+  readonly #files: RestoreFiles;
+  #marker: RestoreMarker;
+
+  private constructor(parts: {
+    readonly options: MasterOptions;
+    readonly bus: Servers['bus'];
+    readonly copy: CopyIn;
+    readonly files: RestoreFiles;
+    readonly marker: RestoreMarker;
+  }) {
+    this.#options = parts.options;
+    this.#bus = parts.bus;
+    this.#copy = parts.copy;
+    this.#files = parts.files;
+    this.#marker = parts.marker;
+  }
+
+  /**
+   * Looks whether NATS and PostgreSQL are empty, or have parts of this backup by a run that was
+   * killed; writes nothing.
+   * @throws RefusedError where they are not
+   */
+  static async open(
+    options: MasterOptions,
+    servers: Pick<Servers, 'bus' | 'postgresUrl'>,
+    files: RestoreFiles,
+    of: RestoreOf,
+  ): Promise<RestoreTarget> {
+    const { name } = of.manifest;
+    const { bus, postgresUrl } = servers;
+    const begun = readMarker(options.brine.stateDir);
+    if (begun !== undefined && begun.backup !== name) {
+      const text =
+        `the restore of ${begun.file} is not done: end it by the same command ` + 'with that file';
+      throw new RefusedError(text);
+    }
+    if (await areWorkersThere(bus)) {
+      throw new RefusedError('services of a master use this NATS: stop them on all hosts first');
+    }
+    if (begun === undefined) await refuseStreams(options, bus);
+    const copy = await CopyIn.open(postgresUrl);
+    try {
+      const done = new Set(begun?.done);
+      const state = await copy.state();
+      if (begun !== undefined && state.kind === 'restored' && state.from === name) {
+        done.add('tables');
+      } else if (state.kind === 'used' || state.kind === 'restored') {
+        const where = state.kind === 'used' ? `${state.table} has rows` : 'it holds another backup';
+        throw new RefusedError(
+          `PostgreSQL is not empty: ${where}. ${whatToEmpty(options, 'postgres')}`,
+        );
+      }
+      for (const part of of.without) done.add(part);
+      const { file, keepsCertificates } = of;
+      const marker = { backup: name, file, keepsCertificates, done: [...done] };
+      return new RestoreTarget({ options, bus, copy, files, marker });
+    } catch (error) {
+      await copy.close();
+      throw error;
+    }
+  }
+
+  get done(): ReadonlySet<string> {
+    return new Set(this.#marker.done);
+  }
+
+  /** From here on a master does not start on this host before the restore is done. */
+  begin(): Promise<void> {
+    return writeMarker(this.#options.brine.stateDir, this.#marker);
+  }
+
+  async finished(part: string): Promise<void> {
+    this.#marker = { ...this.#marker, done: [...this.#marker.done, part] };
+    await this.begin();
+  }
+
+  file(...given: Parameters<BackupTarget['file']>): Promise<void> {
+    return this.#files.put(...given);
+  }
+
+  async stream({ name, config, state }: StreamRecord, chunks: AsyncIterable<Uint8Array>) {
+    assertKept(name);
+    // Untouched, or of a run that was killed before it could remember it.
+    await deleteStream(this.#bus, name);
+    await restoreStream(this.#bus, { config, state, chunks }, this.#options.brine.streamReplicas);
+  }
+
+  async values({ name, config }: StreamRecord, values: AsyncIterable<Json>) {
+    assertKept(name);
+    await deleteStream(this.#bus, name);
+    await putValues(this.#bus, config, asStored(values), this.#options.brine.streamReplicas);
+  }
+
+  async tables(head: Manifest['database']['head']): Promise<TablesTarget> {
+    await this.#copy.begin(head as unknown as Parameters<CopyIn['begin']>[0]);
+    return {
+      table: (table, chunks) => this.#copy.table(table, chunks),
+      commit: (sequences) => this.#copy.commit(this.#marker.backup, sequences),
+    };
+  }
+
+  async useSequences(used: Manifest['usedSequences']): Promise<void> {
+    for (const [stream, seq] of Object.entries(used)) {
+      const root = PLACED_STREAMS[stream];
+      if (root !== undefined) await useSequences(this.#bus, stream, root, seq);
+    }
+  }
+
+  async readers(readers: Manifest['readers']): Promise<void> {
+    for (const reader of readers) await restoreReader(this.#bus, reader);
+  }
+
+  /** The restore is done: a master may start. */
+  async end(): Promise<void> {
+    await removeMarker(this.#options.brine.stateDir);
+    // Later than the marker: with it, rows of an earlier run are known for what they are.
+    await this.#copy.forget();
+  }
+
+  close(): Promise<void> {
+    return this.#copy.close();
+  }
+}
+
+/** The backup names its streams: it must not name any other of this NATS. */
+function assertKept(stream: string): void {
+  if (KEPT_STREAMS.includes(stream)) return;
+  throw new BackupError(`the stream ${stream} in it is none of a master`);
+}
+
+async function* asStored(values: AsyncIterable<Json>): AsyncGenerator<StoredValue, void> {
+  for await (const { subject, headers, data } of values) {
+    yield {
+      subject: String(subject),
+      headers: headers as StoredValue['headers'],
+      data: Buffer.from(String(data), 'base64'),
+    };
+  }
+}
+
+async function refuseStreams(options: MasterOptions, bus: Servers['bus']): Promise<void> {
+  for (const stream of KEPT_STREAMS) {
+    if ((await stateOfStream(bus, stream)) !== 'used') continue;
+    const found = `NATS is not empty: the stream ${stream} is in use`;
+    throw new RefusedError(`${found}. ${whatToEmpty(options, 'nats')}`);
+  }
+}
+
+function whatToEmpty({ brine }: MasterOptions, which: 'nats' | 'postgres'): string {
+  const { url } = which === 'nats' ? brine.nats : brine.postgres;
+  return url === undefined || url === ''
+    ? `If nothing of this host is needed, remove ${brine.stateDir}/${which}`
+    : `Give servers without data of a master (brine.${which}.url)`;
+}

@@ -1,0 +1,1 @@
+export { readMarker, writeMarker } from './marker.ts';

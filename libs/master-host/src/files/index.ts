@@ -1,0 +1,1 @@
+export { giveTo, ownerIn, ownerOf } from './owner.ts';

@@ -1,0 +1,34 @@
+import { lookupUser } from '@brine/cachedir';
+import { giveTree, isRootsOwn, type Owner } from '@brine/files';
+import { RefusedError } from '../refused-error.ts';
+
+/**
+ * The owner that files of a master must have: the user that it runs as. Undefined where this
+ * process can not give files away, and needs not.
+ * @throws RefusedError where root finds no such user
+ */
+export async function ownerOf(user: string): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = user === 'root' ? { uid: 0, gid: 0 } : await lookupUser(user);
+  if (owner === undefined)
+    throw new RefusedError(`this host has no user ${user}, which 'user' names`);
+  return owner;
+}
+
+/** The owner for what is written into a directory; where root works as another, it is that one. */
+export function ownerIn(dir: string, owner: Owner | undefined): Owner | undefined {
+  return isRootsOwn(dir) ? owner : undefined;
+}
+
+/**
+ * Gives directories with all in them to a master's user. Those of others stay theirs: root has
+ * worked there as they.
+ */
+export async function giveTo(
+  owner: Owner | undefined,
+  paths: readonly string[],
+  except: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  if (owner === undefined) return;
+  for (const path of paths) if (isRootsOwn(path)) await giveTree(path, owner, except);
+}

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import {
+  ConfigError,
+  type LoadedConfig,
+  loadMasterConfig,
+  type MasterOptions,
+} from '@brine/config';
+import { ReturnerError, returnerUrl } from '@brine/event-return';
+import { StockTables } from '@brine/job-cache';
+import { RefusedError } from '@brine/master-host';
+
+/** What the command line says. */
+export interface MigrateArguments {
+  /** Where the stock master's file `master` is. */
+  readonly stockDir: string;
+  readonly configDir: string | undefined;
+  readonly isDry: boolean;
+  readonly handOver: boolean;
+  readonly start: boolean;
+  /** The database of pgjsonb, where the options of the stock master do not name it. */
+  readonly historyUrl: string | undefined;
+  /** Of the stock master, as `3006.26`, where it can not be found. */
+  readonly release: string | undefined;
+}
+
+/** Both configurations. */
+export interface BothMasters {
+  readonly stock: LoadedConfig<MasterOptions>;
+  readonly ours: LoadedConfig<MasterOptions>;
+  /** Whether both are the same file. */
+  readonly isOneFile: boolean;
+}
+
+/** @throws RefusedError where one can not be read */
+export function readBoth({ stockDir, configDir }: MigrateArguments): BothMasters {
+  // Its options are those of its file: variables of Brine's name none of them.
+  const stock = readOne({ configDir: stockDir, env: {} });
+  const ours = readOne({ configDir });
+  if (!existsSync(stock.options.confFile)) {
+    throw new RefusedError(
+      `${stock.options.confFile} is not there: --stock names the stock master's directory`,
+    );
+  }
+  return { stock, ours, isOneFile: stock.options.confFile === ours.options.confFile };
+}
+
+function readOne(location: Parameters<typeof loadMasterConfig>[0]): LoadedConfig<MasterOptions> {
+  try {
+    return loadMasterConfig(location);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new RefusedError(error.message);
+    throw error;
+  }
+}
+
+/** What pgjsonb takes where no option is set (Salt: salt/returners/pgjsonb.py). */
+const PRESET_URL = 'postgres://salt:salt@localhost:5432/salt';
+
+/**
+ * The stock master's database of jobs, opened; undefined where there is none of its own.
+ * @throws RefusedError for options that name no database
+ */
+export async function openTables(
+  { written }: MasterOptions,
+  historyUrl: string | undefined,
+): Promise<StockTables | undefined> {
+  const isUsed = ['master_job_cache', 'ext_job_cache'].some((name) => written[name] === 'pgjsonb');
+  if (historyUrl === undefined && !isUsed) return undefined;
+  try {
+    return await StockTables.connect(
+      historyUrl ?? returnerUrl('pgjsonb', { written }) ?? PRESET_URL,
+    );
+  } catch (error) {
+    if (!(error instanceof ReturnerError)) throw error;
+    throw new RefusedError(`the stock master's job cache can not be read: ${error.message}`);
+  }
+}

@@ -1,0 +1,110 @@
+import { isJid, jidTimeMs } from '@brine/job';
+import {
+  exchangeHead,
+  ExchangeReader,
+  type JobCache,
+  stockJobLine,
+  stockReturnLine,
+} from '@brine/job-cache';
+import { type SaltMap, textOf } from '@brine/wire';
+import type {
+  BrineHistory,
+  BrineIntake,
+  JobFile,
+  JobHead,
+  ReturnFile,
+  ReturnLoad,
+} from '../ports.ts';
+import type { BrineStores } from './stores.ts';
+
+/** Jobs of one look. */
+const JOBS_AT_ONCE = 500;
+
+/** How Brine takes what a stock master knows. */
+export function brineIntake(
+  { state, jobs }: BrineStores,
+  of: { readonly deadlineSeconds: number; readonly host: string },
+): BrineIntake {
+  return {
+    bank: (record) => state.takeBank(record),
+    token: (token, record) => state.takeToken(token, record),
+    session: ({ id, key, timeMs }) => state.takeSession(id, key, timeMs),
+    async jobs(some, returns) {
+      const taken = await jobs.importRows(exchangeFile(some, returns, of));
+      return { jobs: taken.jobs, returns: taken.returns };
+    },
+  };
+}
+
+function exchangeFile(
+  jobs: readonly JobHead[],
+  returns: readonly ReturnLoad[],
+  of: { readonly deadlineSeconds: number; readonly host: string },
+): string {
+  const lines = [exchangeHead(Date.now())];
+  for (const { jid, load, minions } of jobs) {
+    if (isJid(jid)) lines.push(stockJobLine({ jid, load, minions, ...of }));
+  }
+  for (const { jid, id, load, timeMs } of returns) {
+    lines.push(stockReturnLine({ jid, id, load, receivedAtMs: timeMs }));
+  }
+  const reader = new ExchangeReader();
+  for (const line of lines) reader.read(line);
+  return `${[...lines, reader.tail()].join('\n')}\n`;
+}
+
+/** What Brine knows, for a stock master. */
+export function brineHistory({ state, jobs }: BrineStores): BrineHistory {
+  return {
+    banks: () => state.banks(),
+    tokens: (nowMs) => state.tokens(nowMs),
+    sessions: () => state.sessions(),
+    jobs: (sinceMs) => jobFiles(jobs, sinceMs),
+  };
+}
+
+async function* jobFiles(cache: JobCache, sinceMs: number | undefined): AsyncGenerator<JobFile> {
+  let after: string | undefined;
+  do {
+    const page = await cache.listJobs({
+      oldestFirst: true,
+      leaveOutHidden: true,
+      limit: JOBS_AT_ONCE,
+      ...(after === undefined ? {} : { after }),
+      ...(sinceMs === undefined ? {} : { startTime: sinceMs }),
+    });
+    for (const jid of page.jobs.keys()) {
+      const job = await jobFile(cache, jid);
+      if (job !== undefined) yield job;
+    }
+    after = page.next;
+  } while (after !== undefined);
+}
+
+async function jobFile(cache: JobCache, jid: string): Promise<JobFile | undefined> {
+  const load = await cache.getLoad(jid);
+  if (load === undefined) return undefined;
+  const listed = load.get('Minions');
+  load.delete('Minions');
+  // A job without it ends `jobs.list_jobs` of a stock master with a KeyError.
+  if (!load.has('jid')) load.set('jid', jid);
+  const minions = Array.isArray(listed) ? listed.filter((id) => typeof id === 'string') : [];
+  return { jid, load, minions, returns: returnFiles(cache, jid) };
+}
+
+async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<ReturnFile> {
+  let after: string | undefined;
+  do {
+    const page = await cache.getJid(jid, after === undefined ? {} : { after });
+    for (const [id, told] of page.returns) yield returnFile(jid, id, told);
+    after = page.next;
+  } while (after !== undefined);
+}
+
+function returnFile(jid: string, id: string, told: SaltMap): ReturnFile {
+  const out = textOf(told, 'out');
+  told.delete('out');
+  // When it came is not told here; a stock master needs it only to remove old rows.
+  const timeMs = isJid(jid) ? jidTimeMs(jid) : 0;
+  return { id, value: told, ...(out === undefined ? {} : { out }), timeMs };
+}

@@ -1,0 +1,220 @@
+import { join } from 'node:path';
+import {
+  BankFiles,
+  bankLayoutOf,
+  JobFiles,
+  keepStockTokens,
+  type PassedOver,
+  readStockBanks,
+  readStockJobs,
+  readStockSessions,
+  readStockTokens,
+  writeStockSession,
+  writeStockToken,
+} from '@brine/cachedir';
+import type { MasterOptions } from '@brine/config';
+import { asOwnerOf, eachAsOwnerOf, type Owner } from '@brine/files';
+import { isJid } from '@brine/job';
+import { type StockTables, type TableReturn } from '@brine/job-cache';
+import { ownerIn } from '@brine/master-host/files';
+import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { readJson, toJson } from '@brine/wire/text';
+import type {
+  BankRecord,
+  JobCounts,
+  JobFile,
+  ReturnFile,
+  StockHistory,
+  StockIntake,
+} from '../ports.ts';
+
+/** Below cachedir: what is a stock master's, and what its files are written in. */
+export const STOCK_CACHES = [
+  ...['grains', 'jobs', 'mine', 'minions', 'pillar', 'sessions', 'syndics'],
+  '.brine-drafts',
+];
+
+/** A cachedir, and what is a stock master's in it: of one user. */
+function stockDirs(cachedir: string): readonly string[] {
+  return [cachedir, ...STOCK_CACHES.map((name) => join(cachedir, name))];
+}
+
+/** What a stock master has: its files, and its database where it has one. */
+export function stockHistory(
+  options: MasterOptions,
+  tables: StockTables | undefined,
+  onPassed: (passed: PassedOver) => void,
+): StockHistory {
+  const { cachedir, hashType, tokenDir } = options;
+  const dirs = stockDirs(cachedir);
+  return {
+    banks: () => eachAsOwnerOf(dirs, readStockBanks(cachedir, onPassed)),
+    tokens: () => eachAsOwnerOf(tokenDir, readStockTokens(tokenDir, onPassed)),
+    sessions: () => eachAsOwnerOf(dirs, readStockSessions(cachedir, onPassed)),
+    async *jobs(sinceMs) {
+      const files = new JobFiles({ cachedir, hashType });
+      for await (const job of eachAsOwnerOf(dirs, readStockJobs(files, { sinceMs, onPassed }))) {
+        yield { ...job, returns: eachAsOwnerOf(dirs, job.returns) };
+      }
+      if (tables !== undefined) yield* tableJobs(tables, sinceMs);
+    },
+  };
+}
+
+/** Jobs of a database; a return that came later belongs to a job that began before. */
+async function* tableJobs(
+  tables: StockTables,
+  sinceMs: number | undefined,
+): AsyncGenerator<JobFile> {
+  for await (const jobs of tables.jobs(sinceMs === undefined ? '' : jidBefore(sinceMs))) {
+    for (const { jid, load: json, returned } of jobs) {
+      const load = mapOfJson(json);
+      yield { jid, load, minions: targetsOf(load) ?? returned, returns: tableReturns(tables, jid) };
+    }
+  }
+}
+
+async function* tableReturns(tables: StockTables, jid: string): AsyncGenerator<ReturnFile> {
+  for await (const some of tables.returns(jid)) for (const one of some) yield tableReturn(one);
+}
+
+/** Returns of one statement; of states they have some 100 KB each. */
+const ROWS_AT_ONCE = 100;
+
+/** Jobs run for an hour at most, as Brine's deadline has it by default. */
+const LONGEST_JOB_MS = 3_600_000;
+
+function jidBefore(ms: number): string {
+  return new Date(ms - LONGEST_JOB_MS).toISOString().replace(/[-:T.Z]/g, '');
+}
+
+/** These tables hold no lists of minions; only a list target tells them. */
+function targetsOf(load: SaltMap): readonly string[] | undefined {
+  const tgt = load.get('tgt');
+  if (textOf(load, 'tgt_type') !== 'list') return undefined;
+  if (Array.isArray(tgt)) return tgt.filter((id) => typeof id === 'string');
+  return typeof tgt === 'string' ? tgt.split(',') : undefined;
+}
+
+function tableReturn({ id, fullRet, timeMs }: TableReturn): ReturnFile {
+  const full = mapOfJson(fullRet);
+  const out = textOf(full, 'out');
+  const value = mapOf({
+    return: full.get('return') ?? null,
+    retcode: full.get('retcode'),
+    success: full.get('success'),
+  });
+  return { id, value, ...(out === undefined ? {} : { out }), timeMs };
+}
+
+function mapOfJson(json: string): SaltMap {
+  const value = readJson(json);
+  return isMap(value) ? value : mapOf({});
+}
+
+/** What the files of a stock master are written with. */
+export interface StockFiles {
+  readonly options: MasterOptions;
+  /** As `3006.26`. */
+  readonly release: string;
+  readonly tables: StockTables | undefined;
+  readonly owner: Owner | undefined;
+  /** Of a minion, both that share a file in 3006. */
+  readonly dataOf: (
+    id: string,
+  ) => Promise<{ readonly grains: SaltMap | undefined; readonly pillar: SaltMap | undefined }>;
+}
+
+/** How a stock master of a release takes what Brine knows. */
+export function stockIntake({ options, release, tables, owner, dataOf }: StockFiles): StockIntake {
+  const { cachedir, hashType, tokenDir } = options;
+  const layout = bankLayoutOf(release);
+  const banks = new BankFiles({ cachedir, layout });
+  const jobs = new JobFiles({ cachedir, hashType });
+  const isOf3008 = layout === '3008';
+  const done = new Set<string>();
+  const there = <T>(work: () => Promise<T>): Promise<T> => asOwnerOf(stockDirs(cachedir), work);
+  return {
+    async bank(record) {
+      const { bank, id, env, data, timeMs } = record;
+      if (isOf3008 || bank === 'mine') {
+        return there(async () => {
+          if (await isNewer(banks, record)) return false;
+          await banks.write(bank, id, data, { env, timeMs });
+          return true;
+        });
+      }
+      // 3006 keeps the last pillar of any environment; this is that of none.
+      if (env !== undefined) return false;
+      if (done.has(id)) return true;
+      if (await there(() => isNewer(banks, record))) return false;
+      const both = await dataOf(id);
+      await there(() => banks.writeData(id, both, timeMs));
+      done.add(id);
+      return true;
+    },
+    keepTokens: async (wanted) =>
+      void (await asOwnerOf(tokenDir, () => keepStockTokens(tokenDir, wanted))),
+    token(file) {
+      const to = { isOf3008, owner: ownerIn(tokenDir, owner) };
+      return asOwnerOf(tokenDir, () => writeStockToken(tokenDir, file, to));
+    },
+    async session(record) {
+      const dir = join(cachedir, 'sessions');
+      const its = ownerIn(dir, owner);
+      await there(() => writeStockSession(cachedir, record, its));
+      return true;
+    },
+    job: (job) => (tables === undefined ? writeFiles(jobs, job, there) : writeRows(tables, job)),
+  };
+}
+
+async function isNewer(banks: BankFiles, { bank, id, env, timeMs }: BankRecord): Promise<boolean> {
+  // Times of files lose what is below a microsecond.
+  return ((await banks.writtenMs(bank, id, env)) ?? -Infinity) + 1 >= timeMs;
+}
+
+async function writeFiles(
+  files: JobFiles,
+  { jid, load, minions, returns }: JobFile,
+  there: <T>(work: () => Promise<T>) => Promise<T>,
+): Promise<JobCounts> {
+  const isNew = await there(async () => {
+    if (await files.has(jid)) return false;
+    await files.writeJob({ jid, load, minions });
+    return true;
+  });
+  const counts = { jobs: Number(isNew), returns: 0, known: 0 };
+  for await (const { id, value, out } of returns) {
+    const write = () => (isMap(value) ? files.writeReturn(jid, id, value, out) : false);
+    if (await there(() => Promise.resolve(write()))) counts.returns += 1;
+    else counts.known += 1;
+  }
+  return counts;
+}
+
+async function writeRows(tables: StockTables, { jid, load, returns }: JobFile): Promise<JobCounts> {
+  if (!isJid(jid)) return { jobs: 0, returns: 0, known: 0 };
+  const counts = { jobs: 0, returns: 0, known: 0 };
+  if (await tables.writeJob({ jid, load: toJson(load).json })) counts.jobs = 1;
+  let rows: TableReturn[] = [];
+  const give = async (): Promise<void> => {
+    const written = await tables.writeReturns(jid, rows);
+    counts.returns += written;
+    counts.known += rows.length - written;
+    rows = [];
+  };
+  for await (const one of returns) {
+    rows.push(tableRow(jid, load, one));
+    if (rows.length >= ROWS_AT_ONCE) await give();
+  }
+  await give();
+  return counts;
+}
+
+function tableRow(jid: string, load: SaltMap, { id, value, timeMs }: ReturnFile): TableReturn {
+  const fun = textOf(load, 'fun') ?? '';
+  const full = mapOf({ jid, id, fun, fun_args: load.get('arg') ?? [] });
+  if (isMap(value)) for (const [name, one] of value) full.set(name, one);
+  return { jid, id, fun, fullRet: toJson(full).json, timeMs };
+}
