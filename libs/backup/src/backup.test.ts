@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { BackupKey } from './backup-key.ts';
 import { checkBackup } from './check-backup.ts';
+import type { BackupSource } from './edge/live-source.ts';
+import type { BackupTarget, TablesTarget } from './edge/restore-target.ts';
 import type { FileRecord } from './file-records.ts';
 import { makeBackup } from './make-backup.ts';
 import type { Json, Manifest, StreamRecord } from './manifest.ts';
-import type { BackupSource, BackupTarget, TablesTarget } from './ports.ts';
 import { putBack } from './put-back.ts';
 
 const BACKUP_KEY = BackupKey.parse('k'.repeat(43));
@@ -50,8 +51,13 @@ function sourceOf(order: string[] = []): BackupSource {
       order.push('tables');
       const tables = ['brine.jobs', 'brine.returns'].map((name) => ({ name, columns: ['jid'] }));
       return Promise.resolve({
-        head: { tables, days: ['20261126'] },
-        lastJid: '20261126000000000001',
+        head: {
+          tables,
+          days: ['20261126'],
+          migrations: [],
+          archived: [],
+          lastJid: '20261126000000000001',
+        },
         table: ({ name }) => (name === 'brine.jobs' ? given('1\n', '2\n') : given()),
         sequences: () => Promise.resolve({ 'brine.n': '5' }),
         close: () => Promise.resolve(),

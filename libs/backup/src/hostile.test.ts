@@ -3,9 +3,9 @@ import { packTar, type TarHeader } from 'modern-tar';
 import { describe, expect, test } from 'vitest';
 import { BackupKey } from './backup-key.ts';
 import { checkBackup } from './check-backup.ts';
+import type { BackupTarget } from './edge/restore-target.ts';
 import { filePart, type FileRecord } from './file-records.ts';
 import { FORMAT, HEAD, MAC, MANIFEST } from './manifest.ts';
-import type { BackupTarget } from './ports.ts';
 import { putBack } from './put-back.ts';
 
 const KEY = BackupKey.parse('k'.repeat(43));

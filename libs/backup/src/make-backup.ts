@@ -1,6 +1,7 @@
 import { ArchiveWriter, type Write } from './archive-writer.ts';
 import { BackupError } from './backup-error.ts';
 import type { BackupKey } from './backup-key.ts';
+import type { BackupSource } from './edge/live-source.ts';
 import { filePart, type FileRecord } from './file-records.ts';
 import { toLines } from './json-lines.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type Manifest,
   type StreamRecord,
 } from './manifest.ts';
-import type { BackupSource } from './ports.ts';
 
 /** Whose backup it is. */
 export type BackupAbout = Omit<BackupHead, 'format' | 'mark'>;
@@ -114,7 +114,7 @@ async function writeTables(
       await archive.part(`tables/${table.name}`, tables.table(table));
     }
     const database = { head: tables.head, sequences: await tables.sequences() };
-    return { database, lastJid: tables.lastJid, usedSequences };
+    return { database, lastJid: tables.head.lastJid, usedSequences };
   } finally {
     await tables.close();
   }

@@ -1,3 +1,5 @@
+import type { ReaderPlace } from '@brine/bus/snapshots';
+import type { CopyOut } from '@brine/job-cache';
 import { BackupError } from './backup-error.ts';
 import { checkFileRecords, type FileRecord } from './file-records.ts';
 
@@ -26,15 +28,6 @@ export interface StreamRecord {
   readonly state: Json;
 }
 
-/** A durable reader and its place. */
-export interface ReaderRecord {
-  readonly stream: string;
-  readonly reader: string;
-  readonly ackFloor: number;
-  readonly createdAt?: string;
-  readonly config: Json;
-}
-
 /** What is known before anything is read. */
 export interface BackupHead {
   readonly format: number;
@@ -57,21 +50,15 @@ export interface Manifest extends BackupHead {
   readonly usedSequences: Readonly<Record<string, number>>;
   readonly files: readonly FileRecord[];
   readonly streams: readonly StreamRecord[];
-  readonly readers: readonly ReaderRecord[];
+  readonly readers: readonly ReaderPlace[];
   readonly database: DatabaseRecord;
   readonly parts: readonly PartRecord[];
 }
 
-/** What makes a database ready for the tables, as the job cache told it. */
+/** What makes a database ready for the tables, as the job cache gave it. */
 export interface DatabaseRecord {
-  readonly head: Json & { readonly tables: readonly TableRecord[] };
-  readonly sequences: Readonly<Record<string, string | null>>;
-}
-
-/** A table and its columns. */
-export interface TableRecord {
-  readonly name: string;
-  readonly columns: readonly string[];
+  readonly head: CopyOut['head'];
+  readonly sequences: Awaited<ReturnType<CopyOut['sequences']>>;
 }
 
 /** The first entry of the file, and the last two. */

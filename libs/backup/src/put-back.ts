@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type Entry, readEntries, type ReadPart, readParts } from './archive-reader.ts';
 import { BackupError } from './backup-error.ts';
+import type { BackupTarget, TablesTarget } from './edge/restore-target.ts';
 import { filePart } from './file-records.ts';
 import { fromLines } from './json-lines.ts';
 import { HEAD, MAC, MANIFEST, type Manifest, type PartRecord } from './manifest.ts';
-import type { BackupTarget, TablesTarget } from './ports.ts';
 
 /** The part that PostgreSQL is, as a step of a run. */
 const TABLES = 'tables';

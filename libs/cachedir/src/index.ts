@@ -14,12 +14,14 @@ export { bankLayoutOf, dialectOf, findInstalledSalt } from './installed-salt.ts'
 export { JobFiles } from './job-files.ts';
 export { jobDir } from './job-paths.ts';
 export type { PassedOver } from './stock/bounded.ts';
-export { readStockJobs } from './stock/jobs.ts';
-export { readStockBanks } from './stock/minion-data.ts';
+export { readStockJobs, type StockJob, type StockReturn } from './stock/jobs.ts';
+export { readStockBanks, type StockBankRecord } from './stock/minion-data.ts';
 export {
   keepStockTokens,
   readStockSessions,
   readStockTokens,
+  type StockSession,
+  type StockToken,
   writeStockSession,
   writeStockToken,
 } from './stock/tokens.ts';

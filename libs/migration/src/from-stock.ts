@@ -2,8 +2,9 @@ import { isJid, isMinionId, jidTimeMs } from '@brine/job';
 import { pack } from '@brine/wire';
 import { withoutCredentials } from '@brine/wire/load';
 import { eachAtOnce } from './at-once.ts';
-import type { BrineIntake, JobHead, ReturnLoad, StockHistory } from './ports.ts';
-import { returnLoad } from './return-loads.ts';
+import type { BrineIntake } from './edge/brine-side.ts';
+import type { JobHead, StockHistory } from './edge/stock-side.ts';
+import { type ReturnLoad, returnLoad } from './return-loads.ts';
 import type { Kind, Tally } from './tally.ts';
 import { tokenRecord } from './token-records.ts';
 

@@ -1,20 +1,11 @@
+import type { StockBankRecord, StockReturn, StockSession, StockToken } from '@brine/cachedir';
+import type { TokenRecord } from '@brine/master';
 import { mapOf, SaltFloat, type SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
+import type { BrineHistory, BrineIntake } from './edge/brine-side.ts';
+import type { JobFile, JobHead, StockHistory, StockIntake } from './edge/stock-side.ts';
 import { fromStock } from './from-stock.ts';
-import type {
-  BankRecord,
-  BrineHistory,
-  BrineIntake,
-  JobFile,
-  JobHead,
-  ReturnFile,
-  ReturnLoad,
-  SessionRecord,
-  StockHistory,
-  StockIntake,
-  TokenFile,
-  TokenRecord,
-} from './ports.ts';
+import type { ReturnLoad } from './return-loads.ts';
 import { Tally } from './tally.ts';
 import { toStock } from './to-stock.ts';
 
@@ -26,7 +17,7 @@ async function* each<T>(all: readonly T[]): AsyncGenerator<T> {
   for (const one of all) yield await Promise.resolve(one);
 }
 
-function grains(id: string, timeMs = NOW): BankRecord {
+function grains(id: string, timeMs = NOW): StockBankRecord {
   return { bank: 'grains', id, data: mapOf({ os: 'Debian' }), timeMs };
 }
 
@@ -46,20 +37,20 @@ function job(jid: string, ids: readonly string[]): JobFile {
 }
 
 /** They may be read again here: a test brings the same job twice. */
-function returnsOf(all: readonly ReturnFile[]): AsyncIterable<ReturnFile> {
+function returnsOf(all: readonly StockReturn[]): AsyncIterable<StockReturn> {
   return { [Symbol.asyncIterator]: () => each(all) };
 }
 
-function token(name: string, expire: number): TokenFile {
+function token(name: string, expire: number): StockToken {
   const data = mapOf({ name, eauth: 'pam', start: new SaltFloat(1.5), token: 'abc' });
   return { token: 'abc', data, expire };
 }
 
 /** A stock master in memory. */
 function stockOf(has: {
-  readonly banks?: readonly BankRecord[];
-  readonly tokens?: readonly TokenFile[];
-  readonly sessions?: readonly SessionRecord[];
+  readonly banks?: readonly StockBankRecord[];
+  readonly tokens?: readonly StockToken[];
+  readonly sessions?: readonly StockSession[];
   readonly jobs?: readonly JobFile[];
 }): StockHistory {
   return {
@@ -72,14 +63,14 @@ function stockOf(has: {
 
 /** What Brine took, in memory. */
 class Taken implements BrineIntake {
-  readonly banks = new Map<string, BankRecord>();
+  readonly banks = new Map<string, StockBankRecord>();
   readonly tokens = new Map<string, TokenRecord>();
-  readonly sessions = new Map<string, SessionRecord>();
+  readonly sessions = new Map<string, StockSession>();
   readonly jobIds = new Set<string>();
   readonly returns = new Map<string, SaltMap>();
   readonly parts: number[] = [];
 
-  bank(record: BankRecord): Promise<boolean> {
+  bank(record: StockBankRecord): Promise<boolean> {
     const key = `${record.bank} ${record.id}`;
     const known = this.banks.get(key);
     if (record.id === 'huge') throw new RangeError('grains of huge are too large');
@@ -94,7 +85,7 @@ class Taken implements BrineIntake {
     return Promise.resolve(isNew);
   }
 
-  session(record: SessionRecord): Promise<boolean> {
+  session(record: StockSession): Promise<boolean> {
     const isNew = !this.sessions.has(record.id);
     if (isNew) this.sessions.set(record.id, record);
     return Promise.resolve(isNew);
@@ -250,7 +241,7 @@ describe('from a stock master', () => {
 
 describe('to a stock master', () => {
   test('all of it goes back, and is what came', async () => {
-    const files = new Map<string, TokenFile>();
+    const files = new Map<string, StockToken>();
     const jobs: JobFile[] = [];
     const banks: string[] = [];
     let kept: readonly string[] = [];

@@ -1,11 +1,21 @@
+import type { StockReturn } from '@brine/cachedir';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
-import type { JobHead, ReturnFile, ReturnLoad } from './ports.ts';
+import type { JobHead } from './edge/stock-side.ts';
+
+/** A return, ready for a row. */
+export interface ReturnLoad {
+  readonly jid: string;
+  readonly id: string;
+  /** The load of `_return`. */
+  readonly load: SaltMap;
+  readonly timeMs: number;
+}
 
 /** What a stock master keeps of a return (Salt: salt/returners/local_cache.py returner). */
 const KEPT = ['return', 'retcode', 'success'] as const;
 
 /** A return of a file as the minion sent it, as far as the file tells. */
-export function returnLoad({ jid, load }: JobHead, given: ReturnFile): ReturnLoad {
+export function returnLoad({ jid, load }: JobHead, given: StockReturn): ReturnLoad {
   const { id, value, out, timeMs } = given;
   // Old masters wrote the value alone; a map without `return` is such a value too.
   const kept = isMap(value) && value.has('return') ? value : mapOf({ return: value });

@@ -1,5 +1,6 @@
 import { eachAtOnce } from './at-once.ts';
-import type { BrineHistory, StockIntake } from './ports.ts';
+import type { BrineHistory } from './edge/brine-side.ts';
+import type { StockIntake } from './edge/stock-side.ts';
 import type { Tally } from './tally.ts';
 import { tokenFile } from './token-records.ts';
 

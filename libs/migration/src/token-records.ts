@@ -1,8 +1,9 @@
+import type { StockToken } from '@brine/cachedir';
+import type { TokenRecord } from '@brine/master';
 import { listOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import type { TokenFile, TokenRecord } from './ports.ts';
 
 /** A stock master's token as Brine keeps it; undefined for one that names no user. */
-export function tokenRecord({ data, expire }: TokenFile): TokenRecord | undefined {
+export function tokenRecord({ data, expire }: StockToken): TokenRecord | undefined {
   const name = textOf(data, 'name');
   const eauth = textOf(data, 'eauth');
   if (name === undefined || eauth === undefined) return undefined;
@@ -19,7 +20,7 @@ export function tokenRecord({ data, expire }: TokenFile): TokenRecord | undefine
 }
 
 /** Brine's token as a stock master keeps it. */
-export function tokenFile(token: string, record: TokenRecord): TokenFile {
+export function tokenFile(token: string, record: TokenRecord): StockToken {
   const { start, expire, name, eauth, groups, authList } = record;
   const data: SaltMap = mapOf({
     start: new SaltFloat(start),

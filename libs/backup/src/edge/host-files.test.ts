@@ -19,8 +19,7 @@ import { loadMasterConfig } from '@brine/config';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { filePart } from '../file-records.ts';
 import type { Manifest } from '../manifest.ts';
-import type { HostFile } from '../ports.ts';
-import { hostFiles } from './host-files.ts';
+import { type HostFile, hostFiles } from './host-files.ts';
 import { hostOptions, restoredConfig, RestoreFiles } from './restore-files.ts';
 
 let dir: string;

@@ -5,7 +5,6 @@ import { masterConfigFiles, type MasterOptions } from '@brine/config';
 import { asOwnerOf, isSystemError, type Owner, readBounded } from '@brine/files';
 import { BackupError } from '../backup-error.ts';
 import type { FileRecord, FileRoot } from '../file-records.ts';
-import type { HostFile } from '../ports.ts';
 import { keyPath } from './key-file.ts';
 
 /** Keys and configuration are small; what is larger is neither. */
@@ -14,6 +13,12 @@ const FILES_MAX = 1_000_000;
 
 /** The directories that paths of a backup begin at. */
 export type Roots = Readonly<Record<FileRoot, string>>;
+
+/** A file of the host with its content; a link has none. */
+export interface HostFile {
+  readonly record: FileRecord;
+  readonly data: Uint8Array;
+}
 
 /** Where a configuration has its files. */
 export function rootsOf({ configDir, pkiDir, ownPkiDir, brine }: MasterOptions): Roots {

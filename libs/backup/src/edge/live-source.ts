@@ -1,4 +1,4 @@
-import type { Bus } from '@brine/bus';
+import { type Bus } from '@brine/bus';
 import {
   isCopiedByValue,
   KEPT_STREAMS,
@@ -12,36 +12,42 @@ import type { MasterOptions } from '@brine/config';
 import { CopyOut } from '@brine/job-cache';
 import type { Servers } from '@brine/master-host/servers';
 import { BackupError } from '../backup-error.ts';
-import type { Json } from '../manifest.ts';
-import type { BackupSource, StreamContent, TablesSource } from '../ports.ts';
+import type { Json, StreamRecord } from '../manifest.ts';
 import { hostFiles } from './host-files.ts';
+
+/** A stream as it comes: a snapshot of the server, or one value after the other. */
+type StreamContent = Omit<StreamRecord, 'name'> &
+  ({ readonly chunks: AsyncIterable<Uint8Array> } | { readonly values: AsyncIterable<Json> });
+
+/** What a backup is made of. */
+export type BackupSource = ReturnType<typeof liveSource>;
 
 /** What a master has, read while it goes on. */
 export function liveSource(
   options: MasterOptions,
   { bus, postgresUrl }: Pick<Servers, 'bus' | 'postgresUrl'>,
-): BackupSource {
+) {
   return {
+    /** In the order in which they are read. */
     streams: KEPT_STREAMS,
     files: () => hostFiles(options),
     readers: () => readerPlaces(bus),
-    stream: (name) => (isCopiedByValue(name) ? valuesOf(bus, name) : takeSnapshot(bus, name)),
+    /** Undefined where there is no such stream. */
+    stream: (name: string): Promise<StreamContent | undefined> =>
+      isCopiedByValue(name) ? valuesOf(bus, name) : takeSnapshot(bus, name),
+    /** The highest sequence of each stream whose sequences others keep. */
     lastSequences: () => lastSequences(bus),
-    async tables(): Promise<TablesSource> {
-      const out = await CopyOut.open(postgresUrl);
-      if (out === undefined) {
-        throw new BackupError('PostgreSQL has no tables of a master: start the master once');
-      }
-      const { head } = out;
-      return {
-        head: { ...head },
-        lastJid: head.lastJid,
-        table: (table) => out.table(table),
-        sequences: () => out.sequences(),
-        close: () => out.close(),
-      };
-    },
+    /** PostgreSQL as it is at one moment: opened when all streams are read. */
+    tables: () => openTables(postgresUrl),
   };
+}
+
+async function openTables(
+  url: string,
+): Promise<Pick<CopyOut, 'head' | 'table' | 'sequences' | 'close'>> {
+  const out = await CopyOut.open(url);
+  if (out !== undefined) return out;
+  throw new BackupError('PostgreSQL has no tables of a master: start the master once');
 }
 
 async function valuesOf(bus: Bus, name: string): Promise<StreamContent | undefined> {

@@ -15,9 +15,9 @@ import { CopyIn } from '@brine/job-cache';
 import { RefusedError } from '@brine/master-host';
 import type { Servers } from '@brine/master-host/servers';
 import { BackupError } from '../backup-error.ts';
-import type { Json, Manifest, StreamRecord } from '../manifest.ts';
+import type { FileRecord } from '../file-records.ts';
+import type { DatabaseRecord, Json, Manifest, StreamRecord } from '../manifest.ts';
 import { readMarker, removeMarker, type RestoreMarker, writeMarker } from '../marker/marker.ts';
-import type { BackupTarget, TablesTarget } from '../ports.ts';
 import type { RestoreFiles } from './restore-files.ts';
 
 /** What is put back. */
@@ -29,8 +29,14 @@ export interface RestoreOf {
   readonly without: readonly string[];
 }
 
+/** Where a backup is put back; empty, or with parts of this backup in it. */
+export type BackupTarget = Omit<RestoreTarget, 'begin' | 'end' | 'close'>;
+
+/** Tables that are put back in one transaction. */
+export type TablesTarget = Awaited<ReturnType<RestoreTarget['tables']>>;
+
 /** Where a backup goes: NATS, PostgreSQL and files of a host that is no master yet. */
-export class RestoreTarget implements BackupTarget {
+export class RestoreTarget {
   readonly #options: MasterOptions;
   readonly #bus: Servers['bus'];
   readonly #copy: CopyIn;
@@ -96,6 +102,7 @@ export class RestoreTarget implements BackupTarget {
     }
   }
 
+  /** Parts that an earlier run has put back. */
   get done(): ReadonlySet<string> {
     return new Set(this.#marker.done);
   }
@@ -105,36 +112,46 @@ export class RestoreTarget implements BackupTarget {
     return writeMarker(this.#options.brine.stateDir, this.#marker);
   }
 
+  /** Remembers a part, so that the next run leaves it out. */
   async finished(part: string): Promise<void> {
     this.#marker = { ...this.#marker, done: [...this.#marker.done, part] };
     await this.begin();
   }
 
-  file(...given: Parameters<BackupTarget['file']>): Promise<void> {
-    return this.#files.put(...given);
+  file(record: FileRecord, data: Uint8Array): Promise<void> {
+    return this.#files.put(record, data);
   }
 
-  async stream({ name, config, state }: StreamRecord, chunks: AsyncIterable<Uint8Array>) {
+  /** Puts a stream back; what an earlier run left of it goes before that. */
+  async stream(
+    { name, config, state }: StreamRecord,
+    chunks: AsyncIterable<Uint8Array>,
+  ): Promise<void> {
     assertKept(name);
     // Untouched, or of a run that was killed before it could remember it.
     await deleteStream(this.#bus, name);
     await restoreStream(this.#bus, { config, state, chunks }, this.#options.brine.streamReplicas);
   }
 
-  async values({ name, config }: StreamRecord, values: AsyncIterable<Json>) {
+  /** As {@link stream}, of a stream that was read value by value. */
+  async values({ name, config }: StreamRecord, values: AsyncIterable<Json>): Promise<void> {
     assertKept(name);
     await deleteStream(this.#bus, name);
     await putValues(this.#bus, config, asStored(values), this.#options.brine.streamReplicas);
   }
 
-  async tables(head: Manifest['database']['head']): Promise<TablesTarget> {
-    await this.#copy.begin(head as unknown as Parameters<CopyIn['begin']>[0]);
+  /** Opened when the first table comes. */
+  async tables(head: DatabaseRecord['head']) {
+    await this.#copy.begin(head);
     return {
-      table: (table, chunks) => this.#copy.table(table, chunks),
-      commit: (sequences) => this.#copy.commit(this.#marker.backup, sequences),
+      table: (table: DatabaseRecord['head']['tables'][number], chunks: AsyncIterable<Uint8Array>) =>
+        this.#copy.table(table, chunks),
+      commit: (sequences: DatabaseRecord['sequences']) =>
+        this.#copy.commit(this.#marker.backup, sequences),
     };
   }
 
+  /** After all streams; may be done twice, as {@link readers}. */
   async useSequences(used: Manifest['usedSequences']): Promise<void> {
     for (const [stream, seq] of Object.entries(used)) {
       const root = PLACED_STREAMS[stream];

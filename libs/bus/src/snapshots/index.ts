@@ -6,7 +6,7 @@ export {
   PLACED_STREAMS,
   stateOfStream,
 } from './kept-streams.ts';
-export { readerPlaces, restoreReader } from './reader-places.ts';
+export { type ReaderPlace, readerPlaces, restoreReader } from './reader-places.ts';
 export { deleteStream, restoreStream, useSequences } from './restore-stream.ts';
 export { putValues, type StoredValue, storedValues } from './stored-values.ts';
 export { takeSnapshot } from './take-snapshot.ts';

@@ -1,3 +1,4 @@
+import type { StockBankRecord, StockReturn, StockSession } from '@brine/cachedir';
 import { isJid, jidTimeMs } from '@brine/job';
 import {
   exchangeHead,
@@ -6,30 +7,29 @@ import {
   stockJobLine,
   stockReturnLine,
 } from '@brine/job-cache';
+import type { TokenRecord } from '@brine/master';
 import { type SaltMap, textOf } from '@brine/wire';
-import type {
-  BrineHistory,
-  BrineIntake,
-  JobFile,
-  JobHead,
-  ReturnFile,
-  ReturnLoad,
-} from '../ports.ts';
+import type { ReturnLoad } from '../return-loads.ts';
+import type { JobFile, JobHead } from './stock-side.ts';
 import type { BrineStores } from './stores.ts';
 
 /** Jobs of one look. */
 const JOBS_AT_ONCE = 500;
 
+/** Where Brine takes what a stock master knows. Each call resolves with whether it was new. */
+export type BrineIntake = ReturnType<typeof brineIntake>;
+
 /** How Brine takes what a stock master knows. */
 export function brineIntake(
   { state, jobs }: BrineStores,
   of: { readonly deadlineSeconds: number; readonly host: string },
-): BrineIntake {
+) {
   return {
-    bank: (record) => state.takeBank(record),
-    token: (token, record) => state.takeToken(token, record),
-    session: ({ id, key, timeMs }) => state.takeSession(id, key, timeMs),
-    async jobs(some, returns) {
+    bank: (record: StockBankRecord) => state.takeBank(record),
+    token: (token: string, record: TokenRecord) => state.takeToken(token, record),
+    session: ({ id, key, timeMs }: StockSession) => state.takeSession(id, key, timeMs),
+    /** Takes jobs, and returns of these or of jobs before them, all or none. */
+    async jobs(some: readonly JobHead[], returns: readonly ReturnLoad[]) {
       const taken = await jobs.importRows(exchangeFile(some, returns, of));
       return { jobs: taken.jobs, returns: taken.returns };
     },
@@ -53,13 +53,18 @@ function exchangeFile(
   return `${[...lines, reader.tail()].join('\n')}\n`;
 }
 
+/** What Brine knows, to be read. */
+export type BrineHistory = ReturnType<typeof brineHistory>;
+
 /** What Brine knows, for a stock master. */
-export function brineHistory({ state, jobs }: BrineStores): BrineHistory {
+export function brineHistory({ state, jobs }: BrineStores) {
   return {
-    banks: () => state.banks(),
-    tokens: (nowMs) => state.tokens(nowMs),
-    sessions: () => state.sessions(),
-    jobs: (sinceMs) => jobFiles(jobs, sinceMs),
+    banks: (): AsyncIterable<StockBankRecord> => state.banks(),
+    /** Those that have ended by then, unix ms, are left out. */
+    tokens: (nowMs: number) => state.tokens(nowMs),
+    sessions: (): AsyncIterable<StockSession> => state.sessions(),
+    /** Jobs that people asked for, oldest first, since a time in unix ms. */
+    jobs: (sinceMs: number | undefined) => jobFiles(jobs, sinceMs),
   };
 }
 
@@ -92,7 +97,7 @@ async function jobFile(cache: JobCache, jid: string): Promise<JobFile | undefine
   return { jid, load, minions, returns: returnFiles(cache, jid) };
 }
 
-async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<ReturnFile> {
+async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<StockReturn> {
   let after: string | undefined;
   do {
     const page = await cache.getJid(jid, after === undefined ? {} : { after });
@@ -101,7 +106,7 @@ async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<Return
   } while (after !== undefined);
 }
 
-function returnFile(jid: string, id: string, told: SaltMap): ReturnFile {
+function returnFile(jid: string, id: string, told: SaltMap): StockReturn {
   const out = textOf(told, 'out');
   told.delete('out');
   // When it came is not told here; a stock master needs it only to remove old rows.

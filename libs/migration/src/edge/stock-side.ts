@@ -9,6 +9,11 @@ import {
   readStockJobs,
   readStockSessions,
   readStockTokens,
+  type StockBankRecord,
+  type StockJob,
+  type StockReturn,
+  type StockSession,
+  type StockToken,
   writeStockSession,
   writeStockToken,
 } from '@brine/cachedir';
@@ -19,14 +24,12 @@ import { type StockTables, type TableReturn } from '@brine/job-cache';
 import { ownerIn } from '@brine/master-host/files';
 import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { readJson, toJson } from '@brine/wire/text';
-import type {
-  BankRecord,
-  JobCounts,
-  JobFile,
-  ReturnFile,
-  StockHistory,
-  StockIntake,
-} from '../ports.ts';
+
+/** A job with its returns. A job of a large fleet has more of them than fit into memory. */
+export type JobFile = Omit<StockJob, 'timeMs'>;
+
+/** A job, as a stock master keeps it. */
+export type JobHead = Omit<JobFile, 'returns'>;
 
 /** Below cachedir: what is a stock master's, and what its files are written in. */
 export const STOCK_CACHES = [
@@ -39,19 +42,23 @@ function stockDirs(cachedir: string): readonly string[] {
   return [cachedir, ...STOCK_CACHES.map((name) => join(cachedir, name))];
 }
 
+/** What a stock master has, to be read. */
+export type StockHistory = ReturnType<typeof stockHistory>;
+
 /** What a stock master has: its files, and its database where it has one. */
 export function stockHistory(
   options: MasterOptions,
   tables: StockTables | undefined,
   onPassed: (passed: PassedOver) => void,
-): StockHistory {
+) {
   const { cachedir, hashType, tokenDir } = options;
   const dirs = stockDirs(cachedir);
   return {
     banks: () => eachAsOwnerOf(dirs, readStockBanks(cachedir, onPassed)),
     tokens: () => eachAsOwnerOf(tokenDir, readStockTokens(tokenDir, onPassed)),
     sessions: () => eachAsOwnerOf(dirs, readStockSessions(cachedir, onPassed)),
-    async *jobs(sinceMs) {
+    /** @param sinceMs only jobs that changed since, unix ms */
+    async *jobs(sinceMs: number | undefined): AsyncGenerator<JobFile> {
       const files = new JobFiles({ cachedir, hashType });
       for await (const job of eachAsOwnerOf(dirs, readStockJobs(files, { sinceMs, onPassed }))) {
         yield { ...job, returns: eachAsOwnerOf(dirs, job.returns) };
@@ -74,7 +81,7 @@ async function* tableJobs(
   }
 }
 
-async function* tableReturns(tables: StockTables, jid: string): AsyncGenerator<ReturnFile> {
+async function* tableReturns(tables: StockTables, jid: string): AsyncGenerator<StockReturn> {
   for await (const some of tables.returns(jid)) for (const one of some) yield tableReturn(one);
 }
 
@@ -96,7 +103,7 @@ function targetsOf(load: SaltMap): readonly string[] | undefined {
   return typeof tgt === 'string' ? tgt.split(',') : undefined;
 }
 
-function tableReturn({ id, fullRet, timeMs }: TableReturn): ReturnFile {
+function tableReturn({ id, fullRet, timeMs }: TableReturn): StockReturn {
   const full = mapOfJson(fullRet);
   const out = textOf(full, 'out');
   const value = mapOf({
@@ -125,8 +132,21 @@ export interface StockFiles {
   ) => Promise<{ readonly grains: SaltMap | undefined; readonly pillar: SaltMap | undefined }>;
 }
 
+/** What became of one job. */
+export interface JobCounts {
+  /** 1 if it was new. */
+  readonly jobs: number;
+  /** Those that were new. */
+  readonly returns: number;
+  /** Returns that were there already. */
+  readonly known: number;
+}
+
+/** Where a stock master takes what Brine knows. Each call resolves with whether it was new. */
+export type StockIntake = ReturnType<typeof stockIntake>;
+
 /** How a stock master of a release takes what Brine knows. */
-export function stockIntake({ options, release, tables, owner, dataOf }: StockFiles): StockIntake {
+export function stockIntake({ options, release, tables, owner, dataOf }: StockFiles) {
   const { cachedir, hashType, tokenDir } = options;
   const layout = bankLayoutOf(release);
   const banks = new BankFiles({ cachedir, layout });
@@ -135,7 +155,7 @@ export function stockIntake({ options, release, tables, owner, dataOf }: StockFi
   const done = new Set<string>();
   const there = <T>(work: () => Promise<T>): Promise<T> => asOwnerOf(stockDirs(cachedir), work);
   return {
-    async bank(record) {
+    async bank(record: StockBankRecord): Promise<boolean> {
       const { bank, id, env, data, timeMs } = record;
       if (isOf3008 || bank === 'mine') {
         return there(async () => {
@@ -153,23 +173,29 @@ export function stockIntake({ options, release, tables, owner, dataOf }: StockFi
       done.add(id);
       return true;
     },
-    keepTokens: async (wanted) =>
-      void (await asOwnerOf(tokenDir, () => keepStockTokens(tokenDir, wanted))),
-    token(file) {
+    /** Removes all other tokens: their users gave them back, or they ended. */
+    async keepTokens(wanted: ReadonlySet<string>): Promise<void> {
+      await asOwnerOf(tokenDir, () => keepStockTokens(tokenDir, wanted));
+    },
+    token(file: StockToken): Promise<boolean> {
       const to = { isOf3008, owner: ownerIn(tokenDir, owner) };
       return asOwnerOf(tokenDir, () => writeStockToken(tokenDir, file, to));
     },
-    async session(record) {
+    async session(record: StockSession): Promise<boolean> {
       const dir = join(cachedir, 'sessions');
       const its = ownerIn(dir, owner);
       await there(() => writeStockSession(cachedir, record, its));
       return true;
     },
-    job: (job) => (tables === undefined ? writeFiles(jobs, job, there) : writeRows(tables, job)),
+    job: (job: JobFile): Promise<JobCounts> =>
+      tables === undefined ? writeFiles(jobs, job, there) : writeRows(tables, job),
   };
 }
 
-async function isNewer(banks: BankFiles, { bank, id, env, timeMs }: BankRecord): Promise<boolean> {
+async function isNewer(
+  banks: BankFiles,
+  { bank, id, env, timeMs }: StockBankRecord,
+): Promise<boolean> {
   // Times of files lose what is below a microsecond.
   return ((await banks.writtenMs(bank, id, env)) ?? -Infinity) + 1 >= timeMs;
 }
@@ -212,7 +238,7 @@ async function writeRows(tables: StockTables, { jid, load, returns }: JobFile): 
   return counts;
 }
 
-function tableRow(jid: string, load: SaltMap, { id, value, timeMs }: ReturnFile): TableReturn {
+function tableRow(jid: string, load: SaltMap, { id, value, timeMs }: StockReturn): TableReturn {
   const fun = textOf(load, 'fun') ?? '';
   const full = mapOf({ jid, id, fun, fun_args: load.get('arg') ?? [] });
   if (isMap(value)) for (const [name, one] of value) full.set(name, one);
