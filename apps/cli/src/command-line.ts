@@ -70,14 +70,14 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'status',
     {
       help: 'show the services of the master on this host (--all: of all hosts)',
-      load: async () => (await import('./commands/status.ts')).runStatus,
+      load: async () => (await import('./commands/operations/status.ts')).runStatus,
     },
   ],
   [
     'top',
     {
       help: 'watch services, queues, jobs and minions of all hosts',
-      load: async () => (await import('./top/top-command.ts')).runTopCommand,
+      load: async () => (await import('./commands/operations/top.ts')).runTopCommand,
     },
   ],
   [
@@ -105,14 +105,14 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'doctor',
     {
       help: 'look for what exposes the master of this host, or will stop it',
-      load: async () => (await import('./commands/doctor.ts')).runDoctor,
+      load: async () => (await import('./commands/operations/doctor.ts')).runDoctor,
     },
   ],
   [
     'support-bundle',
     {
       help: 'write what others need to help into one file, without secrets',
-      load: async () => (await import('./bundle/support-bundle.ts')).runSupportBundle,
+      load: async () => (await import('./commands/operations/support-bundle.ts')).runSupportBundle,
     },
   ],
   [

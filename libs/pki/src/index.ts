@@ -12,4 +12,4 @@ export { MinionKeyFiles } from './minion-keys.ts';
 export type { KeyRecords } from './ports.ts';
 export type { KeyRecord, StoredKey } from './reconcile.ts';
 export type { AuthorityChange, CertificateStatus } from './service-certificates.ts';
-export { ServiceCertificates } from './service-certificates.ts';
+export { RENEW_DAYS, ServiceCertificates } from './service-certificates.ts';

@@ -40,6 +40,9 @@ const AUTHORITY = {
   old: 'old.crt',
 } as const;
 
+/** A certificate needs renewal this many days before its end. */
+export const RENEW_DAYS = 30;
+
 const PRIVATE_MODE = 0o600;
 const PUBLIC_MODE = 0o644;
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   masterProcesses,
   type ProcessSeen,
-} from '../../../apps/cli/src/doctor/security/processes.ts';
+} from '../../../libs/operations/src/doctor/security/processes.ts';
 
 interface Finding {
   readonly level: string;

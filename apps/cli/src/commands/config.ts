@@ -10,11 +10,12 @@ import {
   type EffectiveOption,
   effectiveOptions,
   explainOption,
+  optionLines,
+  sourceText,
   standingOf,
-  type ValueSource,
 } from '@brine/config/reference';
 import { fromJson } from '@brine/wire/text';
-import { checkForce } from '../doctor/check-force.ts';
+import { checkForce, findingLines } from '@brine/operations/findings';
 import { EXIT } from '../exit-codes.ts';
 import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
@@ -73,9 +74,7 @@ export async function runConfig(args: readonly string[], terminal: Terminal): Pr
 
 /** One line for each option that is not in force, then how the others stand. */
 function check({ options, warnings }: LoadedConfig<MasterOptions>, terminal: Terminal): number {
-  for (const { level, check: name, text: line } of checkForce(warnings)) {
-    terminal.out(`${level.padEnd(4)}  ${name}: ${line}\n`);
-  }
+  terminal.out(findingLines(checkForce(warnings)));
   const told = new Set(warnings.map(({ option }) => option));
   const names = Object.keys(options.written).filter((name) => name !== 'brine');
   const quiet = names.filter((name) => !told.has(name));
@@ -104,30 +103,6 @@ function explain(names: readonly string[], terminal: Terminal): number {
 /** True for an option of that name, and for those below a table of that name. */
 function isMeant(option: EffectiveOption, name: string): boolean {
   return option.name === name || option.name.startsWith(`${name}.`);
-}
-
-/** One option a line: YAML, with the source as a comment. */
-export function optionLines(options: readonly EffectiveOption[]): string {
-  return options
-    .map(({ name, value, source }) => `${name}: ${valueText(value)}  # ${sourceText(source)}\n`)
-    .join('');
-}
-
-function valueText(value: unknown): string {
-  if (value === undefined) return 'null';
-  return typeof value === 'string' && /^[\w./-]+$/.test(value) ? value : JSON.stringify(value);
-}
-
-function sourceText(source: ValueSource): string {
-  switch (source.kind) {
-    case 'default':
-      return 'default';
-    case 'environment':
-      return source.variable;
-    case 'file':
-      // The lines of options that are nested deep are not known.
-      return source.line === 0 ? source.file : `${source.file}:${source.line}`;
-  }
 }
 
 function outputOf(

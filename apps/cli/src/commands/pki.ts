@@ -5,9 +5,9 @@ import {
   type AuthorityChange,
   type CertificateStatus,
   PkiError,
+  RENEW_DAYS,
   ServiceCertificates,
 } from '@brine/pki';
-import { RENEW_DAYS } from '../doctor/check-certificates.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
 import {
   type CommandForm,

@@ -8,7 +8,7 @@ import { formatTrace, readTrace, traceDir } from '@brine/telemetry';
 import { runKey } from '../commands/key.ts';
 import { minionProgram } from '../commands/minion.ts';
 import { runSalt } from '../commands/salt.ts';
-import { readStatus } from '../commands/status.ts';
+import { readStatus } from '@brine/operations/cluster-status';
 import { KeyRing } from '../keys/key-ring.ts';
 import { openLocalMaster } from '../local-master.ts';
 import type { Terminal } from '../terminal.ts';

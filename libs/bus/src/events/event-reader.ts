@@ -14,7 +14,7 @@ import { unescapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
 import { EVENT_HEADERS, returnOf } from './event-writer.ts';
 import { PAGE_HEADER, type PagedReturn, readPage } from './page.ts';
-import { type Outcome, PageInHand } from './page-in-hand.ts';
+import { type Outcome, PageAcks } from './page-acks.ts';
 
 /**
  * Batch size for a reader that iterates one by one: a turn of the reader for each costs as much.
@@ -113,7 +113,7 @@ export function readEvents(
     return [new EventMessage(bus, received, eventOf(received, kind))];
   }
   const returns = readPage(received.data, countOf(received));
-  const page = settles ? new PageInHand(received, returns.length) : undefined;
+  const page = settles ? new PageAcks(received, returns.length) : undefined;
   return returns.map((one) => new EventMessage(bus, received, pagedEvent(kind, one), page));
 }
 
@@ -180,13 +180,13 @@ export class EventMessage implements StreamEvent {
   readonly #bus: Bus;
   readonly #received: Received;
   /** Where the message holds other events too; of a durable reader. */
-  readonly #page: PageInHand | undefined;
+  readonly #page: PageAcks | undefined;
   /** Of a body in the object store. */
   readonly #reference: string | undefined;
   #isSettled = false;
 
   /** For this library only. */
-  constructor(bus: Bus, received: Received, read: ReadEvent, page?: PageInHand) {
+  constructor(bus: Bus, received: Received, read: ReadEvent, page?: PageAcks) {
     const { body, reference } = read;
     this.#bus = bus;
     this.#received = received;
@@ -238,7 +238,7 @@ export class EventMessage implements StreamEvent {
     else this.#settle(this.#page, { nakMs: delayMs });
   }
 
-  #settle(page: PageInHand, outcome: Outcome): void {
+  #settle(page: PageAcks, outcome: Outcome): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     page.settle(outcome);

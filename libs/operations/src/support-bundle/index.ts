@@ -1,0 +1,1 @@
+export { writeBundle } from './write-bundle.ts';
