@@ -3,8 +3,14 @@ import { join } from 'node:path';
 import type { SaltHome } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { wider } from '../../../libs/operations/src/doctor/security/check-modes.ts';
-import { EXPECTED_MODES, NOT_OWNER } from '../../../libs/operations/src/doctor/security/expected-modes.ts';
-import { type MadeFile, madeFiles } from '../../../libs/operations/src/doctor/security/made-files.ts';
+import {
+  EXPECTED_MODES,
+  NOT_OWNER,
+} from '../../../libs/operations/src/doctor/security/expected-modes.ts';
+import {
+  type MadeFile,
+  madeFiles,
+} from '../../../libs/operations/src/doctor/security/made-files.ts';
 import { type AnyMaster, brineMaster, stockMaster } from '../../interop/minions/any-master.ts';
 
 const ACL = { publisher_acl: { nobody: ['test.*'] } };

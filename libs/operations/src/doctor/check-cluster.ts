@@ -1,4 +1,9 @@
-import { type Cluster, type ClusterService, silentHosts, troubleOf } from '../cluster-status/cluster.ts';
+import {
+  type Cluster,
+  type ClusterService,
+  silentHosts,
+  troubleOf,
+} from '../cluster-status/cluster.ts';
 import { type Finding, some } from '../findings/finding.ts';
 
 /**

@@ -11,7 +11,13 @@ import {
   type SupervisorState,
   whoListens,
 } from '@brine/service/processes';
-import { askCluster, type Cluster, firstSentence, plainOf, silentTwice } from '../../cluster-status/cluster.ts';
+import {
+  askCluster,
+  type Cluster,
+  firstSentence,
+  plainOf,
+  silentTwice,
+} from '../../cluster-status/cluster.ts';
 import { type BackendSeen, backendsOf, reachAll } from './backends.ts';
 import { type DiskSeen, seeDisks } from './disks.ts';
 
