@@ -11,6 +11,7 @@
 //   owns:<package> an outside package that only those with this tag import
 const { readdirSync, readFileSync, existsSync } = require('node:fs');
 const { join } = require('node:path');
+const { unusedTags } = require('./unused-tags.cjs');
 
 const ROOT = join(__dirname, '..');
 // Tests, what the tests of one library share (<name>/test/), and benchmarks.
@@ -51,6 +52,9 @@ const BELOW = {
   testing: ['ground', 'system', 'edge', 'rule', 'service', 'part', 'app', 'testing', 'tool'],
   tool: ['ground', 'system', 'edge', 'rule', 'service', 'part', 'tool'],
 };
+
+const unused = unusedTags(ROOT, packages, BELOW);
+if (unused.length > 0) throw new Error(`tags without use:\n${unused.join('\n')}`);
 
 const floors = packages.map(({ path, floor, on: also }) => {
   const below = on(...BELOW[floor]).map((found) => found.path);
