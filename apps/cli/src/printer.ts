@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { DEFAULT_STATE_DISPLAY, displayOf, type DisplayOptions, jointOf } from '@brine/client';
 import type { ConfigValue, MasterOptions } from '@brine/config';
+import { errorText } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { unhandled } from './exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from './options/command-form.ts';
@@ -185,7 +186,7 @@ const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number,
 export function osErrorText(error: unknown, path: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = PYTHON_ERRORS.get(code);
-  if (known === undefined) return error instanceof Error ? error.message : String(error);
+  if (known === undefined) return errorText(error);
   const [name, number, text] = known;
   return `${name}: [Errno ${number}] ${text}: '${path}'`;
 }

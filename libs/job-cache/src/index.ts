@@ -1,4 +1,4 @@
-export { isRefused, JobCacheError, messageOf, stateOf } from './connection/errors.ts';
+export { isRefused, JobCacheError, stateOf } from './connection/errors.ts';
 export { grantRoles } from './connection/roles.ts';
 export { CopyIn } from './copy/copy-in.ts';
 export { CopyOut } from './copy/copy-out.ts';

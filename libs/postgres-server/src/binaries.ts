@@ -5,7 +5,8 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { childEnvironment } from '@brine/environment';
-import { JobCacheError, messageOf } from '@brine/job-cache';
+import { JobCacheError } from '@brine/job-cache';
+import { errorText } from '@brine/tasks';
 import type { Account } from './account.ts';
 import { isReachable } from './account.ts';
 
@@ -89,7 +90,7 @@ async function makeLinks(packageDir: string): Promise<void> {
     });
   } catch (error) {
     const text = `the libraries of PostgreSQL can not be linked in ${packageDir}: `;
-    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text + messageOf(error), error);
+    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text + errorText(error), error);
   }
   if (!(await linksInPlace(packageDir))) {
     throw new JobCacheError(

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAsOwner } from '@brine/files';
-import { JobCacheError, messageOf, stateOf } from '@brine/job-cache';
+import { JobCacheError, stateOf } from '@brine/job-cache';
+import { errorText } from '@brine/tasks';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { serverEnvironment } from './initialise.ts';
@@ -80,7 +81,7 @@ export async function runServer(spec: ServerSpec): Promise<Server> {
     await untilReady(spec, () => hasExited);
   } catch (error) {
     await stop();
-    const said = `${messageOf(error)}${lines.length === 0 ? '' : `: ${lines.join(' | ')}`}`;
+    const said = `${errorText(error)}${lines.length === 0 ? '' : `: ${lines.join(' | ')}`}`;
     throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', said, error);
   }
   return { pid: postmasterPid(data) ?? 0, exited, stop };

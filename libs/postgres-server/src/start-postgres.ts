@@ -2,9 +2,9 @@ import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { JobCacheError } from '@brine/job-cache';
 import type { BackoffRange } from '@brine/tasks';
-import { backoffMs } from '@brine/tasks';
-import { JobCacheError, messageOf } from '@brine/job-cache';
+import { backoffMs, errorText } from '@brine/tasks';
 import { serverAccount } from './account.ts';
 import { embeddedBinaries } from './binaries.ts';
 import { initialise } from './initialise.ts';
@@ -83,7 +83,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Runn
   } catch (error) {
     release();
     if (error instanceof JobCacheError) throw error;
-    const text = `PostgreSQL can not be started in ${dir}: ${messageOf(error)}`;
+    const text = `PostgreSQL can not be started in ${dir}: ${errorText(error)}`;
     throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error);
   }
 }
@@ -103,7 +103,7 @@ async function runOnPort(
 }
 
 function isPortTaken(error: unknown): boolean {
-  return /could not bind|could not create any TCP\/IP sockets/i.test(messageOf(error));
+  return /could not bind|could not create any TCP\/IP sockets/i.test(errorText(error));
 }
 
 function supervised(
@@ -172,7 +172,7 @@ async function startAgain(
       await server.stop();
       return undefined;
     } catch (error) {
-      spec.onLog(messageOf(error));
+      spec.onLog(errorText(error));
       const text = 'PostgreSQL does not start; it is tried on';
       if (!told) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
       told = true;

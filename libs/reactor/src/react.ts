@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { compileReactions, declarationsOf } from './compile-reactions.ts';
@@ -117,7 +118,7 @@ class Reaction {
       return declarationsOf(value, file.path);
     } catch (error) {
       if (error instanceof StopError) throw error;
-      await this.#failed('render', file.path, textOf(error));
+      await this.#failed('render', file.path, errorText(error));
       return undefined;
     }
   }
@@ -149,7 +150,7 @@ class Reaction {
       await this.#tried(() => this.#ports.call(made, this.#event));
     } catch (error) {
       if (error instanceof StopError || error instanceof ElsewhereError) throw error;
-      await this.#failed('call', call.id, `${call.kind} ${call.fun}: ${textOf(error)}`);
+      await this.#failed('call', call.id, `${call.kind} ${call.fun}: ${errorText(error)}`);
     }
     await this.#tried(() => plan.did(at));
   }
@@ -171,8 +172,4 @@ class Reaction {
     const { id, tag } = this.#event;
     await this.#ports.failed({ id, tag, what, why: why.slice(0, WHY_MAX) }, kind);
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

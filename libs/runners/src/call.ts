@@ -1,5 +1,6 @@
 import { JobRecords, RefusedError } from '@brine/client';
 import type { FunctionCall, FunctionOutcome } from '@brine/master';
+import { errorText } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
 import {
   bindArguments,
@@ -113,7 +114,7 @@ function explained(
     return { value: mapOf({ [call.fun]: fun.doc }), success: true };
   }
   if (error instanceof RefusedError) return { value: error.message, success: false, retcode: 1 };
-  return failure(call, error instanceof Error ? error.message : String(error));
+  return failure(call, errorText(error));
 }
 
 function failure({ kind, fun }: Pick<FunctionCall, 'kind' | 'fun'>, text: string): FunctionOutcome {

@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import { Cron } from 'croner';
 import type { WallMs } from './zone.ts';
 
@@ -33,7 +34,7 @@ export function readCron(text: string): CronTimes {
   try {
     cron = new Cron(pattern, { utcOffset: 0, sloppyRanges: true });
   } catch (error) {
-    throw new CronError(error instanceof Error ? error.message : String(error));
+    throw new CronError(errorText(error));
   }
   const next = (after: WallMs): WallMs | undefined => {
     const found = cron.nextRun(new Date(after))?.getTime();

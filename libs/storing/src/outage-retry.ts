@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs } from '@brine/tasks';
+import { backoffMs, isRetryable } from '@brine/tasks';
 
 /** Waits between tries; each is drawn from half of it to all of it. */
 const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
@@ -82,11 +82,4 @@ export class OutageRetry {
     if (this.#failing > 0) return;
     this.#ports.onRecovered((performance.now() - this.#sinceMs) / 1000);
   }
-}
-
-/** Errors of our edges say whether the same may succeed later. */
-function isRetryable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'retryable' in error
-    ? error.retryable === true
-    : false;
 }

@@ -10,6 +10,7 @@ import {
   refusedReturn,
   type RefusedRow,
 } from '@brine/job-cache';
+import { isRetryable } from '@brine/tasks';
 import { durableRow, jobRow } from './take-jobs.ts';
 import { noticeIn, noticeInQuarantine, storeAll } from './take-notices.ts';
 import { returnRow } from './take-returns.ts';
@@ -47,7 +48,7 @@ async function store(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
 /** True for an outage, which says nothing of the row. Every other error is the row's own fault. */
 function isAway(error: unknown): boolean {
   if (isRefused(error)) return false;
-  return error instanceof Error && 'retryable' in error && error.retryable === true;
+  return isRetryable(error);
 }
 
 /** Returns the rows that are still refused; undefined for a row that can not be read. */

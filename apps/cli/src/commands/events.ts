@@ -8,6 +8,7 @@ import {
   pageSource,
   toArgument,
 } from '@brine/runners/command';
+import { errorText } from '@brine/tasks';
 import { eventLine, jsonLine } from '../events/event-line.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { openLocalMaster } from '../local-master.ts';
@@ -131,7 +132,7 @@ function searchOf(options: ParsedOptions, parser: OptionParser): EventSearch {
       ...(kinds === undefined ? {} : { kinds }),
     };
   } catch (error) {
-    throw parser.error(error instanceof Error ? error.message : String(error));
+    throw parser.error(errorText(error));
   }
 }
 

@@ -17,6 +17,7 @@ import {
   splitKeywords,
   UnknownKeywordError,
 } from '@brine/runners/command';
+import { errorText } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { beginRunnerSpan } from '../command-span.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
@@ -223,7 +224,7 @@ async function call(
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
       throw new Exit(EXIT.generic, `${error.message}\n`);
     }
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     show(`Exception occurred in runner ${fun.name}: ${text}`);
     return EXIT.generic;
   }

@@ -7,9 +7,10 @@ import {
   type Bus,
 } from '@brine/bus';
 import type { BankFiles } from '@brine/cachedir';
-import { readIfThere, writeAtomic } from '@brine/files';
+import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { isMinionId } from '@brine/job';
 import { BANK_BUCKETS, bankRecordOf, type StoredBank, type StoredBanks } from '@brine/master-state';
+import { isRetryable } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 
 /** What {@link BankMirror} works with. */
@@ -48,12 +49,9 @@ const RETRY_MS = 5_000;
 const LOOK_MS = 250;
 
 /** Of the host: no room, no more open files, a disk that is gone or read-only. */
-const OUTAGES: ReadonlySet<string> = new Set([
-  ...['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE'],
-  ...['EMFILE', 'ENFILE'],
-]);
+const OUTAGES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE', 'EMFILE', 'ENFILE'];
 /** A file or a directory that is not ours. */
-const DENIALS: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
+const DENIALS = ['EACCES', 'EPERM'];
 
 /** How it went with a change; `passed` where there was nothing to write, or it is odd for good. */
 type Outcome = 'written' | 'denied' | 'passed';
@@ -192,7 +190,7 @@ export class BankMirror {
       // An outage is tried again with all of its changes; one odd record stops no other.
       if (isOutage(error)) throw error;
       this.#tell(`the data of minion ${id} were not written`, error);
-      return isOneOf(DENIALS, error) ? 'denied' : 'passed';
+      return isSystemError(error, ...DENIALS) ? 'denied' : 'passed';
     }
   }
 
@@ -287,13 +285,7 @@ function isJournal(value: unknown, layout: string): value is Journal {
 
 /** Of the disk, or of NATS: it may pass. */
 function isOutage(error: unknown): boolean {
-  if (error instanceof Error && 'retryable' in error) return error.retryable === true;
-  return isOneOf(OUTAGES, error);
-}
-
-function isOneOf(codes: ReadonlySet<string>, error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && codes.has(code);
+  return isRetryable(error) || isSystemError(error, ...OUTAGES);
 }
 
 /** Follows the buckets of a bus. */

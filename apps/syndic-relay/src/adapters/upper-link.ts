@@ -4,6 +4,7 @@ import { syndicStartTag } from '@brine/job';
 import type { Clock, MasterKeyFile, MasterPort } from '@brine/minion';
 import { MasterSession, MinionError } from '@brine/minion';
 import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
+import { errorText } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
 import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
@@ -94,7 +95,7 @@ export class UpperLink implements MasterAbove {
         await this.#listen(signal);
       } catch (error) {
         if (signal.aborted) return;
-        this.#trouble = error instanceof Error ? error.message : String(error);
+        this.#trouble = errorText(error);
         log.error({ err: error, master: this.name }, 'no link to the master above');
         await clock.sleep(REFUSED_WAIT_MS, signal).catch(() => undefined);
       }
@@ -128,7 +129,7 @@ export class UpperLink implements MasterAbove {
       await this.#session.send(load, { timeoutMs: REQUEST_MS, tries: 1, signal });
       return 'taken';
     } catch (error) {
-      this.#trouble = error instanceof Error ? error.message : String(error);
+      this.#trouble = errorText(error);
       const refused = error instanceof MinionError && error.code === 'SALT_MINION_REFUSED';
       return refused ? 'refused' : 'away';
     }

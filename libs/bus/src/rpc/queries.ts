@@ -1,3 +1,4 @@
+import { isRetryable } from '@brine/tasks';
 import type { SaltValue } from '@brine/wire';
 import { pack, unpack } from '@brine/wire';
 import type { Msg } from '@nats-io/nats-core';
@@ -90,8 +91,10 @@ async function answer(bus: Bus, msg: Msg, reply: string, handler: QueryHandler):
     payload = await packFrame(bus, await handler(await readFrame(bus, msg.data)));
   } catch (error) {
     const failure = asError(error);
-    const passes = 'retryable' in failure && failure.retryable === true;
-    payload = frame(passes ? AWAY : FAILED, Buffer.from(failure.message.slice(0, 4_000)));
+    payload = frame(
+      isRetryable(failure) ? AWAY : FAILED,
+      Buffer.from(failure.message.slice(0, 4_000)),
+    );
   }
   if (!bus.connection.isClosed()) publish(bus.connection, reply, payload);
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 /** A message of a stream that a reader went on without. */
 export interface Aside {
   readonly stream: string;
@@ -53,7 +54,7 @@ export class Asides {
     counted.count += 1;
     this.#counts.set(key, counted);
     if (counted.count > REPORTS_MAX) return;
-    const why = (error instanceof Error ? error.message : String(error)).slice(0, WHY_MAX_CHARS);
+    const why = errorText(error).slice(0, WHY_MAX_CHARS);
     this.#onAside({ ...aside, why });
   }
 }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { isSystemError } from '@brine/files';
+import { errorText } from '@brine/tasks';
 import { type SaltValue, unpack } from '@brine/wire';
 
 /** A file that could not be taken, and why; for the report of a migration. */
@@ -77,7 +78,7 @@ export async function readPacked(
     return found && { value: unpack(found.bytes), timeMs: found.timeMs };
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) throw error;
-    onPassed({ path, why: error instanceof Error ? error.message : String(error) });
+    onPassed({ path, why: errorText(error) });
     return undefined;
   }
 }

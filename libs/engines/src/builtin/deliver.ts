@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '@brine/tasks';
 import type { EngineContext, EngineEvent } from '../engine.ts';
 
 /** An event that was not taken, and would not be the next time: it is left out. */
@@ -164,7 +165,7 @@ class Delivery {
   #down(error: unknown): void {
     this.#counts.retries += 1;
     if (!this.#isDown) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       this.#engine.log('warn', `events are not taken: ${text}; they wait in the cluster`);
     }
     this.#isDown = true;

@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { JinjaError, renderTemplate } from '@brine/jinja';
+import { errorText } from '@brine/tasks';
 import type { SaltValue } from '@brine/wire';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineEvent, EngineStart } from '../engine.ts';
@@ -60,7 +61,7 @@ function whyNot(url: string, headers: ReadonlyMap<string, string>): string | und
     }
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorText(error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineEvent, EngineStart } from '../engine.ts';
 import { deliverBatches, NotTakenError } from './deliver.ts';
@@ -99,7 +100,7 @@ async function loadLibrary(): Promise<KafkaLibrary> {
   try {
     return (await import(LIBRARY)) as KafkaLibrary;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     throw new OptionError(
       `it needs the package ${LIBRARY}, installed beside Brine, and Node 22.22 or newer: ${text}`,
     );

@@ -1,4 +1,5 @@
 import { eventData } from '@brine/bus/event-data';
+import { errorText } from '@brine/tasks';
 import { pack } from '@brine/wire';
 import type {
   EngineContext,
@@ -152,7 +153,7 @@ export class EngineLink implements EngineContext {
     try {
       return this.#eventOf(event);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       this.log('warn', `event ${event.tag} was left out: it can not be read: ${text}`);
       this.#doneWith(event.number);
       return undefined;

@@ -1,4 +1,5 @@
 import { pathToFileURL } from 'node:url';
+import { errorText } from '@brine/tasks';
 import type { EngineStart } from '../engine.ts';
 import type { BuiltinName } from '../engine-list.ts';
 import type { FromEngine, ToEngine } from '../protocol.ts';
@@ -32,7 +33,7 @@ export async function runModule(
     else if (module.kind === 'file') start = await ofFile(module.path);
     else return { type: 'refused', text: 'an engine in Python has a process of its own' };
   } catch (error) {
-    const text = `its module could not be loaded: ${textOf(error)}`;
+    const text = `its module could not be loaded: ${errorText(error)}`;
     return { type: isMissing(error) ? 'refused' : 'failed', text };
   }
   link.running();
@@ -40,7 +41,7 @@ export async function runModule(
     await start(link, options);
     return undefined;
   } catch (error) {
-    return { type: error instanceof OptionError ? 'refused' : 'failed', text: textOf(error) };
+    return { type: error instanceof OptionError ? 'refused' : 'failed', text: errorText(error) };
   }
 }
 
@@ -55,8 +56,4 @@ async function ofFile(path: string): Promise<EngineStart> {
 function isMissing(error: unknown): boolean {
   if (error instanceof OptionError) return true;
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

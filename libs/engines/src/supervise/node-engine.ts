@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@brine/environment';
+import { errorText, isRetryable } from '@brine/tasks';
 import { unpackMap, WireError } from '@brine/wire';
 import type { EngineFigures, Plain } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
@@ -297,14 +298,9 @@ function figuresIn(figures: EngineFigures): EngineFigures {
   );
 }
 
-/** Whether the bus says that the same may succeed later. */
-function isRetryable(error: unknown): boolean {
-  return error instanceof Error && 'retryable' in error && error.retryable === true;
-}
-
 function textOf(error: unknown): string {
   if (error instanceof WireError) return 'the data of an event must be a map';
-  return (error instanceof Error ? error.message : String(error)).slice(0, LIMITS.lineChars);
+  return errorText(error).slice(0, LIMITS.lineChars);
 }
 
 /** From source the entry is TypeScript, from `dist` it is not. */

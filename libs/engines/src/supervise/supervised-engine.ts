@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import type { EngineFigures } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
 import type { EngineProcess } from './engine-process.ts';
@@ -80,7 +81,7 @@ export class SupervisedEngine {
     try {
       started = this.#start(keeper);
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       return { text, refused: false };
     }
     this.#process = started;

@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 /** The conditions in which the job cache can not do what was asked. */
 export type JobCacheErrorCode =
   /** PostgreSQL is away, starting, stopping or full: the same call may succeed later. */
@@ -65,17 +66,12 @@ export function isRefused(error: unknown): boolean {
   if (error instanceof RangeError || error instanceof TypeError) return true;
   const state = stateOf(error);
   if (REFUSALS.test(state)) return true;
-  return state === 'XX000' && /invalid memory alloc request size/.test(messageOf(error));
+  return state === 'XX000' && /invalid memory alloc request size/.test(errorText(error));
 }
 
 /** Whether a statement took longer than it may; waits for locks end sooner, with another state. */
 export function isTooSlow(error: unknown): boolean {
   return stateOf(error) === '57014';
-}
-
-/** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -85,7 +81,7 @@ export function messageOf(error: unknown): string {
 export function asJobCacheError(error: unknown): JobCacheError {
   if (error instanceof JobCacheError) return error;
   const state = stateOf(error);
-  const text = messageOf(error) || state || 'PostgreSQL is away';
+  const text = errorText(error) || state || 'PostgreSQL is away';
   return new JobCacheError(codeOf(error, state), text, error);
 }
 

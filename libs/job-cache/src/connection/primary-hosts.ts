@@ -1,6 +1,6 @@
+import { errorText } from '@brine/tasks';
 import type { PoolClient, PoolConfig } from 'pg';
 import pg from 'pg';
-import { messageOf } from './errors.ts';
 
 /** `postgres://user:password@a:5432,b:5432/brine?…`: what is before the hosts, they, the rest. */
 const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#@]*,[^/?#@]*)(.*)$/;
@@ -48,7 +48,7 @@ export function primaryOf(url: string): Pick<PoolConfig, 'connectionString' | 'C
         turnFrom(indexes.get(client) ?? at);
         done(new Error('PostgreSQL: this host is a standby; the next one is asked'));
       },
-      (error: unknown) => done(new Error(messageOf(error), { cause: error })),
+      (error: unknown) => done(new Error(errorText(error), { cause: error })),
     );
   };
   return { connectionString: first, Client: HostClient, verify };

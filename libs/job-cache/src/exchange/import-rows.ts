@@ -1,7 +1,8 @@
+import { errorText } from '@brine/tasks';
 import { unpackMap } from '@brine/wire';
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../connection/connection.ts';
-import { isRefused, messageOf, stateOf } from '../connection/errors.ts';
+import { isRefused, stateOf } from '../connection/errors.ts';
 import { fullLoad, fullRet } from '../save/full-ret.ts';
 import {
   ExchangeError,
@@ -179,7 +180,7 @@ class RowImport {
     } catch (error) {
       const isTwice = stateOf(error) === CARDINALITY_VIOLATION;
       if (!isTwice && !isRefused(error)) throw error;
-      const what = isTwice ? 'the same row twice' : messageOf(error);
+      const what = isTwice ? 'the same row twice' : errorText(error);
       throw this.#fault(this.#from, `in the ${this.#kind} lines from here on: ${what}`);
     }
   }
@@ -188,7 +189,7 @@ class RowImport {
     try {
       return rowText(row, line);
     } catch (error) {
-      throw this.#fault(this.#reader.lines, messageOf(error));
+      throw this.#fault(this.#reader.lines, errorText(error));
     }
   }
 

@@ -1,7 +1,8 @@
+import { errorText } from '@brine/tasks';
 import type { Pool, QueryResultRow } from 'pg';
 import pg from 'pg';
 import { connectionOf } from '../connection/connection.ts';
-import { asJobCacheError, messageOf } from '../connection/errors.ts';
+import { asJobCacheError } from '../connection/errors.ts';
 import { select } from '../connection/query.ts';
 
 /** Each question ends after so long, in ms: an operator waits for them. */
@@ -93,7 +94,7 @@ export async function readFacts(pool: Pool): Promise<DatabaseFacts> {
     try {
       return await select(pool, QUESTIONS[name], values);
     } catch (error) {
-      unknown[name] = messageOf(error);
+      unknown[name] = errorText(error);
       return [];
     }
   };

@@ -1,5 +1,6 @@
+import { errorText } from '@brine/tasks';
 import type { Pool } from 'pg';
-import { JobCacheError, messageOf, stateOf } from '../connection/errors.ts';
+import { JobCacheError, stateOf } from '../connection/errors.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
 import { saveSightings } from './sightings.ts';
 
@@ -50,14 +51,14 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
       plainText(row.incarnation).slice(0, MAX_INCARNATION),
       Number.isSafeInteger(row.seq) ? row.seq : -1,
       state,
-      plainText(messageOf(error)),
+      plainText(errorText(error)),
       Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
       plainText(row.subject ?? ''),
       receivedAt !== undefined && Math.abs(receivedAt) <= MAX_TIME_MS ? receivedAt : null,
       Buffer.from(JSON.stringify(told)),
     ]);
   } catch (failure) {
-    const text = `a refused row can not be put into quarantine: ${messageOf(failure)}`;
+    const text = `a refused row can not be put into quarantine: ${errorText(failure)}`;
     throw new JobCacheError('SALT_JOBCACHE_AWAY', text, failure);
   }
   if (kind === 'return') await tellWhySilent(pool, row, state);

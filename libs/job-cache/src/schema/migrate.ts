@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { errorText } from '@brine/tasks';
 import type { Pool, PoolClient } from 'pg';
-import {
-  asJobCacheError,
-  isRefused,
-  JobCacheError,
-  messageOf,
-  stateOf,
-} from '../connection/errors.ts';
+import { asJobCacheError, isRefused, JobCacheError, stateOf } from '../connection/errors.ts';
 
 /** Key of the advisory lock under which one of several starters migrates ('brin' in ASCII). */
 const MIGRATION_LOCK = 0x6272_696e;
@@ -152,7 +147,7 @@ async function apply(client: PoolClient, migration: Migration): Promise<void> {
     if (!isRefused(error)) throw error;
     const said = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
     const hint = state === FORBIDDEN ? AS_OWNER : said;
-    const text = `migration ${migration.number} of the job cache failed: ${messageOf(error)}`;
+    const text = `migration ${migration.number} of the job cache failed: ${errorText(error)}`;
     const advice = typeof hint === 'string' && hint !== '' ? ` (${hint})` : '';
     throw new JobCacheError('SALT_JOBCACHE_MIGRATION', text + advice, error);
   }

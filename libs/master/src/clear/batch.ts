@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isJid } from '@brine/job';
+import { errorText } from '@brine/tasks';
 import { isMap, mapOf, pack, type SaltMap, textOf, WireError } from '@brine/wire';
 import {
   buildErrorReply,
@@ -72,7 +73,7 @@ export async function batch(
     if (cause instanceof MasterUnavailableError) {
       return mapOf({ error: `The batch could not begin: ${cause.message}` });
     }
-    return unfit(cause instanceof Error ? cause.message : String(cause));
+    return unfit(errorText(cause));
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import {
   checkQuestion,
   isMap,
@@ -82,7 +83,7 @@ export async function query(
       return buildErrorReply('SaltInvocationError', cause.message);
     }
     ports.count('query_failed');
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorText(cause);
     if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
     if (cause instanceof MasterUnavailableError) {
       const text = `The job cache is away: ${reason}. ${MEANWHILE}`;

@@ -1,5 +1,6 @@
 import { isJid, type Jid } from '@brine/job';
 import { matchMinion } from '@brine/target';
+import { errorText } from '@brine/tasks';
 import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildPublishedJob, buildReturn, type PublishedJob } from '@brine/wire/load';
 import type { FunctionTable } from '../functions/minion-function.ts';
@@ -122,7 +123,7 @@ export class JobWorker {
       return await work.done;
     } catch (error) {
       if (error instanceof RunnerGone && error.signal !== null) return undefined;
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       const value = `The minion function caused an exception: ${text}`;
       return { return: value, retcode: 1, success: false, out: 'nested' };
     }

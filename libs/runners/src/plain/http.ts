@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr, readJson, toJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
@@ -138,7 +139,7 @@ async function asked(named: Named, address: string, needs: QueryNeeds): Promise<
     answer = await needs.web(requestOf(named, address, needs));
   } catch (error) {
     const status = named.get('status') === true ? 0 : undefined;
-    return mapOf({ status, error: error instanceof Error ? error.message : String(error) });
+    return mapOf({ status, error: errorText(error) });
   }
   const body = Buffer.from(answer.body).toString('utf8');
   const { status, reason } = answer;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MasterUnavailableError } from '@brine/master';
 import { isJudged, judgeLater } from '@brine/master/functions';
+import { errorText } from '@brine/tasks';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { fromJson, pyRepr, pyStr, toJson } from '@brine/wire/text';
 import {
@@ -340,7 +341,7 @@ const processRunner: RunnerFunction = {
       try {
         await masterOf(context).run(fun, { args, kwargs });
       } catch (error) {
-        failures.push(`${fun}: ${error instanceof Error ? error.message : String(error)}`);
+        failures.push(`${fun}: ${errorText(error)}`);
       }
     }
     if (failures.length > 0) throw new Error(failures.join('\n'));

@@ -10,6 +10,7 @@ import {
   verifyData,
   verifyHigh,
 } from '@brine/states';
+import { errorText } from '@brine/tasks';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { isTruthy, pyStr, strip } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
@@ -183,7 +184,7 @@ async function begin(
   try {
     return await runs.begin('orchestrate', call.jid, about, fixed);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     ownStates.log('warning', `orchestration ${call.jid} ends with this worker: ${text}`);
     return undefined;
   }

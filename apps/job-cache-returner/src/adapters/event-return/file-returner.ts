@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { type Batch, eventLine, type EventReturner, type SavedPlace } from '@brine/event-return';
 import { ReturnerError } from '@brine/event-return';
 import { isSystemError } from '@brine/files';
+import { errorText } from '@brine/tasks';
 
 /** Where the file ended when its place was saved. */
 interface FileMark {
@@ -154,7 +155,7 @@ export class FileReturner implements EventReturner {
     try {
       return await work();
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       throw new ReturnerError('away', text, error);
     }
   }

@@ -11,6 +11,7 @@ import {
   type WebPost,
 } from '@brine/event-return';
 import { askWeb } from '@brine/outgoing';
+import { errorText } from '@brine/tasks';
 
 const CONNECT_MS = 5_000;
 const TIMEOUT_MS = 60_000;
@@ -37,7 +38,7 @@ function asking({ verify, caBundle, timeoutMs }: WebSettings): AskWeb {
         maxBytes: ANSWER_MAX_BYTES,
       });
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = errorText(error);
       throw new ReturnerError('away', `${new URL(post.url).origin}: ${text}`, error);
     }
   };
