@@ -23,10 +23,10 @@ import {
   READ_BACK_MS,
   Sealer,
   startWindow,
-  waitUnlessAborted,
 } from '@brine/publishing';
 import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { heldPort } from '@brine/service/processes';
+import { sleepUnless } from '@brine/tasks';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
 import { ConnectionTeller } from './adapters/connection-teller.ts';
 import { expiredTeller } from './adapters/expired-jobs.ts';
@@ -187,7 +187,7 @@ function durableSender(
     publications,
     logIns: () => logInsOf(bus),
     now: () => Date.now(),
-    wait: waitUnlessAborted,
+    wait: sleepUnless,
     onTrouble,
   });
 }

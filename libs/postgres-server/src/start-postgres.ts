@@ -1,10 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { JobCacheError } from '@brine/job-cache';
 import type { BackoffRange } from '@brine/tasks';
-import { backoffMs, errorText } from '@brine/tasks';
+import { backoffMs, errorText, sleepUnless } from '@brine/tasks';
 import { serverAccount } from './account.ts';
 import { embeddedBinaries } from './binaries.ts';
 import { initialise } from './initialise.ts';
@@ -164,7 +163,7 @@ async function startAgain(
 ): Promise<Server | undefined> {
   const { nextWaitMs, onDown, signal } = way;
   for (let told = false; ;) {
-    await sleep(nextWaitMs(), undefined, { signal }).catch(() => undefined); // Aborted: seen below.
+    await sleepUnless(nextWaitMs(), signal);
     if (signal.aborted) return undefined;
     try {
       const server = await runServer(spec);

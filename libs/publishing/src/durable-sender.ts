@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Again } from '@brine/bus/jobs';
 import { JidMaker, type Job } from '@brine/job';
 import { durablePieces } from '@brine/job/durable';
@@ -25,7 +24,7 @@ export interface DurableParts {
   readonly logIns: () => LogIns;
   readonly now: () => number;
   /** Waits so many ms; resolves at once when the signal is aborted. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly onTrouble: (what: string, error: unknown) => void;
 }
 
@@ -208,9 +207,4 @@ function repetitionOf(task: DurableTask, ids: readonly string[], now: number): A
     notAfter: Math.min(now + NOT_AFTER_MS, task.notAfter),
     only: { minions, publication: listedFor(task.publication, minions) },
   };
-}
-
-/** Resolves after so many ms, or at once when the signal is aborted. */
-export async function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfigError,
   type ConfigLocation,
@@ -9,6 +8,7 @@ import {
   refusalOf,
 } from '@brine/config';
 import { forgetOwn, letChildrenHave } from '@brine/environment';
+import { sleepUnless } from '@brine/tasks';
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
@@ -229,9 +229,7 @@ function endOnce(
 }
 
 async function untilReady(running: RunningService, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && !running.ready()) {
-    await sleep(READY_POLL_MS, undefined, { signal }).catch(() => undefined); // Seen above.
-  }
+  while (!signal.aborted && !running.ready()) await sleepUnless(READY_POLL_MS, signal);
 }
 
 /** The supervisor names each of several processes of one service. */

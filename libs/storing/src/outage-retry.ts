@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { backoffMs, isRetryable } from '@brine/tasks';
+import { backoffMs, isRetryable, sleepUnless } from '@brine/tasks';
 
 /** Waits between tries; each is drawn from half of it to all of it. */
 const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
@@ -60,7 +59,7 @@ export class OutageRetry {
       }
       if (this.#signal.aborted) return undefined;
       const drawn = backoffMs(WAITS, failures) * (0.5 + Math.random() / 2);
-      await sleep(drawn, undefined, { signal: this.#signal }).catch(() => undefined); // Seen below.
+      await sleepUnless(drawn, this.#signal);
       if (this.#signal.aborted) return undefined;
     }
   }

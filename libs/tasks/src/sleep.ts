@@ -9,10 +9,10 @@ export const TIMER_MAX_MS = 2 ** 31 - 1;
  */
 export function sleepUnless(
   ms: number,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   { ref = true }: { readonly ref?: boolean } = {},
 ): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
+  if (signal?.aborted === true) return Promise.resolve(false);
   return new Promise((resolve) => {
     const onAbort = (): void => {
       clearTimeout(timer);
@@ -20,12 +20,12 @@ export function sleepUnless(
     };
     const timer = setTimeout(
       () => {
-        signal.removeEventListener('abort', onAbort);
+        signal?.removeEventListener('abort', onAbort);
         resolve(true);
       },
       Math.min(ms, TIMER_MAX_MS),
     );
     if (!ref) timer.unref();
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
   });
 }

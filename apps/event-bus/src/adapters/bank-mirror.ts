@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BucketChange,
   BucketFollower,
@@ -10,7 +9,7 @@ import type { BankFiles } from '@brine/cachedir';
 import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { isMinionId } from '@brine/job';
 import { BANK_BUCKETS, bankRecordOf, type StoredBank, type StoredBanks } from '@brine/master-state';
-import { isRetryable } from '@brine/tasks';
+import { isRetryable, sleepUnless } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 
 /** What {@link BankMirror} works with. */
@@ -239,7 +238,7 @@ export class BankMirror {
 
   async #rest(ms: number): Promise<void> {
     // It is woken at the end; then there is nothing more to do.
-    await sleep(ms, undefined, { signal: this.#end.signal, ref: false }).catch(() => undefined);
+    await sleepUnless(ms, this.#end.signal, { ref: false });
   }
 
   #tell(text: string, error: unknown): void {

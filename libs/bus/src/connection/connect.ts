@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleepUnless } from '@brine/tasks';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
@@ -210,8 +210,7 @@ async function connectWithin(
         const text = `no NATS server answers at ${shown}: ${asError(error).message}`;
         throw new BusError('BUS_UNREACHABLE', text, error);
       }
-      const { signal } = options;
-      await sleep(RETRY_MS, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+      await sleepUnless(RETRY_MS, options.signal);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText } from '@brine/tasks';
+import { errorText, sleepUnless } from '@brine/tasks';
 import type { EngineContext, EngineEvent } from '../engine.ts';
 
 /** An event that was not taken, and would not be the next time: it is left out. */
@@ -133,7 +133,7 @@ class Delivery {
         if (error instanceof NotTakenError) return this.#notTaken(events, error);
         this.#down(error);
       }
-      await sleep(waitMs, undefined, { signal: this.#engine.stopping }).catch(() => undefined);
+      await sleepUnless(waitMs, this.#engine.stopping);
       waitMs = Math.min(longest, waitMs * 2);
     }
   }

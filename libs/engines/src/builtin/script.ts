@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment } from '@brine/environment';
+import { sleepUnless } from '@brine/tasks';
 import { loadYaml } from '@brine/yaml';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineContext, EngineStart, Plain } from '../engine.ts';
@@ -39,7 +39,7 @@ export const start: EngineStart = async (engine, given) => {
     if (why !== undefined) counts.failed += 1;
     if (why !== undefined) engine.log('error', why);
     engine.tell(counts);
-    await sleep(intervalMs, undefined, { signal: engine.stopping }).catch(() => undefined);
+    await sleepUnless(intervalMs, engine.stopping);
   }
 };
 

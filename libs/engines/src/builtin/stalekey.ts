@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { sleepUnless } from '@brine/tasks';
 import { Options } from '../child/options.ts';
 import type { EngineContext, EngineStart, Plain } from '../engine.ts';
 import { isList, isObject } from '../engine-list.ts';
@@ -33,7 +33,7 @@ export const start: EngineStart = async (engine, given) => {
   let last = readJudged(engine.saved());
   while (!engine.stopping.aborted) {
     last = await round(engine, last, expireS);
-    await sleep(intervalS * 1000, undefined, { signal: engine.stopping }).catch(() => undefined);
+    await sleepUnless(intervalS * 1000, engine.stopping);
   }
 };
 

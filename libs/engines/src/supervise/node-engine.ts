@@ -1,10 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@brine/environment';
-import { errorText, isRetryable } from '@brine/tasks';
+import { errorText, isRetryable, sleepUnless } from '@brine/tasks';
 import { unpackMap, WireError } from '@brine/wire';
 import type { EngineFigures, Plain } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
@@ -245,7 +244,7 @@ export class NodeEngine implements EngineProcess {
         if (!isTold) this.#lines.take('warn', `event ${tag} has to wait: ${textOf(error)}`);
         isTold = true;
       }
-      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      await sleepUnless(AGAIN_MS, signal);
     }
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { errorText } from '@brine/tasks';
+import { errorText, sleepUnless } from '@brine/tasks';
 import type { EngineFigures } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
 import type { EngineProcess } from './engine-process.ts';
@@ -65,8 +65,8 @@ export class SupervisedEngine {
       const delayMs = plan.next(performance.now() - startedAt);
       this.#ended(end, plan.isGivenUp, delayMs);
       // What is refused stays so until the configuration, and so this process, is another one.
-      if (end.refused) await pause(Infinity, stop);
-      else await pause(delayMs, stop);
+      if (end.refused) await sleepUnless(Infinity, stop);
+      else await sleepUnless(delayMs, stop);
       if (!stop.aborted) this.#counts.restarts += 1;
     }
     this.#state = 'elsewhere';
@@ -125,20 +125,4 @@ export class SupervisedEngine {
     const level = refused || (isGivenUp && before !== 'given up') ? 'error' : 'warn';
     ports.log(level, `engine ${spec.name} ended: ${text}; ${next}`);
   }
-}
-
-/** Timers take no longer waits. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stop.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.min(ms, LONGEST_MS));
-    if (stop.aborted) end();
-    else stop.addEventListener('abort', end);
-  });
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { clientInterface, type MasterOptions } from '@brine/config';
+import { sleepUnless } from '@brine/tasks';
 import { isMap, mapOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
@@ -27,7 +27,7 @@ export async function untilAnswers(options: MasterOptions, signal: AbortSignal):
     } finally {
       await client.close();
     }
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined); // Seen above.
+    await sleepUnless(PAUSE_MS, signal);
   }
   return false;
 }
