@@ -1,6 +1,6 @@
 import { mkdir, rm, rmdir, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, writeAtomic } from '@brine/files';
+import { ifThere, isSystemError, writeAtomic } from '@brine/files';
 import { pack, type SaltMap } from '@brine/wire';
 import { CachedirError } from './errors.ts';
 
@@ -76,12 +76,8 @@ export class BankFiles {
     const key = env === undefined ? id : `${id}:${env}`;
     const of3006 = mineOf(bank, id) ?? { bank: join('minions', safeName(id)), key: 'data' };
     const place = this.layout === '3008' ? { bank, key } : of3006;
-    try {
-      return (await stat(join(this.#cachedir, place.bank, `${safeName(place.key)}.p`))).mtimeMs;
-    } catch (error) {
-      if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
-    }
+    const path = join(this.#cachedir, place.bank, `${safeName(place.key)}.p`);
+    return (await ifThere(stat(path)))?.mtimeMs;
   }
 
   /** Removes everything of a minion whose key is gone. */

@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
+import { ifThere, readIfThere, writeAtomic } from '@brine/files';
 import { isMap, pack, type SaltMap, unpack } from '@brine/wire';
 import { CachedirError } from './errors.ts';
 import type { JobFiles } from './job-files.ts';
@@ -40,17 +40,14 @@ export class BatchFiles {
    */
   async readOwnState(jid: string): Promise<SaltMap | undefined> {
     const path = join(this.#jobs.dir(jid), STATE_FILE);
-    try {
-      const { uid, size } = await stat(path);
-      if (uid !== 0 && uid !== process.getuid?.()) {
-        throw new CachedirError('SALT_CACHEDIR_UNREADABLE', `${path} is another user's`);
-      }
-      if (size > STATE_MAX_BYTES) {
-        throw new CachedirError('SALT_CACHEDIR_UNREADABLE', `${path} has ${size} bytes`);
-      }
-    } catch (error) {
-      if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-      throw error;
+    const found = await ifThere(stat(path));
+    if (found === undefined) return undefined;
+    const { uid, size } = found;
+    if (uid !== 0 && uid !== process.getuid?.()) {
+      throw new CachedirError('SALT_CACHEDIR_UNREADABLE', `${path} is another user's`);
+    }
+    if (size > STATE_MAX_BYTES) {
+      throw new CachedirError('SALT_CACHEDIR_UNREADABLE', `${path} has ${size} bytes`);
     }
     const bytes = await readIfThere(path);
     const state = bytes === undefined ? undefined : unpack(bytes);

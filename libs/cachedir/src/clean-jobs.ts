@@ -1,7 +1,7 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSystemError } from '@brine/files';
+import { ifThere, isSystemError } from '@brine/files';
 import type { JobFiles } from './job-files.ts';
 
 /** After this many directories the cleaner rests, so that it never delays a publish. */
@@ -40,17 +40,10 @@ export async function cleanOldJobs(
 
 /** A directory without `jid` is being made, or is a rest: its own age decides. */
 async function isOlder(dir: string, beforeMs: number): Promise<boolean> {
-  try {
-    return (await stat(join(dir, 'jid'))).mtimeMs < beforeMs;
-  } catch (error) {
-    if (!isSystemError(error, 'ENOENT', 'ENOTDIR')) throw error;
-  }
-  try {
-    return (await stat(dir)).ctimeMs < beforeMs;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
-    throw error;
-  }
+  const jid = await ifThere(stat(join(dir, 'jid')));
+  if (jid !== undefined) return jid.mtimeMs < beforeMs;
+  const found = await ifThere(stat(dir));
+  return found !== undefined && found.ctimeMs < beforeMs;
 }
 
 async function removeIfEmpty(dir: string): Promise<void> {

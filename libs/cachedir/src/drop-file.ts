@@ -2,7 +2,7 @@ import type { FSWatcher } from 'node:fs';
 import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, readIfThere, removeIfThere, writeAtomic } from '@brine/files';
+import { ifThere, removeIfThere, textIfThere, writeAtomic } from '@brine/files';
 
 /** What a drop file asks for: a new AES key, or nothing (then it is only removed). */
 export type DropFile = 'none' | 'rotate' | 'foreign';
@@ -22,14 +22,9 @@ export function dropFilePath(cachedir: string): string {
  */
 export async function readDropFile(cachedir: string, masterId: string): Promise<DropFile> {
   const path = dropFilePath(cachedir);
-  try {
-    const { mode } = await stat(path);
-    if ((mode & 0o777) === 0o400) return 'rotate';
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return 'none';
-    throw error;
-  }
-  const content = (await readIfThere(path))?.toString('utf8').trim();
+  const found = await ifThere(stat(path));
+  if (found !== undefined && (found.mode & 0o777) === 0o400) return 'rotate';
+  const content = (await textIfThere(path))?.trim();
   if (content === undefined) return 'none';
   return content === masterId ? 'rotate' : 'foreign';
 }

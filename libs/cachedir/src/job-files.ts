@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, readIfThere, writeAtomic, writeNew } from '@brine/files';
+import { ifThere, isSystemError, readIfThere, writeAtomic, writeNew } from '@brine/files';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, pack, unpack } from '@brine/wire';
 import type { JobFilesOptions } from './job-paths.ts';
@@ -192,20 +192,9 @@ export class JobFiles {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
-    throw error;
-  }
+  return (await ifThere(stat(path))) !== undefined;
 }
 
 async function namesIn(dir: string): Promise<readonly string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
+  return (await ifThere(readdir(dir))) ?? [];
 }

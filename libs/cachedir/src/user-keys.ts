@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { childEnvironment } from '@brine/environment';
 import type { Owner } from '@brine/files';
-import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
+import { ifThere, isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { CachedirError } from './errors.ts';
 
 /**
@@ -61,12 +61,7 @@ export async function readUserKeys(
 }
 
 async function namesIn(dir: string): Promise<readonly string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT')) return [];
-    throw error;
-  }
+  return (await ifThere(readdir(dir))) ?? [];
 }
 
 function unlessForbidden(error: unknown): undefined {

@@ -8,6 +8,19 @@ export function isSystemError(error: unknown, ...codes: readonly string[]): bool
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
+/**
+ * What work on a path gives, such as `stat` or `readdir`; undefined where there is no such path.
+ * @throws as the work does, for other reasons
+ */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
 /** Opening a pipe, or reading a device, may never end. */
 const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
 

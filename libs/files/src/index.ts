@@ -18,6 +18,7 @@ export {
 } from './below.ts';
 export type { Owner } from './files.ts';
 export {
+  ifThere,
   isSystemError,
   readIfThere,
   removeIfThere,

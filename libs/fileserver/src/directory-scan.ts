@@ -1,5 +1,6 @@
 import { readdir, readlink, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
+import { isSystemError } from '@brine/files';
 import { identityOf } from './file-hashes.ts';
 
 /** One name in a directory. */
@@ -72,8 +73,9 @@ async function entriesOf(path: string): Promise<Entry[]> {
   return entries;
 }
 
+const GONE = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'EPERM'];
+
 /** Gone, no directory, or closed to us: Salt lists what it can see (`os.walk` swallows these). */
 function isGone(cause: unknown): boolean {
-  const code = (cause as NodeJS.ErrnoException).code ?? '';
-  return ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'EPERM'].includes(code);
+  return isSystemError(cause, ...GONE);
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import { chmod, rename, writeFile } from 'node:fs/promises';
 import type { ServiceName } from '@brine/bus';
 import { isRecord } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
+import { textIfThere } from '@brine/files';
 
 /** The password of each service's user. */
 export type Passwords = Readonly<Record<ServiceName, string>>;
@@ -28,13 +29,8 @@ export async function loadOrMakePasswords(path: string): Promise<Passwords> {
 }
 
 async function readPasswords(path: string): Promise<Readonly<Record<string, string | undefined>>> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
-  }
+  const text = await textIfThere(path);
+  if (text === undefined) return {};
   const value: unknown = JSON.parse(text);
   if (!isRecord(value)) return {};
   const texts: Record<string, string | undefined> = {};

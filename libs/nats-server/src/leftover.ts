@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '@brine/files';
 import { runCommand } from './commands.ts';
 
 /**
@@ -19,13 +20,4 @@ export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boo
     await sleep(20);
   }
   return true;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { chmod, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import type { ServiceName } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
 import { childEnvironment } from '@brine/environment';
-import { startAsOwner } from '@brine/files';
+import { isSystemError, startAsOwner, textIfThere } from '@brine/files';
 import { INNER_ACCOUNT } from './accounts.ts';
 import type { NatsClusterOptions, SyncInterval } from './conf.ts';
 import { natsConf } from './conf.ts';
@@ -197,7 +197,7 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGHUP'): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (!isSystemError(error, 'ESRCH')) throw error;
   }
 }
 
@@ -215,12 +215,7 @@ async function isReady(logFile: string): Promise<boolean> {
 }
 
 async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  }
+  return (await textIfThere(path)) ?? '';
 }
 
 async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
@@ -257,7 +252,6 @@ async function moveIntoAccount(store: string): Promise<void> {
   try {
     await rename(join(store, '$G'), join(store, INNER_ACCOUNT));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT' && code !== 'ENOTEMPTY') throw error;
+    if (!isSystemError(error, 'ENOENT', 'ENOTEMPTY')) throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, removeIfThere } from '@brine/files';
+import { ifThere, removeIfThere } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
 import { shelfDir } from './key-dirs.ts';
 
@@ -30,18 +30,14 @@ export async function readSigningFile(
   path: string,
   options: { readonly permissivePkiAccess?: boolean } = {},
 ): Promise<SigningLines> {
-  try {
-    const { mode, size } = await stat(path);
-    if ((mode & 0o002) !== 0) return { lines: [], refused: 'world-writable' };
-    if ((mode & 0o020) !== 0 && !options.permissivePkiAccess) {
-      return { lines: [], refused: 'group-writable' };
-    }
-    if (size > MAX_SIGNING_FILE_BYTES) return { lines: [], refused: 'too-large' };
-    return { lines: parseSigningLines(await readFile(path, 'utf8')) };
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return { lines: [] };
-    throw error;
+  const found = await ifThere(stat(path));
+  if (found === undefined) return { lines: [] };
+  if ((found.mode & 0o002) !== 0) return { lines: [], refused: 'world-writable' };
+  if ((found.mode & 0o020) !== 0 && !options.permissivePkiAccess) {
+    return { lines: [], refused: 'group-writable' };
   }
+  if (found.size > MAX_SIGNING_FILE_BYTES) return { lines: [], refused: 'too-large' };
+  return { lines: parseSigningLines((await ifThere(readFile(path, 'utf8'))) ?? '') };
 }
 
 /**
@@ -56,16 +52,11 @@ export async function takeAutosignStub(
   if (!mayHaveKey(id)) return false;
   const path = join(shelfDir(pkiDir, 'autosign'), id);
   const timeoutMs = (options.timeoutMinutes ?? 120) * 60_000;
-  try {
-    const stub = await lstat(path);
-    if (!stub.isFile()) return false;
-    const expired = timeoutMs > 0 && stub.mtimeMs < (options.nowMs ?? Date.now()) - timeoutMs;
-    const removed = await removeIfThere(path);
-    return removed && !expired;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
-    throw error;
-  }
+  const stub = await ifThere(lstat(path));
+  if (stub?.isFile() !== true) return false;
+  const expired = timeoutMs > 0 && stub.mtimeMs < (options.nowMs ?? Date.now()) - timeoutMs;
+  const removed = await removeIfThere(path);
+  return removed && !expired;
 }
 
 /**
@@ -78,12 +69,7 @@ export async function readAutosignGrain(
   options: { readonly permissivePkiAccess?: boolean } = {},
 ): Promise<readonly string[] | undefined> {
   if (!mayHaveKey(grain)) return undefined;
-  try {
-    const names = await readdir(dir);
-    if (!names.includes(grain)) return undefined;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  const names = await ifThere(readdir(dir));
+  if (names?.includes(grain) !== true) return undefined;
   return (await readSigningFile(join(dir, grain), options)).lines;
 }

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childEnvironment } from '@brine/environment';
+import { isAlive } from '@brine/files';
 import { JobCacheError, stateOf } from '@brine/job-cache';
 
 /** How long a server that we found is given for each way of stopping, in ms. */
@@ -88,17 +89,6 @@ export async function ended(pid: number, withinMs: number): Promise<boolean> {
     await sleep(20);
   }
   return true;
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 1) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return stateOf(error) === 'EPERM';
-  }
-  // A zombie answers signals but has ended.
-  return !/^\d+ \(.*\) Z/s.test(readText(`/proc/${pid}/stat`));
 }
 
 /** The program itself; another one may have its name among its arguments. */

@@ -1,6 +1,7 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { isSystemError } from '@brine/files';
 import { type Jid, jidTimeMs, spanIdOf, traceIdOf } from '@brine/job';
 import { JID, type JsonSpan, LEFT_OUT, PART, readAttributes, type TraceLine } from './otlp-json.ts';
 import type { SpanAttribute } from './span.ts';
@@ -81,7 +82,7 @@ function listFiles(dir: string, sinceMs: number): string[] {
   try {
     names = readdirSync(dir).filter((name) => name.endsWith('.jsonl'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (isSystemError(error, 'ENOENT')) return [];
     throw error;
   }
   const paths = names.sort().map((name) => join(dir, name));

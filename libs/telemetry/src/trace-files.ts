@@ -1,5 +1,6 @@
+import { removeIfThere } from '@brine/files';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import { appendFile, rename, unlink } from 'node:fs/promises';
+import { appendFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { otlpJson, type SpanSource } from './otlp-json.ts';
 import type { Span } from './span.ts';
@@ -122,14 +123,10 @@ export async function removeOldest(dir: string, maxTotalBytes: number): Promise<
   for (const { path, stat } of files) {
     total += stat.size;
     // Another service may have removed the same file meanwhile.
-    if (total > maxTotalBytes) await unlink(path).catch(ignoreMissing);
+    if (total > maxTotalBytes) await removeIfThere(path);
   }
 }
 
 function statFile(path: string): { size: number; mtimeMs: number } {
   return statSync(path, { throwIfNoEntry: false }) ?? { size: 0, mtimeMs: 0 };
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }

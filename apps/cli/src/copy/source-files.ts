@@ -1,5 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
+import { isSystemError } from '@brine/files';
 import { EXIT, Exit } from '../exit-codes.ts';
 
 /** A file to be copied. */
@@ -56,7 +57,7 @@ async function visit(path: string, walk: Walk, above: ReadonlySet<string>): Prom
     await visitDirectory(path, walk, above);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    if (error.code === 'ENOENT') {
+    if (isSystemError(error, 'ENOENT')) {
       throw new Exit(EXIT.incomplete, `${path} does not exist\n`);
     }
     walk.tell(`${path} cannot be read (${String(error.code)}): it is not copied`);

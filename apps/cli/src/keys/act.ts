@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writeDropFile } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import { CryptError, PublicKey } from '@brine/crypt';
-import { asOwnerOf } from '@brine/files';
+import { asOwnerOf, isSystemError } from '@brine/files';
 import { fireEvent } from '@brine/ipc';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
@@ -142,7 +142,7 @@ async function askForNewAesKey(config: MasterOptions): Promise<void> {
     await asOwnerOf(cachedir, () => writeDropFile(cachedir, id));
   } catch (error) {
     // Without a cache directory no master has run here: there is no AES key to renew.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (!isSystemError(error, 'ENOENT')) throw error;
   }
 }
 

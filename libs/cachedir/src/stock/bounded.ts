@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
-import { isSystemError } from '@brine/files';
+import { ifThere } from '@brine/files';
 import { errorText } from '@brine/tasks';
 import { type SaltValue, unpack } from '@brine/wire';
 
@@ -19,22 +19,12 @@ export interface StockFile {
 
 /** The names in a directory; none where there is no directory. */
 export async function namesIn(dir: string): Promise<readonly string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
+  return (await ifThere(readdir(dir))) ?? [];
 }
 
 /** When a file or directory changed last, unix ms; -Infinity where there is none. */
 export async function changedMs(path: string): Promise<number> {
-  try {
-    return (await stat(path)).mtimeMs;
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return -Infinity;
-    throw error;
-  }
+  return (await ifThere(stat(path)))?.mtimeMs ?? -Infinity;
 }
 
 /**
@@ -46,14 +36,9 @@ export async function readAtMost(
   path: string,
   maxBytes: number,
 ): Promise<{ readonly bytes: Buffer; readonly timeMs: number } | undefined> {
-  let file;
-  try {
-    // A pipe would block the reader for ever.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
+  // A pipe would block the reader for ever.
+  const file = await ifThere(open(path, constants.O_RDONLY | constants.O_NONBLOCK));
+  if (file === undefined) return undefined;
   try {
     const { size, mtimeMs, ...kind } = await file.stat();
     if ((kind.mode & 0o170_000) !== 0o100_000) throw new RangeError('no plain file');

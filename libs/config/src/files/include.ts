@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, sep } from 'node:path';
+import { isSystemError } from '@brine/files';
 import { ConfigError, type ConfigWarning } from '../errors.ts';
 import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { parseConfigText, type ParsedFile } from './yaml.ts';
@@ -91,10 +92,9 @@ function readFile(path: string): ParsedFile | undefined {
     if (!statSync(path).isFile()) return undefined;
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
     // Salt takes an unreadable or missing file for an absent one (load_config is_readable); an
     // unreadable one would silently start a master on defaults, so that is an error here.
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (isSystemError(cause, 'ENOENT', 'ENOTDIR')) return undefined;
     throw new ConfigError('CONFIG_READ', `Can not read ${path}: ${(cause as Error).message}`, {
       file: path,
       cause,

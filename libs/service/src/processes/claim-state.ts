@@ -1,5 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isAlive, isSystemError } from '@brine/files';
 
 const ATTEMPTS_MAX = 3;
 
@@ -52,7 +53,7 @@ function dropStale(path: string, aside: string): void {
   try {
     renameSync(path, aside);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    if (isSystemError(error, 'ENOENT')) return;
     throw error;
   }
   if (readText(aside) !== seen) linked(aside, path);
@@ -64,7 +65,7 @@ function linked(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    if (isSystemError(error, 'EEXIST')) return false;
     throw error;
   }
 }
@@ -74,16 +75,10 @@ function linked(from: string, to: string): boolean {
  * now. Empty where there is no /proc; undefined where there is no such process.
  */
 function birthOf(pid: number): string | undefined {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it lives, but belongs to another user.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
-  }
+  if (!isAlive(pid)) return undefined;
   const stat = readText(`/proc/${pid}/stat`);
   // Field 22 of proc(5), counted after the name, which may hold spaces and brackets.
-  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return state === 'Z' ? undefined : (fields[18] ?? '');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
 function readText(path: string): string {

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isAlive, isSystemError } from '@brine/files';
 import type { ServiceState } from './child-service.ts';
 
 /** The last rolling restart of a supervisor. */
@@ -55,7 +56,7 @@ export function readState(stateDir: string): SupervisorState | undefined {
     return JSON.parse(textOf(stateFile(stateDir))) as SupervisorState;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isSystemError(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -78,13 +79,7 @@ export function removeState(stateDir: string): void {
 /** The supervisor that a state names, if it still lives: a process id alone may be another's. */
 export function livingSupervisor(state: SupervisorState | undefined): number | undefined {
   if (!state || state.pid === process.pid) return undefined;
-  try {
-    process.kill(state.pid, 0);
-  } catch (error) {
-    // EPERM: it lives, but belongs to another user.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
-  }
-  return isNode(state.pid) ? state.pid : undefined;
+  return isAlive(state.pid) && isNode(state.pid) ? state.pid : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { storedValues } from '@brine/bus/snapshots';
+import { readIfThere } from '@brine/files';
 import { runningPostgresUrl } from '@brine/postgres-server';
 import pg from 'pg';
 import type { BrineMaster } from '../brine/brine-master.ts';
@@ -35,12 +36,9 @@ export async function* filesBelow(
     if (left(name)) continue;
     yield { sink: `file name ${name}`, bytes: Buffer.from(name) };
     if (!entry.isFile()) continue;
-    try {
-      yield { sink: `file ${name}`, bytes: await readFile(path) };
-    } catch (error) {
-      // The master goes on, and so a file may be gone by now.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+    // The master continues, so a file may be gone by now.
+    const bytes = await readIfThere(path);
+    if (bytes !== undefined) yield { sink: `file ${name}`, bytes };
   }
 }
 

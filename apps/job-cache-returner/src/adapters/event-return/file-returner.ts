@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { type Batch, eventLine, type EventReturner, type SavedPlace } from '@brine/event-return';
 import { ReturnerError } from '@brine/event-return';
-import { isSystemError } from '@brine/files';
+import { ifThere } from '@brine/files';
 import { errorText } from '@brine/tasks';
 
 /** Where the file ended when its place was saved. */
@@ -142,13 +142,8 @@ export class FileReturner implements EventReturner {
   }
 
   async #facts(): Promise<{ readonly ino: number; readonly size: number }> {
-    try {
-      const { ino, size } = await stat(this.#path);
-      return { ino, size };
-    } catch (error) {
-      if (isSystemError(error, 'ENOENT')) return { ino: 0, size: 0 };
-      throw error;
-    }
+    const { ino, size } = (await ifThere(stat(this.#path))) ?? { ino: 0, size: 0 };
+    return { ino, size };
   }
 
   async #doing<T>(work: () => Promise<T>): Promise<T> {
