@@ -1,3 +1,4 @@
+import { Wakeup } from '@brine/tasks';
 import { isMap, type SaltMap, unpack } from '@brine/wire';
 
 /** An event that a client waits for. */
@@ -22,7 +23,7 @@ export class EventQueue {
   readonly #wanted: ((tag: string) => boolean)[] = [];
   #early: PackedEvent[] = [];
   #unanswered = 0;
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
 
   constructor(inbox: EventInbox) {
     this.#inbox = inbox;
@@ -53,24 +54,18 @@ export class EventQueue {
     const data = unpack(event.packed);
     if (!isMap(data)) return;
     this.#queue.push({ tag: event.tag, data });
-    this.#wake?.();
+    this.#news.wake();
   }
 
   /** The next event, or undefined when `untilMs` (unix milliseconds) has passed. */
   async next(untilMs: number): Promise<ClientEvent | undefined> {
-    const ready = this.#queue.shift();
-    if (ready !== undefined) return ready;
-    const waitMs = untilMs - Date.now();
-    if (waitMs <= 0) return undefined;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
-    return this.#queue.shift();
+    for (;;) {
+      const ready = this.#queue.shift();
+      if (ready !== undefined) return ready;
+      const waitMs = untilMs - Date.now();
+      if (waitMs <= 0) return undefined;
+      await this.#news.wait(waitMs);
+    }
   }
 
   /** Ends the queue: the inbox keeps nothing for it any more. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
+import { Wakeup } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { unpackMap } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire/frames';
@@ -56,7 +57,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
   #queuedBytes = 0;
   #ended = false;
   #failure: IpcError | undefined;
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
 
   private constructor(socket: Socket, options: EventClientOptions) {
     this.#socket = socket;
@@ -93,9 +94,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
       if (this.#queue.length > 0) continue;
       if (this.#failure) throw this.#failure;
       if (this.#ended) return;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await this.#news.wait();
     }
   }
 
@@ -107,7 +106,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
       this.#end(new IpcError('SALT_IPC_LOST', 'event socket sent what is no event', { cause }));
       this.#socket.destroy();
     }
-    this.#wake?.();
+    this.#news.wake();
   }
 
   #keep(body: Uint8Array): void {
@@ -124,7 +123,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
     if (this.#ended) return;
     this.#ended = true;
     this.#failure = failure;
-    this.#wake?.();
+    this.#news.wake();
   }
 }
 

@@ -6,38 +6,40 @@ import { TIMER_MAX_MS } from './sleep.ts';
  */
 export class Wakeup {
   #isPending = false;
-  #end: (() => void) | undefined;
+  #waits: (() => void)[] = [];
 
-  /** Ends the wait under way, or else the next one. */
+  /** Ends the waits under way, or else the next one. */
   wake(): void {
-    const end = this.#end;
-    if (end === undefined) this.#isPending = true;
-    else {
-      this.#end = undefined;
-      end();
+    const waits = this.#waits;
+    if (waits.length === 0) {
+      this.#isPending = true;
+      return;
     }
+    this.#waits = [];
+    for (const end of waits) end();
   }
 
-  /**
-   * Resolves at a wake, or after so many ms.
-   * @throws Error while another wait is under way: a wake could reach the wrong one
-   */
+  /** Resolves at a wake, or after so many ms. */
   wait(ms = Infinity): Promise<void> {
     if (this.#isPending) {
       this.#isPending = false;
       return Promise.resolve();
     }
-    if (this.#end !== undefined) throw new Error('two loops wait for the same wake');
     return new Promise((resolve) => {
       if (ms === Infinity) {
-        this.#end = resolve;
+        this.#waits.push(resolve);
         return;
       }
-      const timer = setTimeout(() => this.wake(), Math.min(ms, TIMER_MAX_MS));
-      this.#end = () => {
+      const end = (): void => {
         clearTimeout(timer);
         resolve();
       };
+      const onTime = (): void => {
+        this.#waits = this.#waits.filter((wait) => wait !== end);
+        resolve();
+      };
+      const timer = setTimeout(onTime, Math.min(ms, TIMER_MAX_MS));
+      this.#waits.push(end);
     });
   }
 }

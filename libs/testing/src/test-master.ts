@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PrivateKey } from '@brine/crypt';
 import { Crypticle, newKeyString, PublicKey } from '@brine/crypt';
 import type { Clock, MasterKeyFile, MasterPort, Publications } from '@brine/minion';
+import { Wakeup } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { cutFields, mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import { publicationEnvelope, readEnvelope, signedReply } from '@brine/wire/frames';
@@ -138,17 +139,17 @@ export class TestMaster implements MasterPort {
 class Frames implements Publications {
   readonly connected = Promise.resolve();
   readonly #queue: Uint8Array[] = [];
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
   #closed = false;
 
   push(frame: Uint8Array): void {
     this.#queue.push(frame);
-    this.#wake?.();
+    this.#news.wake();
   }
 
   close(): Promise<void> {
     this.#closed = true;
-    this.#wake?.();
+    this.#news.wake();
     return Promise.resolve();
   }
 
@@ -156,7 +157,7 @@ class Frames implements Publications {
     while (!this.#closed) {
       const frame = this.#queue.shift();
       if (frame !== undefined) yield frame;
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
+      else await this.#news.wait();
     }
   }
 }

@@ -7,6 +7,7 @@ import {
   RequestTimeoutError,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
+import { Wakeup } from '@brine/tasks';
 import {
   intOf,
   isMap,
@@ -223,7 +224,7 @@ class RunEvents {
   readonly #early: (readonly [tag: string, packed: Uint8Array])[] = [];
   #tag: string | undefined;
   #ended: SaltMap | undefined;
-  #wake: (() => void) | undefined;
+  readonly #end = new Wakeup();
 
   constructor(print: (data: SaltMap) => void) {
     this.#print = print;
@@ -242,13 +243,7 @@ class RunEvents {
 
   /** Waits for the event `ret`, so many ms at most. */
   async ended(ms: number): Promise<SaltMap | undefined> {
-    if (this.#ended !== undefined) return this.#ended;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
+    if (this.#ended === undefined) await this.#end.wait(ms);
     return this.#ended;
   }
 
@@ -259,7 +254,7 @@ class RunEvents {
     const data = isMap(unpacked) ? unpacked : mapOf({});
     if (isEnd) {
       this.#ended = data;
-      this.#wake?.();
+      this.#end.wake();
       return;
     }
     this.#print(data);

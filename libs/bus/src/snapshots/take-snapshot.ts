@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Wakeup } from '@brine/tasks';
 import type { Msg } from '@nats-io/nats-core';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
@@ -79,7 +80,7 @@ class Arrivals {
   readonly #stream: string;
   readonly #arrived: Msg[] = [];
   readonly #release: () => void;
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
   #error: BusError | undefined;
 
   constructor(bus: Bus, stream: string) {
@@ -89,7 +90,7 @@ class Arrivals {
       callback: (error, msg) => {
         if (error) this.#fail('BUS_FORBIDDEN', 'the inbox was refused', error);
         else this.#arrived.push(msg);
-        this.#wake?.();
+        this.#news.wake();
       },
     });
     // What was on its way is lost, and a snapshot can not be asked for its middle.
@@ -126,24 +127,13 @@ class Arrivals {
       if (msg !== undefined) return msg;
       const left = until - performance.now();
       if (left <= 0) this.#fail('BUS_STREAM_AWAY', `silent for ${SILENCE_MS / 1_000} s`);
-      else await this.#untilWoken(left);
+      else await this.#news.wait(left);
     }
-  }
-
-  #untilWoken(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#wake?.(), ms);
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = undefined;
-        resolve();
-      };
-    });
   }
 
   #fail(code: 'BUS_FORBIDDEN' | 'BUS_STREAM_AWAY', text: string, cause?: unknown): void {
     this.#error ??= new BusError(code, `the snapshot of ${this.#stream} broke off: ${text}`, cause);
-    this.#wake?.();
+    this.#news.wake();
   }
 
   #ended({ headers }: Msg): void {

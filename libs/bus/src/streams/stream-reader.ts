@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Wakeup } from '@brine/tasks';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { settledInfo, streamInfo } from '../connection/js-api.ts';
@@ -65,7 +66,7 @@ export class StreamReader {
   #incarnation: string | undefined;
   #lastSeq = 0;
   #lastTimeMs = 0;
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
   #closed = false;
   #resets = 0;
   #error: BusError | undefined;
@@ -139,11 +140,7 @@ export class StreamReader {
    * only when closed.
    */
   async take(max: number, lingerMs = 0): Promise<readonly Received[]> {
-    while (this.#queue.length === 0 && !this.#closed) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
+    while (this.#queue.length === 0 && !this.#closed) await this.#news.wait();
     if (this.#error !== undefined && this.#queue.length === 0) throw this.#error;
     if (lingerMs > 0 && this.#queue.length < max && !this.#closed) await sleep(lingerMs);
     const taken = this.#queue.splice(0, max);
@@ -173,13 +170,7 @@ export class StreamReader {
   finish(): void {
     this.#closed = true;
     this.#feed?.close();
-    this.#wakeUp();
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    this.#news.wake();
   }
 
   async #run(): Promise<void> {
@@ -223,7 +214,7 @@ export class StreamReader {
       const failed = (error: unknown): void => this.failed(received, error);
       const received: Received = { ...delivery, settle, incarnation, followsOn, failed };
       this.#queue.push({ received, feed });
-      this.#wakeUp();
+      this.#news.wake();
     };
     // What was pending may be trimmed meanwhile: then no delivery says that there is no more.
     const onIdle = (): void => void (this.#isCaughtUp = true);

@@ -1,4 +1,5 @@
 import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
+import { Wakeup } from '@brine/tasks';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
@@ -75,7 +76,7 @@ export class Timeline {
   #isClosed = false;
   #checkedAt = -Infinity;
   readonly #jobs = new Set<string>();
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
 
   private constructor(bus: Bus, options: TimelineOptions, start: Start) {
     this.#bus = bus;
@@ -89,7 +90,7 @@ export class Timeline {
       onUnreadable: () => {
         this.#unreadable += 1;
       },
-      onNews: () => this.#wakeUp(),
+      onNews: () => this.#news.wake(),
     };
     const { events, publications } = start.places;
     const { incarnations } = start;
@@ -164,7 +165,7 @@ export class Timeline {
       const isEnd = untilEven && this.isEven;
       if (taken.length > 0 || isEnd || leftMs <= 0) break;
       this.#throwIfOver();
-      await this.#news(Math.min(next, leftMs));
+      await this.#news.wait(Math.min(next, leftMs));
     }
     await this.#lookForTrims();
     return taken;
@@ -186,7 +187,7 @@ export class Timeline {
     this.#isClosed = true;
     this.#events.close();
     this.#publications?.close();
-    this.#wakeUp();
+    this.#news.wake();
   }
 
   /** The step that is next by the servers' times, or how long to wait for news of it, in ms. */
@@ -265,21 +266,6 @@ export class Timeline {
     if (failure !== undefined) throw failure;
     const isOver = this.#isClosed || this.#events.isClosed || this.#publications?.isClosed === true;
     if (isOver) throw new BusError('BUS_CLOSED', 'the reading of events has ended');
-  }
-
-  async #news(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      timer = setTimeout(resolve, ms);
-    });
-    clearTimeout(timer);
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
   }
 }
 

@@ -1,5 +1,5 @@
 import { eventData } from '@brine/bus/event-data';
-import { errorText } from '@brine/tasks';
+import { errorText, Gate, Wakeup } from '@brine/tasks';
 import { pack } from '@brine/wire';
 import type {
   EngineContext,
@@ -24,9 +24,10 @@ const DONE_AT_ONCE = 100;
 export class EngineLink implements EngineContext {
   readonly #stopping = new AbortController();
   readonly #asked = new Map<number, { resolve(value: Plain): void; reject(error: Error): void }>();
-  readonly #waiting: (() => void)[] = [];
+  /** A bounded number of questions is under way; the others wait here. */
+  readonly #questions = new Gate(LIMITS.calls);
   #events: FedEvent[] = [];
-  #wake: (() => void) | undefined;
+  readonly #news = new Wakeup();
   #done: number[] = [];
   #doneTimer: NodeJS.Timeout | undefined;
   #lastId = 0;
@@ -83,7 +84,7 @@ export class EngineLink implements EngineContext {
     while (!signal.aborted) {
       const next = this.#events.shift();
       if (next === undefined) {
-        await this.#news();
+        await this.#news.wait();
         continue;
       }
       const event = this.#readable(next);
@@ -126,13 +127,13 @@ export class EngineLink implements EngineContext {
   #hear(message: ToEngine): void {
     if (message.type === 'event') {
       this.#events.push(message);
-      this.#wakeUp();
+      this.#news.wake();
     } else if (message.type === 'answer') this.#answered(message.id)?.resolve(message.value);
     else if (message.type === 'failure')
       this.#answered(message.id)?.reject(new Error(message.text));
     else if (message.type === 'stop') {
       this.#stopping.abort();
-      this.#wakeUp();
+      this.#news.wake();
       // A module that does not listen yet, or at all, has to end too.
       if (this.#start === undefined) process.exit(0);
     } else {
@@ -144,7 +145,6 @@ export class EngineLink implements EngineContext {
   #answered(id: number) {
     const asked = this.#asked.get(id);
     this.#asked.delete(id);
-    this.#waiting.shift()?.();
     return asked;
   }
 
@@ -186,29 +186,16 @@ export class EngineLink implements EngineContext {
     this.#done = [];
   }
 
-  /** Asks the master; a bounded number of questions is under way, the others wait here. */
-  async #ask(make: (id: number) => FromEngine): Promise<Plain> {
-    while (this.#asked.size >= LIMITS.calls) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#lastId += 1;
-    const id = this.#lastId;
-    return new Promise((resolve, reject) => {
-      this.#asked.set(id, { resolve, reject });
-      this.#say(make(id));
+  /** Asks the master. */
+  #ask(make: (id: number) => FromEngine): Promise<Plain> {
+    return this.#questions.run(() => {
+      this.#lastId += 1;
+      const id = this.#lastId;
+      return new Promise<Plain>((resolve, reject) => {
+        this.#asked.set(id, { resolve, reject });
+        this.#say(make(id));
+      });
     });
-  }
-
-  async #news(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-  }
-
-  #wakeUp(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
   }
 
   #say(message: FromEngine): void {

@@ -1,3 +1,4 @@
+import { Wakeup } from '@brine/tasks';
 import { LIMITS } from '../protocol.ts';
 
 /** An event that an engine has and is not done with. */
@@ -17,7 +18,7 @@ export class EventWindow {
   #next = 1;
   #bytes = 0;
   #position: string | undefined;
-  #wake: (() => void) | undefined;
+  readonly #room = new Wakeup();
 
   /** Everything up to this position is done; undefined before the first event is. */
   get position(): string | undefined {
@@ -62,23 +63,15 @@ export class EventWindow {
       this.#first += 1;
       this.#position = first.position;
     }
-    if (!this.hasRoom) return;
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    if (this.hasRoom) this.#room.wake();
   }
 
   /** Resolves when there is room; at once where there is. */
   async room(signal: AbortSignal): Promise<void> {
-    while (!this.hasRoom && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        const end = (): void => {
-          signal.removeEventListener('abort', end);
-          resolve();
-        };
-        this.#wake = end;
-        signal.addEventListener('abort', end);
-      });
-    }
+    if (this.hasRoom) return;
+    const onAbort = (): void => this.#room.wake();
+    signal.addEventListener('abort', onAbort);
+    while (!this.hasRoom && !signal.aborted) await this.#room.wait();
+    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,5 +1,6 @@
 import { pythonJson } from '@brine/client';
 import { compilePcreWhole, matchGlob } from '@brine/target';
+import { Wakeup } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isTruthy, pyStr, typeName } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
@@ -112,14 +113,14 @@ async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
   const { master, out } = context;
   const events = master ?? context;
   const waiting: { readonly tag: string; readonly data: () => Promise<SaltMap> }[] = [];
-  let wake: () => void = () => undefined;
+  const news = new Wakeup();
   let leftOut = 0;
   if (events.listen === undefined) throw new Error('there are no events here');
   const listening = await events.listen((tag, data) => {
     if (isOwn(context, tag) || !shown.fits(tag)) return;
     if (waiting.length >= WAITING_MAX) leftOut += 1;
     else waiting.push({ tag, data });
-    wake();
+    news.wake();
   });
   try {
     for (let left = shown.count; ;) {
@@ -127,7 +128,7 @@ async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
       if (next === undefined) {
         if (leftOut > 0) out(`# ${leftOut} events came too fast and are not shown\n`);
         leftOut = 0;
-        await new Promise<void>((resolve) => (wake = resolve));
+        await news.wait();
         continue;
       }
       if (!shown.quiet) {

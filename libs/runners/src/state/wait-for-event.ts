@@ -1,5 +1,6 @@
 import type { StateCall, StateFunction } from '@brine/states';
 import { matchGlob } from '@brine/target';
+import { Wakeup } from '@brine/tasks';
 import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyFloat, pyStr } from '@brine/wire/text';
 import { type StateWorld, unlessCutOff } from './world.ts';
@@ -104,13 +105,13 @@ async function listenFor(
 ): Promise<string> {
   if (left.isEmpty) return 'seen';
   const waiting: Candidate[] = [];
-  let wake: () => void = () => undefined;
+  const news = new Wakeup();
   let isBehind = false;
   const onEvent = (tag: string, data: () => Promise<SaltMap>, position: string): void => {
     if (!matchGlob(name, tag)) return;
     if (waiting.length >= WAITING_MAX) isBehind = true;
     else waiting.push({ data, position });
-    wake();
+    news.wake();
   };
   const listening = await world.master.listen(onEvent, from);
   // Another worker goes on from there, so that it sees what came while nobody had the run.
@@ -127,28 +128,10 @@ async function listenFor(
       if (isBehind) return `More than ${WAITING_MAX} events came at once; some were not looked at.`;
       const restMs = untilMs - world.master.now();
       if (restMs <= 0) return 'Timeout value reached.';
-      await unlessCutOff(
-        woken(restMs, (resolve) => (wake = resolve)),
-        world.cutOff,
-      );
+      await unlessCutOff(news.wait(restMs), world.cutOff);
     }
   } finally {
     listening.close();
-  }
-}
-
-/** Timers hold no more than this, ms. */
-const TIMER_MAX_MS = 2_000_000_000;
-
-async function woken(ms: number, onWake: (resolve: () => void) => void): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    await new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(ms, TIMER_MAX_MS));
-      onWake(resolve);
-    });
-  } finally {
-    clearTimeout(timer);
   }
 }
 
