@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
+import { Gate } from '@brine/tasks';
 import type { FileLists } from './backend.ts';
 import { type Scan, scanDirectory } from './directory-scan.ts';
-import { Gate } from './gate.ts';
 import type { Ignored } from './ignore.ts';
 import { byCodePoint, normalPath, realPath } from './paths.ts';
 

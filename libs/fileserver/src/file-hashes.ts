@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { Gate } from '@brine/tasks';
 import { LRUCache } from 'lru-cache';
-import { Gate } from './gate.ts';
 
 const CHUNK_BYTES = 1_048_576;
 /** Files hashed at once, each with a chunk in memory. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { Gate } from './gate.ts';
+import { Gate } from '@brine/tasks';
 
 /** Files open at once for pieces; further requests wait. */
 const OPEN_MAX = 64;

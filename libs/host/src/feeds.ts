@@ -1,3 +1,4 @@
+import { eachAtOnce } from '@brine/tasks';
 import { createHash } from 'node:crypto';
 import type { Bus } from '@brine/bus';
 import { handleEach } from '@brine/bus';
@@ -159,17 +160,11 @@ async function runJobs(
   options: FeedsOptions,
   place: { seq: number },
 ): Promise<void> {
-  const inHand = new Set<Promise<void>>();
-  for await (const published of publications) {
+  await eachAtOnce(publications, JOBS_AT_ONCE, async (published) => {
     place.seq = published.seq;
-    if (published.kind !== 'job') continue;
-    const handling = handleJob(jobs, published, options)
-      .catch((error: unknown) => published.failed(error))
-      .finally(() => inHand.delete(handling));
-    inHand.add(handling);
-    if (inHand.size >= JOBS_AT_ONCE) await Promise.race(inHand);
-  }
-  await Promise.all(inHand);
+    if (published.kind !== 'job') return;
+    await handleJob(jobs, published, options).catch((error: unknown) => published.failed(error));
+  });
 }
 
 async function handleJob(

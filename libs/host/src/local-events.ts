@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Event, type Jid, jobReturnTag } from '@brine/job';
+import { InFlight } from '@brine/tasks';
 import { pack, type SaltMap, unpackMap, WireError } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
 import { buildRunEntry, endsRun } from '@brine/wire/load';
@@ -26,7 +27,7 @@ export class LocalEvents {
   readonly #onTrouble: (error: unknown) => void;
   /** Ids are new for each process, so that a message resent by the writer is stored once. */
   readonly #idPrefix = `local:${randomBytes(9).toString('base64url')}`;
-  readonly #inFlight = new Set<Promise<void>>();
+  readonly #inFlight = new InFlight(MAX_IN_FLIGHT);
   #taken = 0;
   #stored = 0;
   #lost = 0;
@@ -56,14 +57,13 @@ export class LocalEvents {
     const passed = looked instanceof Promise ? await looked : looked;
     const id = `${this.#idPrefix}:${(this.#taken += 1)}`;
     // Appended in the order of the calls: one connection keeps the order of what it sends.
-    const storing = this.#store(tag, passed, id).finally(() => this.#inFlight.delete(storing));
-    this.#inFlight.add(storing);
-    while (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
+    this.#inFlight.add(this.#store(tag, passed, id));
+    await this.#inFlight.room();
   };
 
   /** Resolves when every event so far is stored or lost. */
   async drained(): Promise<void> {
-    await Promise.all(this.#inFlight);
+    await this.#inFlight.settled();
   }
 
   async #store(tag: string, passed: Passed, msgId: string): Promise<void> {

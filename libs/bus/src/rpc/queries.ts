@@ -1,4 +1,4 @@
-import { isRetryable } from '@brine/tasks';
+import { InFlight, isRetryable } from '@brine/tasks';
 import type { SaltValue } from '@brine/wire';
 import { pack, unpack } from '@brine/wire';
 import type { Msg } from '@nats-io/nats-core';
@@ -27,7 +27,7 @@ const FAILED = 0x45; // E: the text of an error follows
 const AWAY = 0x41; // A: the text of an error that passes follows
 
 /** Questions that are answered at once by one service; more get "busy". */
-const MAX_IN_HAND = 256;
+const MAX_IN_FLIGHT = 256;
 const QUEUE = 'brine';
 const DRAIN_MS = 2_000;
 
@@ -36,18 +36,17 @@ const DRAIN_MS = 2_000;
  * services that serve the same subject share the questions.
  */
 export function serve(bus: Bus, subject: string, handler: QueryHandler): Answering {
-  const inHand = new Set<Promise<void>>();
+  const inFlight = new InFlight(MAX_IN_FLIGHT);
   const subscription = bus.connection.subscribe(rooted(subject), {
     queue: QUEUE,
     callback: (_error, msg) => {
       const reply = msg.reply;
       if (reply === undefined || !isInbox(reply)) return;
-      if (inHand.size >= MAX_IN_HAND) {
+      if (inFlight.isFull) {
         publish(bus.connection, reply, frame(FAILED, Buffer.from('busy')));
         return;
       }
-      const work = answer(bus, msg, reply, handler).finally(() => inHand.delete(work));
-      inHand.add(work);
+      inFlight.add(answer(bus, msg, reply, handler));
     },
   });
   return {
@@ -55,7 +54,7 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
       // No other service has the questions that the server has sent us already.
       if (bus.status === 'connected') await inTime(subscription.drain());
       else if (!bus.connection.isClosed()) subscription.unsubscribe();
-      await Promise.all(inHand);
+      await inFlight.settled();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText, sleepUnless } from '@brine/tasks';
+import { eachAtOnce, errorText, sleepUnless } from '@brine/tasks';
 import type { EngineContext, EngineEvent } from '../engine.ts';
 
 /** An event that was not taken, and would not be the next time: it is left out. */
@@ -35,11 +35,11 @@ export async function deliverEach(
   const delivery = new Delivery(engine, options, async ([event]) => {
     if (event !== undefined) await send(event);
   });
-  for await (const event of engine.events(tags === undefined ? {} : { tags })) {
-    if (isWanted(event, funs)) await delivery.take([event], atOnce);
+  const events = engine.events(tags === undefined ? {} : { tags });
+  await eachAtOnce(events, atOnce, async (event) => {
+    if (isWanted(event, funs)) await delivery.deliver([event]);
     else event.done();
-  }
-  await delivery.settled();
+  });
 }
 
 /**
@@ -58,9 +58,8 @@ export async function deliverBatches(
   for await (const batch of gathered(events, most)) {
     const wanted = batch.filter((event) => isWanted(event, funs));
     for (const event of batch) if (!wanted.includes(event)) event.done();
-    if (wanted.length > 0) await delivery.take(wanted, 1);
+    if (wanted.length > 0) await delivery.deliver(wanted);
   }
-  await delivery.settled();
 }
 
 /** What is here, at least one event and at most so many. */
@@ -97,7 +96,6 @@ class Delivery {
   readonly #engine: EngineContext;
   readonly #options: DeliveryOptions;
   readonly #send: (events: readonly EngineEvent[]) => Promise<void>;
-  readonly #underWay = new Set<Promise<void>>();
   readonly #counts = { taken: 0, refused: 0, retries: 0 };
   #isDown = false;
 
@@ -111,18 +109,8 @@ class Delivery {
     this.#send = send;
   }
 
-  /** Begins with events; resolves when there is room for the next ones. */
-  async take(events: readonly EngineEvent[], atOnce: number): Promise<void> {
-    const one = this.#some(events).finally(() => this.#underWay.delete(one));
-    this.#underWay.add(one);
-    if (this.#underWay.size >= atOnce) await Promise.race(this.#underWay);
-  }
-
-  async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
-  }
-
-  async #some(events: readonly EngineEvent[]): Promise<void> {
+  /** Sends events until they are taken or refused, or the engine is to stop. */
+  async deliver(events: readonly EngineEvent[]): Promise<void> {
     const { first, longest } = this.#options.retryMs ?? RETRY_MS;
     let waitMs = first;
     while (!this.#engine.stopping.aborted) {
@@ -142,7 +130,7 @@ class Delivery {
   async #notTaken(events: readonly EngineEvent[], error: NotTakenError): Promise<void> {
     const [event, ...others] = events;
     if (event !== undefined && others.length === 0) return this.#refused(event, error);
-    for (const one of events) await this.#some([one]);
+    for (const one of events) await this.deliver([one]);
   }
 
   #taken(events: readonly EngineEvent[]): void {

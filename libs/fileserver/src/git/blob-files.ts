@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type GitCall, streamGit } from '@brine/git';
-import { Gate } from '../gate.ts';
+import { Gate } from '@brine/tasks';
 
 /** Files without a request for this long are removed; they can be made again. */
 const KEPT_MS = 24 * 60 * 60_000;
