@@ -1,3 +1,4 @@
+import { backoffMs } from '@brine/tasks';
 import { REQUEST_CLASSES, type RequestClass } from '../subjects/names.ts';
 import type { Asker } from './pending-request.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
@@ -25,8 +26,7 @@ const STALLED_MS = 5_000;
  * How long an asker rests after two workers were lost to it: each time twice as long, in ms. The
  * first time it may have been chance, and the third try of a minion has to come through.
  */
-const REST_MS = 2_000;
-const LONGEST_REST_MS = 300_000;
+const RESTS = { firstMs: 2_000, longestMs: 300_000 };
 /** How long after a rest it is remembered, in ms. */
 const KNOWN_MS = 300_000;
 /** Requests of one asker that may wait until it is clear what became of its first ones. */
@@ -302,8 +302,8 @@ export class Suspects {
   }
 
   #rest(asker: Asker, now: number): void {
-    asker.restsUntil = now + Math.min(REST_MS * 2 ** asker.rests, LONGEST_REST_MS);
     asker.rests += 1;
+    asker.restsUntil = now + backoffMs(RESTS, asker.rests);
     this.#remember(asker, asker.restsUntil);
   }
 

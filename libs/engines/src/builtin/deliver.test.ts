@@ -26,14 +26,14 @@ function engineWith(events: readonly Partial<EngineEvent>[]) {
   return { engine, done, logged, figures, stop };
 }
 
-const retryMs = { first: 1, longest: 2 };
+const retries = { firstMs: 1, longestMs: 2 };
 const tags = (count: number) => Array.from({ length: count }, (_, at) => ({ tag: `t${at}` }));
 
 describe('each event is sent until it is taken', () => {
   test('in its order, one after the other', async () => {
     const { engine, done, figures, logged } = engineWith(tags(3));
     const tries: string[] = [];
-    await deliverEach(engine, { atOnce: 1, retryMs }, async ({ tag }) => {
+    await deliverEach(engine, { atOnce: 1, retries }, async ({ tag }) => {
       tries.push(tag);
       if (tag === 't1' && tries.filter((one) => one === 't1').length < 3) throw new Error('away');
     });
@@ -46,7 +46,7 @@ describe('each event is sent until it is taken', () => {
 
   test('one that is refused for good is left out, and told', async () => {
     const { engine, done, figures, logged } = engineWith(tags(2));
-    await deliverEach(engine, { atOnce: 1, retryMs }, async ({ tag }) => {
+    await deliverEach(engine, { atOnce: 1, retries }, async ({ tag }) => {
       if (tag === 't0') throw new NotTakenError('400');
     });
     expect(done).toEqual(['t0', 't1']);
@@ -70,7 +70,7 @@ describe('each event is sent until it is taken', () => {
   test('what is not taken when the engine stops is not done', async () => {
     const { engine, done, stop } = engineWith(tags(1));
     let tries = 0;
-    const over = deliverEach(engine, { atOnce: 2, retryMs }, async () => {
+    const over = deliverEach(engine, { atOnce: 2, retries }, async () => {
       tries += 1;
       throw new Error('away');
     });
@@ -99,7 +99,7 @@ describe('batches', () => {
   test('have what is there, in order, up to a bound', async () => {
     const { engine, done } = engineWith(tags(25));
     const batches: string[][] = [];
-    await deliverBatches(engine, { most: 10, retryMs }, async (events) => {
+    await deliverBatches(engine, { most: 10, retries }, async (events) => {
       batches.push(events.map(({ tag }) => tag));
     });
     expect(batches.every((batch) => batch.length <= 10)).toBe(true);
@@ -110,7 +110,7 @@ describe('batches', () => {
   test('are sent again as they were', async () => {
     const { engine } = engineWith(tags(3));
     const batches: string[] = [];
-    await deliverBatches(engine, { most: 10, retryMs }, async (events) => {
+    await deliverBatches(engine, { most: 10, retries }, async (events) => {
       batches.push(events.map(({ tag }) => tag).join());
       if (batches.length === 1) throw new Error('away');
     });
@@ -120,7 +120,7 @@ describe('batches', () => {
   test('with an event that is refused for good lose only that one', async () => {
     const { engine, done, figures, logged } = engineWith(tags(5));
     const taken: string[] = [];
-    await deliverBatches(engine, { most: 10, retryMs }, async (events) => {
+    await deliverBatches(engine, { most: 10, retries }, async (events) => {
       if (events.some(({ tag }) => tag === 't2')) throw new NotTakenError('too large');
       taken.push(...events.map(({ tag }) => tag));
     });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { eachAtOnce, errorText, sleepUnless } from '@brine/tasks';
+import { backoffMs, type BackoffRange, eachAtOnce, errorText, sleepUnless } from '@brine/tasks';
 import type { EngineContext, EngineEvent } from '../engine.ts';
 
 /** An event that was not taken, and would not be the next time: it is left out. */
@@ -13,10 +13,10 @@ export interface DeliveryOptions {
   /** Of events with a field `fun` only these; those without one are sent (Salt: http_logstash). */
   readonly funs?: readonly string[] | undefined;
   /** For tests: waits between tries, ms. */
-  readonly retryMs?: { readonly first: number; readonly longest: number };
+  readonly retries?: BackoffRange;
 }
 
-const RETRY_MS = { first: 500, longest: 30_000 };
+const RETRIES = { firstMs: 500, longestMs: 30_000 };
 /** How long events are gathered for one batch, ms. */
 const LINGER_MS = 20;
 
@@ -111,9 +111,9 @@ class Delivery {
 
   /** Sends events until they are taken or refused, or the engine is to stop. */
   async deliver(events: readonly EngineEvent[]): Promise<void> {
-    const { first, longest } = this.#options.retryMs ?? RETRY_MS;
-    let waitMs = first;
-    while (!this.#engine.stopping.aborted) {
+    const { retries = RETRIES } = this.#options;
+    const { stopping } = this.#engine;
+    for (let tries = 1; !stopping.aborted; tries += 1) {
       try {
         await this.#send(events);
         return this.#taken(events);
@@ -121,8 +121,7 @@ class Delivery {
         if (error instanceof NotTakenError) return this.#notTaken(events, error);
         this.#down(error);
       }
-      await sleepUnless(waitMs, this.#engine.stopping);
-      waitMs = Math.min(longest, waitMs * 2);
+      await sleepUnless(backoffMs(retries, tries), stopping);
     }
   }
 

@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const until = (what: string, check: () => boolean): Promise<unknown> =>
   untilWithin(what, check, { withinMs: 60_000 });
 
-const QUICK = { firstMs: 50, longestMs: 100, givenUpMs: 200, limit: 3 };
+const QUICK_MS = [50, 100, 200];
 
 let dir: string;
 let master: MemoryMaster;
@@ -41,7 +41,11 @@ function started(entry: Plain): {
 } {
   const { engines, faults } = readEngines([entry], { hasPython: false, runsTypeScript: false });
   expect(faults).toEqual([]);
-  const engine = new SupervisedEngine({ spec: engines[0]!, ports: master.ports, times: QUICK });
+  const engine = new SupervisedEngine({
+    spec: engines[0]!,
+    ports: master.ports,
+    restartsMs: QUICK_MS,
+  });
   const stop = new AbortController();
   const running = engine.run(master.keeper, stop.signal);
   const end = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { errorText, sleepUnless } from '@brine/tasks';
+import { errorText, RestartDelays, sleepUnless } from '@brine/tasks';
 import type { EngineFigures } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
 import type { EngineProcess } from './engine-process.ts';
@@ -11,7 +11,14 @@ import {
 } from './engine-status.ts';
 import { NodeEngine } from './node-engine.ts';
 import type { EnginePorts, RecordKeeper } from './ports.ts';
-import { RestartPlan, type RestartTimes } from './restart-plan.ts';
+
+/**
+ * Delays before an engine is started again. After the last but one it is given up: it is only tried
+ * now and then.
+ */
+const RESTARTS_MS = [1, 2, 4, 8, 16, 32, 60, 60, 60, 600].map((seconds) => seconds * 1_000);
+/** An engine that ran so long begins with the first delay again, ms. */
+const STEADY_MS = 60_000;
 
 /** What supervising an engine works with. */
 export interface SupervisedParts {
@@ -19,8 +26,8 @@ export interface SupervisedParts {
   readonly ports: EnginePorts;
   /** Starts an engine of the site's Salt; absent without an interpreter. */
   readonly startPython?: ((spec: EngineSpec) => EngineProcess) | undefined;
-  /** For tests. */
-  readonly times?: Partial<RestartTimes>;
+  /** For tests; default {@link RESTARTS_MS}. */
+  readonly restartsMs?: readonly number[];
 }
 
 /** One engine, which is started again when it ends, for as long as this worker has it. */
@@ -57,13 +64,13 @@ export class SupervisedEngine {
    * rejects.
    */
   async run(keeper: RecordKeeper, stop: AbortSignal): Promise<void> {
-    const plan = new RestartPlan(this.#parts.times);
+    const restarts = new RestartDelays(this.#parts.restartsMs ?? RESTARTS_MS, STEADY_MS);
     while (!stop.aborted) {
       const startedAt = performance.now();
       const end = await this.#once(keeper, stop);
       if (stop.aborted) break;
-      const delayMs = plan.next(performance.now() - startedAt);
-      this.#ended(end, plan.isGivenUp, delayMs);
+      const delayMs = restarts.next(performance.now() - startedAt);
+      this.#ended(end, restarts.isLast, delayMs);
       // What is refused stays so until the configuration, and so this process, is another one.
       if (end.refused) await sleepUnless(Infinity, stop);
       else await sleepUnless(delayMs, stop);

@@ -4,7 +4,7 @@ import { readServers, SERVICE_NAMES } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { type NatsServer, resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { startPostgres } from '@brine/postgres-server';
-import { MASTER_SERVICES, type MasterServiceName, RestartDelays } from '@brine/service/processes';
+import { MASTER_SERVICES, type MasterServiceName, serviceRestarts } from '@brine/service/processes';
 import type { Log } from '@brine/telemetry';
 
 /** NATS or PostgreSQL: a server of this master's own, or one that is configured. */
@@ -40,7 +40,7 @@ export async function openNats(
   let stopping = false;
   let current = first;
   const keep = async (): Promise<void> => {
-    const backoff = new RestartDelays();
+    const backoff = serviceRestarts();
     let startedAt = performance.now();
     while (!stopping) {
       await current.exited;

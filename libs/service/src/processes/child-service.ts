@@ -1,7 +1,7 @@
 import type { Log } from '@brine/telemetry';
 import type { LogSource } from '../logs/log-lines.ts';
 import type { HeldPorts } from './held-ports.ts';
-import { RestartDelays } from './restart-delays.ts';
+import { serviceRestarts } from './restart-delays.ts';
 import { type ProcessDump, ServiceProcess, type ServiceSpec } from './service-process.ts';
 
 /** What is known of a service process. */
@@ -46,7 +46,7 @@ export class ChildService {
   readonly #log: Log;
   readonly #events: ChildEvents;
   readonly #ports: HeldPorts;
-  readonly #backoff = new RestartDelays();
+  readonly #backoff = serviceRestarts();
   readonly #leaving = new Set<ServiceProcess>();
   #current: ServiceProcess | undefined;
   #next: ServiceProcess | undefined;

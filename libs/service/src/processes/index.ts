@@ -5,7 +5,7 @@ export { heldPort, heldSocket } from './held-ports.ts';
 export type { MasterServiceName } from './master-services.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { programOf } from './program-of.ts';
-export { RestartDelays } from './restart-delays.ts';
+export { serviceRestarts } from './restart-delays.ts';
 export type { RollingState, SupervisorState } from './state-file.ts';
 export {
   isOfOwner,

@@ -10,7 +10,7 @@ import { until } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { parseServiceArguments } from '../arguments.ts';
 import { masterServices } from './master-services.ts';
-import { RestartDelays } from './restart-delays.ts';
+import { serviceRestarts } from './restart-delays.ts';
 import type { ServiceSpec } from './service-process.ts';
 import { livingSupervisor, readState, stateFile } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';
@@ -172,7 +172,7 @@ test('no service outlives a supervisor that is killed', async () => {
 });
 
 test('the first restart is at once, the others wait longer, and none is the last', () => {
-  const backoff = new RestartDelays();
+  const backoff = serviceRestarts();
   const delays = Array.from({ length: 8 }, () => backoff.next(100));
   expect(delays).toEqual([0, 200, 500, 1000, 2000, 5000, 5000, 5000]);
   expect(backoff.next(30_000)).toBe(0);
