@@ -1,3 +1,4 @@
+import { OncePer } from '@brine/tasks';
 import { LoginLane } from './login-lane.ts';
 import { type Attempt, LoginLimits } from './login-limits.ts';
 import { type KnownUser, LoginError, type LoginModule } from './login-module.ts';
@@ -34,9 +35,6 @@ const CHECK_TIMEOUT_MS = 10_000;
 const NAME_MAX = 256;
 const PASSWORD_MAX = 65_536;
 
-/** Different troubles that are logged; a module that makes up texts must not fill the log. */
-const TROUBLES_MAX = 100;
-
 /** What became of a check. */
 type Checked =
   | { readonly kind: 'known'; readonly user: KnownUser }
@@ -52,7 +50,8 @@ type Checked =
  */
 export class LoginModules {
   readonly #options: LoginModulesOptions;
-  readonly #logged = new Set<string>();
+  /** A module that makes up texts must not fill the log. */
+  readonly #troubles = new OncePer(Infinity);
   readonly #limits: LoginLimits;
   readonly #lane = new LoginLane();
   readonly #inHand = new Map<string, number>();
@@ -156,8 +155,6 @@ export class LoginModules {
   }
 
   #log(text: string, cause: unknown): void {
-    if (this.#logged.has(text) || this.#logged.size >= TROUBLES_MAX) return;
-    this.#logged.add(text);
-    this.#options.onTrouble(text, cause);
+    if (this.#troubles.pass(text) > 0) this.#options.onTrouble(text, cause);
   }
 }

@@ -1,5 +1,5 @@
 import { LIMITS, type RequestToSend } from '@brine/bus/rpc';
-import { backoffMs } from '@brine/tasks';
+import { backoffMs, OncePer } from '@brine/tasks';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */
@@ -60,7 +60,7 @@ export class SealedLane {
   #late = 0;
   readonly #lostBy: Record<LostReason, number> = { old: 0, full: 0, share: 0, stopped: 0 };
   /** Reasons that were reported already, until all is delivered again. */
-  readonly #told = new Set<LostReason>();
+  readonly #reported = new OncePer(Infinity);
   readonly #onLost: (reason: LostReason) => void;
   #closed = false;
 
@@ -116,7 +116,7 @@ export class SealedLane {
     if (outcome.kind === 'reply') {
       if (sealed.tries > 0) this.#redelivered += 1;
       if (performance.now() - sealed.at > lateMs) this.#late += 1;
-      else if (this.#waiting.size === 0) this.#told.clear();
+      else if (this.#waiting.size === 0) this.#reported.clear();
       return sealed.answer(outcome);
     }
     // What workers stall on is not theirs again: the minion asks again if it has to be done.
@@ -156,10 +156,7 @@ export class SealedLane {
 
   #giveUp(sealed: Sealed, reason: LostReason): void {
     this.#lostBy[reason] += 1;
-    if (!this.#told.has(reason)) {
-      this.#told.add(reason);
-      this.#onLost(reason);
-    }
+    if (this.#reported.pass(reason) > 0) this.#onLost(reason);
     sealed.answer(undefined);
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LineLevel } from '@brine/tasks';
 import { backoffMs } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { PythonCallError } from './errors.ts';
-import type { LineLevel } from './line-log.ts';
 import { type CallSettings, PythonProcess, StaleProcessError } from './python-process.ts';
 import { LIMITS, type PythonSettings, type PythonUse, USES } from './settings.ts';
 

@@ -23,7 +23,7 @@ test('a module that prints much fills no log', () => {
   expect(lines).toHaveLength(LIMITS.linesPerMinute);
   now = 60_000;
   log.write('next\n');
-  expect(lines.slice(-2)).toEqual(['warn 800 lines of modules were left out', 'info next']);
+  expect(lines.slice(-2)).toEqual(['warn 800 lines were left out', 'info next']);
   log.write(`${'x'.repeat(100_000)}\n`);
   expect(lines.at(-1)).toHaveLength(LIMITS.lineChars + 'info '.length);
 });

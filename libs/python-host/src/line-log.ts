@@ -1,25 +1,14 @@
+import { type LineLevel, LineLimit, type TakeLine } from '@brine/tasks';
 import { LIMITS } from './settings.ts';
-
-/** How much a line of a module matters. */
-export type LineLevel = 'info' | 'warn' | 'error';
-
-/** Takes a line for the master's log. */
-export type TakeLine = (level: LineLevel, text: string) => void;
-
-const MINUTE_MS = 60_000;
 
 /** Hands what modules print to the log, in lines, not too long and not too many. */
 export class LineLog {
-  readonly #take: TakeLine;
-  readonly #now: () => number;
+  readonly #lines: LineLimit;
   #rest = '';
-  #minute = 0;
-  #taken = 0;
-  #left = 0;
 
   constructor(take: TakeLine, now: () => number = Date.now) {
-    this.#take = take;
-    this.#now = now;
+    const limits = { perMinute: LIMITS.linesPerMinute, chars: LIMITS.lineChars };
+    this.#lines = new LineLimit(take, limits, now);
   }
 
   /** Takes a part of the output. */
@@ -31,27 +20,13 @@ export class LineLog {
 
   /** The output has ended. */
   end(): void {
-    if (this.#rest !== '') this.#line(this.#rest);
+    this.#line(this.#rest);
     this.#rest = '';
-    this.#tellLeft();
+    this.#lines.end();
   }
 
   #line(line: string): void {
-    if (line.trim() === '') return;
-    const minute = Math.floor(this.#now() / MINUTE_MS);
-    if (minute !== this.#minute) {
-      this.#tellLeft();
-      this.#minute = minute;
-      this.#taken = 0;
-    }
-    this.#taken += 1;
-    if (this.#taken > LIMITS.linesPerMinute) this.#left += 1;
-    else this.#take(levelOf(line), line.slice(0, LIMITS.lineChars));
-  }
-
-  #tellLeft(): void {
-    if (this.#left > 0) this.#take('warn', `${this.#left} lines of modules were left out`);
-    this.#left = 0;
+    if (line.trim() !== '') this.#lines.line(levelOf(line), line);
   }
 }
 

@@ -1,5 +1,5 @@
+import type { LineLevel } from '@brine/tasks';
 import { PythonHost } from './host.ts';
-import type { LineLevel } from './line-log.ts';
 
 /** The options of the master that say how modules in Python run. */
 export interface PythonOptions {

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@brine/environment';
-import { LineLog, type TakeLine } from './line-log.ts';
+import type { TakeLine } from '@brine/tasks';
+import { LineLog } from './line-log.ts';
 import { type PythonSettings, UTF8_OUTPUT } from './settings.ts';
 
 const PROGRAM = fileURLToPath(new URL('../python/engine.py', import.meta.url));

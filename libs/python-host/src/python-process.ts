@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@brine/environment';
+import type { TakeLine } from '@brine/tasks';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { PythonCallError } from './errors.ts';
 import { frameOf, FrameReader } from './frames.ts';
-import { LineLog, type TakeLine } from './line-log.ts';
+import { LineLog } from './line-log.ts';
 import { LIMITS, type PythonSettings, type PythonUse, UTF8_OUTPUT } from './settings.ts';
 
 const PROGRAM = fileURLToPath(new URL('../python/host.py', import.meta.url));

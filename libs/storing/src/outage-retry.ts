@@ -1,10 +1,10 @@
-import { backoffMs, isRetryable, sleepUnless } from '@brine/tasks';
+import { backoffMs, isRetryable, OncePer, sleepUnless } from '@brine/tasks';
 
 /** Waits between tries; each is drawn from half of it to all of it. */
 const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
 
 /** Errors that are reported of one outage. */
-const MAX_TOLD = 8;
+const REPORTED_MAX = 8;
 
 /** What is reported of outages. */
 export interface OutagePorts {
@@ -25,7 +25,7 @@ export class OutageRetry {
   #failing = 0;
   #sinceMs = 0;
   /** Errors that were reported of this outage: some take turns while connections are tried. */
-  readonly #told = new Set<string>();
+  readonly #reported = new OncePer(Infinity, { keysMax: REPORTED_MAX });
 
   constructor(ports: OutagePorts, signal: AbortSignal) {
     this.#ports = ports;
@@ -67,13 +67,11 @@ export class OutageRetry {
   #outage(error: unknown, begins: boolean): void {
     if (this.#failing === 0) {
       this.#sinceMs = performance.now();
-      this.#told.clear();
+      this.#reported.clear();
     }
     if (begins) this.#failing += 1;
     const text = error instanceof Error ? error.message : '';
-    if (this.#told.has(text) || this.#told.size >= MAX_TOLD) return;
-    this.#told.add(text);
-    this.#ports.onOutage(error);
+    if (this.#reported.pass(text) > 0) this.#ports.onOutage(error);
   }
 
   #recovered(): void {

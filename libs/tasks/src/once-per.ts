@@ -1,6 +1,3 @@
-/** Different keys that are remembered; there are a handful. */
-const KEYS_MAX = 100;
-
 interface Passed {
   atMs: number;
   since: number;
@@ -12,12 +9,20 @@ interface Passed {
  */
 export class OncePer {
   readonly #everyMs: number;
+  readonly #keysMax: number;
   readonly #now: () => number;
   readonly #passed = new Map<string, Passed>();
 
-  /** @param everyMs Infinity: once, until {@link forget} */
-  constructor(everyMs: number, now: () => number = () => performance.now()) {
+  /**
+   * @param everyMs Infinity: once, until {@link clear}
+   * @param options more keys than `keysMax`, 100, do not pass
+   */
+  constructor(
+    everyMs: number,
+    { keysMax = 100, now = () => performance.now() }: OncePerOptions = {},
+  ) {
     this.#everyMs = everyMs;
+    this.#keysMax = keysMax;
     this.#now = now;
   }
 
@@ -29,13 +34,18 @@ export class OncePer {
       last.since += 1;
       return 0;
     }
-    if (last === undefined && this.#passed.size >= KEYS_MAX) return 0;
+    if (last === undefined && this.#passed.size >= this.#keysMax) return 0;
     this.#passed.set(key, { atMs: now, since: 0 });
     return (last?.since ?? 0) + 1;
   }
 
-  /** It works again: the next event of the key passes. True if one has passed before. */
-  forget(key = ''): boolean {
-    return this.#passed.delete(key);
+  /** It works again: the next event of each key passes. */
+  clear(): void {
+    this.#passed.clear();
   }
+}
+
+interface OncePerOptions {
+  readonly keysMax?: number;
+  readonly now?: () => number;
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@brine/environment';
-import { errorText, isRetryable, sleepUnless } from '@brine/tasks';
+import { errorText, isRetryable, LineLimit, sleepUnless } from '@brine/tasks';
 import { unpackMap, WireError } from '@brine/wire';
 import type { EngineFigures, Plain } from '../engine.ts';
 import type { EngineSpec } from '../engine-list.ts';
@@ -11,7 +11,6 @@ import { type FromEngine, isFromEngine, LIMITS, type ToEngine } from '../protoco
 import { type EngineEnd, type EngineProcess, STOP_MS } from './engine-process.ts';
 import type { EngineCounts } from './engine-status.ts';
 import { EventWindow } from './event-window.ts';
-import { LineLimit } from './line-limit.ts';
 import type { EngineFeed, EnginePorts, FedEvent, RecordKeeper } from './ports.ts';
 import { tagFilter } from './tag-filter.ts';
 
@@ -55,9 +54,10 @@ export class NodeEngine implements EngineProcess {
   constructor(parts: NodeEngineParts) {
     this.#parts = parts;
     this.#keptPosition = parts.keeper.record.position;
+    const limits = { perMinute: LIMITS.linesPerMinute, chars: LIMITS.lineChars };
     this.#lines = new LineLimit((level, text) => {
       parts.ports.log(level, `engine ${parts.spec.name}: ${text}`);
-    });
+    }, limits);
     this.#child = fork(entry(), [], {
       serialization: 'advanced',
       execArgv: [...loaderArguments(), `--max-old-space-size=${HEAP_MB}`],
@@ -146,7 +146,7 @@ export class NodeEngine implements EngineProcess {
           return null;
         });
       case 'log':
-        return this.#lines.take(levelOf(message.level), String(message.text));
+        return this.#lines.line(levelOf(message.level), String(message.text));
       case 'tell':
         return onFigures(figuresIn(message.figures));
       case 'refused':
@@ -213,7 +213,7 @@ export class NodeEngine implements EngineProcess {
       const events = await feed.take(TAKEN_AT_ONCE, TAKE_WAIT_MS);
       for (const notice of feed.takeNotices()) {
         counts.notices += 1;
-        this.#lines.take('warn', notice);
+        this.#lines.line('warn', notice);
       }
       for (const event of events) {
         await this.#window.room(signal);
@@ -241,7 +241,7 @@ export class NodeEngine implements EngineProcess {
         return await body();
       } catch (error) {
         if (!isRetryable(error)) return this.#lost(tag, error);
-        if (!isTold) this.#lines.take('warn', `event ${tag} has to wait: ${textOf(error)}`);
+        if (!isTold) this.#lines.line('warn', `event ${tag} has to wait: ${textOf(error)}`);
         isTold = true;
       }
       await sleepUnless(AGAIN_MS, signal);
@@ -252,7 +252,7 @@ export class NodeEngine implements EngineProcess {
   /** A body that can not be fetched any more must not stop those behind it. */
   #lost(tag: string, error: unknown): undefined {
     this.#parts.counts.lost += 1;
-    this.#lines.take('warn', `event ${tag} was left out: ${textOf(error)}`);
+    this.#lines.line('warn', `event ${tag} was left out: ${textOf(error)}`);
   }
 
   async #keepPosition(): Promise<void> {
@@ -278,7 +278,7 @@ export class NodeEngine implements EngineProcess {
 
   #logLines(output: Readable | null, level: 'info' | 'warn'): void {
     if (output === null) return;
-    createInterface({ input: output }).on('line', (line) => this.#lines.take(level, line));
+    createInterface({ input: output }).on('line', (line) => this.#lines.line(level, line));
   }
 }
 

@@ -1,3 +1,4 @@
+import { OncePer } from '@brine/tasks';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { childEnvironment } from '@brine/environment';
@@ -26,8 +27,8 @@ const MESSAGE_BYTES = 65_536;
 const WAITING_MAX_BYTES = 1_048_576;
 /** A program that ended is started again no sooner, ms. */
 const AGAIN_MS = 5_000;
-/** The same trouble is told again no sooner, ms. */
-const TELL_AGAIN_MS = 300_000;
+/** Trouble is logged again no sooner, ms. */
+const TROUBLE_EVERY_MS = 300_000;
 const SHOWN_CHARS = 300;
 /** Of util-linux, which nearly every host with a syslog has. Node has no sockets of this kind. */
 const PROGRAM = 'logger';
@@ -86,7 +87,7 @@ export class SyslogLines {
   #logger: ChildProcessByStdio<Writable, null, Readable> | undefined;
   #againAt = 0;
   #lost = 0;
-  #toldAt = -Infinity;
+  readonly #troubles = new OncePer(TROUBLE_EVERY_MS);
 
   constructor(place: SyslogPlace, onTrouble: (text: string) => void) {
     this.#place = place;
@@ -150,8 +151,6 @@ export class SyslogLines {
   }
 
   #tell(why: string): void {
-    if (performance.now() - this.#toldAt < TELL_AGAIN_MS) return;
-    this.#toldAt = performance.now();
-    this.#onTrouble(`log_file, by ${PROGRAM}: ${why}`);
+    if (this.#troubles.pass() > 0) this.#onTrouble(`log_file, by ${PROGRAM}: ${why}`);
   }
 }
