@@ -26,7 +26,7 @@ import {
 } from '@brine/publishing';
 import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { heldPort } from '@brine/service/processes';
-import { sleepUnless } from '@brine/tasks';
+import { sleepUnless, type Trouble } from '@brine/tasks';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
 import { ConnectionTeller } from './adapters/connection-teller.ts';
 import { expiredTeller } from './adapters/expired-jobs.ts';
@@ -180,7 +180,7 @@ function furtherPorts(configured: readonly ConfigValue[]): number[] {
 function durableSender(
   bus: Bus,
   publications: PublicationWriter,
-  onTrouble: (what: string, error: unknown) => void,
+  onTrouble: Trouble,
 ): DurableSender {
   return new DurableSender({
     store: durableStoreOf(bus),

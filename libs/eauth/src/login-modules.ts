@@ -1,4 +1,4 @@
-import { OncePer } from '@brine/tasks';
+import { OncePer, type Trouble } from '@brine/tasks';
 import { LoginLane } from './login-lane.ts';
 import { type Attempt, LoginLimits } from './login-limits.ts';
 import { type KnownUser, LoginError, type LoginModule } from './login-module.ts';
@@ -7,7 +7,7 @@ import { type KnownUser, LoginError, type LoginModule } from './login-module.ts'
 export interface LoginModulesOptions {
   readonly modules: Readonly<Record<string, LoginModule>>;
   /** For the log; called once per text. */
-  readonly onTrouble: (text: string, cause: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Mean time of a refusal in ms, default 1000 as in Salt. */
   readonly refusalMs?: number;
   /** Counts the logins that are refused at once, by a name. */

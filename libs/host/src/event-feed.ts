@@ -1,6 +1,7 @@
 import type { JobFiles } from '@brine/cachedir';
 import type { StreamEvent } from '@brine/job';
 import { isJid, isMinionId, jidTimeMs, parseTag } from '@brine/job';
+import type { Trouble } from '@brine/tasks';
 import { listOf, textOf, unpackMap, WireError } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
 import { bornLoad } from './born-load.ts';
@@ -17,7 +18,7 @@ export interface EventFeedParts {
   readonly returnWaitMs?: number | undefined;
   /** The body of an event of a local tool with what only the readers may see; or undefined. */
   readonly open?: ((tag: string, body: Uint8Array) => Uint8Array | undefined) | undefined;
-  readonly onTrouble: (text: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** An event on its way to the readers. A stand-in is sent for a body that is undefined. */

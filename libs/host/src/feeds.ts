@@ -1,4 +1,3 @@
-import { eachAtOnce } from '@brine/tasks';
 import { createHash } from 'node:crypto';
 import type { Bus } from '@brine/bus';
 import { handleEach } from '@brine/bus';
@@ -7,6 +6,7 @@ import { EventReader } from '@brine/bus/events';
 import { type JobMessage, PublicationReader, serveJobFiles } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
 import { INNER_KINDS, publishingPart } from '@brine/job';
+import { eachAtOnce, type Trouble } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { EventFeed } from './event-feed.ts';
 import { JobFeed } from './job-feed.ts';
@@ -35,7 +35,7 @@ export interface FeedsOptions {
   readonly returnFiles: boolean;
   /** Also keep the time of each job's last return. */
   readonly endTimes: boolean;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** The feed of a stream has ended for good. */
   readonly onFailure: (error: unknown) => void;
 }

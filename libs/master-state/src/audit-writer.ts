@@ -4,6 +4,7 @@ import { EventWriter } from '@brine/bus/events';
 import { AUDIT_BEGINNING, type AuditSeal } from '@brine/crypt';
 import type { AuditedAct, AuditRow } from '@brine/job';
 import type { AuditRecord } from '@brine/master';
+import type { Trouble } from '@brine/tasks';
 import { storableText } from '@brine/wire';
 
 interface WaitingAct {
@@ -30,7 +31,7 @@ export class AuditWriter {
   readonly writer: string;
   readonly #events: Pick<EventWriter, 'append'>;
   readonly #seal: AuditSeal;
-  readonly #onTrouble: (text: string, error: unknown) => void;
+  readonly #onTrouble: Trouble;
   readonly #waiting: WaitingAct[] = [];
   #leftOut = 0;
   #n = 0;
@@ -45,7 +46,7 @@ export class AuditWriter {
     options: {
       /** Begins the name of the writer; the rest is random. */
       readonly name: string;
-      readonly onTrouble: (text: string, error: unknown) => void;
+      readonly onTrouble: Trouble;
     },
   ) {
     this.#events = events;
@@ -151,7 +152,7 @@ export function openAudit(
   options: {
     readonly host: string;
     readonly count: (name: string) => void;
-    readonly onTrouble: (text: string, err: unknown) => void;
+    readonly onTrouble: Trouble;
   },
 ): AuditRecord & { close(): Promise<void> } {
   const name = `worker-${options.host}`;

@@ -1,3 +1,4 @@
+import type { Trouble } from '@brine/tasks';
 import type { KeySyncAlarm } from './journal.ts';
 import type { KeyRecord, StoredKey } from './reconcile.ts';
 
@@ -19,7 +20,7 @@ export interface KeySyncOptions {
   /** How long a file must be gone before that counts; default 1,000. */
   readonly vanishMs?: number;
   /** Called with each error, once per kind until that kind of work succeeds again. */
-  readonly onTrouble?: (text: string, cause?: unknown) => void;
+  readonly onTrouble?: Trouble;
 }
 
 /** Counts since the start. */

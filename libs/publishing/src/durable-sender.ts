@@ -1,6 +1,7 @@
 import type { Again } from '@brine/bus/jobs';
 import { JidMaker, type Job } from '@brine/job';
 import { durablePieces } from '@brine/job/durable';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 import { listedFor } from './again-rule.ts';
@@ -25,7 +26,7 @@ export interface DurableParts {
   readonly now: () => number;
   /** Waits so many ms; resolves at once when the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>;
-  readonly onTrouble: (what: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 // How often it looks while jobs are open, and while none is known: another publisher may have seen

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
 import { type Job, publishingPart } from '@brine/job';
+import type { Trouble } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
 import { ZmqError } from '@brine/zmq';
 import { MAX_LATER_WHEN_SENT, narrowed, RecentJobs } from './again-rule.ts';
@@ -32,7 +33,7 @@ export interface PublisherPorts {
   /** Called for each job that is to be sent again to minions that are away. */
   readonly onDurable: () => void;
   /** Called for a fault that is mended or counted here. */
-  readonly onTrouble: (what: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** A step back of the clock up to this is ignored, in microseconds. */

@@ -1,7 +1,8 @@
-import { removeIfThere } from '@brine/files';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { appendFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeIfThere } from '@brine/files';
+import type { Trouble } from '@brine/tasks';
 import { otlpJson, type SpanSource } from './otlp-json.ts';
 import type { Span } from './span.ts';
 import type { SpanSink } from './span-sink.ts';
@@ -21,7 +22,7 @@ export interface TraceFileOptions {
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
   /** Called once per kind of trouble. */
-  readonly onTrouble: (what: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { BankFiles } from '@brine/cachedir';
 import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { isMinionId } from '@brine/job';
 import { BANK_BUCKETS, bankRecordOf, type StoredBank, type StoredBanks } from '@brine/master-state';
-import { isRetryable, sleepUnless } from '@brine/tasks';
+import { isRetryable, sleepUnless, type Trouble } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 
 /** What {@link BankMirror} works with. */
@@ -24,7 +24,7 @@ export interface BankMirrorParts {
   /** Where the places in the buckets are kept. */
   readonly journal: string;
   readonly follow: (name: BucketName, after?: BucketPlace) => Promise<Follower>;
-  readonly onTrouble: (text: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** As much of a BucketFollower as is needed. */

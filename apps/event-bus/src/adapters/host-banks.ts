@@ -5,6 +5,7 @@ import { textIfThere } from '@brine/files';
 import { openStoredBanks, type StoredBank } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { ServiceContext } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { BankMirror, followOn } from './bank-mirror.ts';
 import type { HostKeys } from './keys/host-keys.ts';
 
@@ -18,7 +19,7 @@ export interface HostBanksParts {
   readonly bus: Bus;
   readonly salt: InstalledSalt | undefined;
   readonly keys: Pick<HostKeys, 'has' | 'inStep'>;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** Starts to write minion data for the stock tools of this host; undefined where none read it. */

@@ -1,6 +1,7 @@
 import type { EventMessage } from '@brine/bus/events';
 import type { BatchFiles } from '@brine/cachedir';
 import { isJid } from '@brine/job';
+import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf, type SaltMap, textOf, unpack } from '@brine/wire';
 
 /** What the batches of a host work with. */
@@ -10,7 +11,7 @@ export interface HostBatchesParts {
   readonly host: string;
   /** Hands a batch to the workers; false where it is theirs already. */
   readonly offer: (jid: string, data: SaltMap, by: SaltMap) => Promise<boolean>;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
   readonly onAdopted: (jid: string, user: string) => void;
 }
 

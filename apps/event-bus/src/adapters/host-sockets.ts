@@ -10,6 +10,7 @@ import {
   type HeldSocket,
   IpcError,
 } from '@brine/ipc';
+import type { Trouble } from '@brine/tasks';
 
 /** Names below sock_dir (Salt: salt/utils/event.py, salt/transport/zeromq.py). */
 const PUB = 'master_event_pub.ipc';
@@ -34,7 +35,7 @@ export interface HostSocketsOptions {
   /** True with publisher_acl or external_auth: then the master's group may read events. */
   readonly readableByGroup: boolean;
   readonly onEvent: (event: Uint8Array) => Promise<void>;
-  readonly onTrouble: (text: string) => void;
+  readonly onTrouble: Trouble;
   /** Sockets that outlive this process, where its supervisor holds them. */
   readonly held?: HeldSocket;
 }

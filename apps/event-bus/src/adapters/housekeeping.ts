@@ -3,6 +3,7 @@ import { streamUsage, trimStreams } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
 import { cleanOldJobs } from '@brine/cachedir';
 import { LastRuns } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { ROOM_AT, StreamAlarm } from './stream-alarm.ts';
 
 /** What housekeeping works with. */
@@ -15,7 +16,7 @@ export interface HousekeepingOptions {
   /** Positions of readers that keep their places themselves: what comes after them stays. */
   readonly needed: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
   readonly onRelief: (text: string) => void;
 }
 

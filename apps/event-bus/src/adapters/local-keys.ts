@@ -1,4 +1,5 @@
 import { readUserKeys } from '@brine/cachedir';
+import type { Trouble } from '@brine/tasks';
 
 /** A key file that is made meanwhile is known at the next look. */
 const LOOK_EVERY_MS = 60_000;
@@ -7,15 +8,11 @@ const LOOK_EVERY_MS = 60_000;
 export class LocalKeys {
   readonly #cachedir: string;
   readonly #own: readonly string[];
-  readonly #onTrouble: (text: string, error: unknown) => void;
+  readonly #onTrouble: Trouble;
   readonly #timer: NodeJS.Timeout;
   #keys: ReadonlyMap<string, string> = new Map();
 
-  private constructor(
-    cachedir: string,
-    own: readonly string[],
-    onTrouble: (text: string, error: unknown) => void,
-  ) {
+  private constructor(cachedir: string, own: readonly string[], onTrouble: Trouble) {
     this.#cachedir = cachedir;
     this.#own = own;
     this.#onTrouble = onTrouble;
@@ -23,11 +20,7 @@ export class LocalKeys {
   }
 
   /** @param user the user of the master; root may do what they may */
-  static async open(
-    cachedir: string,
-    user: string,
-    onTrouble: (text: string, error: unknown) => void,
-  ): Promise<LocalKeys> {
+  static async open(cachedir: string, user: string, onTrouble: Trouble): Promise<LocalKeys> {
     const keys = new LocalKeys(cachedir, [user, 'root'], onTrouble);
     await keys.#look();
     return keys;

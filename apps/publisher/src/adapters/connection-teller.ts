@@ -8,6 +8,7 @@ import {
   plainAddress,
   type PublisherReport,
 } from '@brine/presence';
+import type { Trouble } from '@brine/tasks';
 import type { PublishPeer } from '@brine/zmq';
 
 /** What the teller works with. */
@@ -16,7 +17,7 @@ export interface TellerParts {
   readonly host: string;
   /** Names this process, and no other one. */
   readonly by: string;
-  readonly onTrouble: (what: string, error: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** Changes of so long are one word, ms. */

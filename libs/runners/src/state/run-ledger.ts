@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { copyOf, type DoneStep, RunCutOffError, type StepLedger } from '@brine/states';
+import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf, SaltFloat, type SaltMap } from '@brine/wire';
 import { type OwnedRun, RunLostError } from '../owned-run.ts';
 import { unlessCutOff } from './world.ts';
@@ -16,12 +17,12 @@ export class RunLedger implements StepLedger {
   readonly #about: SaltMap;
   readonly #steps: SaltMap;
   readonly #begun: SaltMap;
-  readonly #onTrouble: (text: string) => void;
+  readonly #onTrouble: Trouble;
   #saving: Promise<void> = Promise.resolve();
   #isWhole = true;
 
   /** @param about what the record holds beside the steps */
-  constructor(run: OwnedRun, about: SaltMap, onTrouble: (text: string) => void) {
+  constructor(run: OwnedRun, about: SaltMap, onTrouble: Trouble) {
     this.#run = run;
     this.#about = about;
     this.#steps = new Map(mapIn(run.data, 'steps'));

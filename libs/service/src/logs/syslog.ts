@@ -1,7 +1,7 @@
-import { OncePer } from '@brine/tasks';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { childEnvironment } from '@brine/environment';
+import { OncePer, type Trouble } from '@brine/tasks';
 import { LogFormatError } from './log-format.ts';
 import type { LevelName } from './log-lines.ts';
 
@@ -83,13 +83,13 @@ function facilityOf(word: string, address: string): number {
 /** Sends lines to a syslog by one running `logger`. Never throws; trouble is told now and then. */
 export class SyslogLines {
   readonly #place: SyslogPlace;
-  readonly #onTrouble: (text: string) => void;
+  readonly #onTrouble: Trouble;
   #logger: ChildProcessByStdio<Writable, null, Readable> | undefined;
   #againAt = 0;
   #lost = 0;
   readonly #troubles = new OncePer(TROUBLE_EVERY_MS);
 
-  constructor(place: SyslogPlace, onTrouble: (text: string) => void) {
+  constructor(place: SyslogPlace, onTrouble: Trouble) {
     this.#place = place;
     this.#onTrouble = onTrouble;
   }

@@ -5,6 +5,7 @@ import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
 import type { MasterKeys } from '@brine/pki';
 import { LastRuns } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, pack } from '@brine/wire';
 
 /** A deleted key file takes a second to be believed; a sync that stands still is not waited for. */
@@ -32,7 +33,7 @@ export async function startRotation(parts: {
   /** Seconds after which the key is renewed; 0 keeps it. */
   readonly maxAgeSeconds: number;
   readonly settled: (timeoutMs: number) => Promise<unknown>;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
 }): Promise<AesRotation> {
   const { bus, keys, cachedir, masterId, maxAgeSeconds, onTrouble } = parts;
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(keys.privatePem, 'aes'));
@@ -92,7 +93,7 @@ interface RotationParts {
   readonly settled: () => Promise<unknown>;
   /** Whether the key in use has reached the age at which it is renewed. */
   readonly isOld: () => boolean;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /**

@@ -5,6 +5,7 @@ import { AuditSeal, SecretBox } from '@brine/crypt';
 import { AuditWriter, forgetMinion } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { ServiceContext } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import type { Releasers } from '../releasers.ts';
 import { startRotation } from './aes-rotation.ts';
 import { type KeyAct, startKeySync } from './key-files.ts';
@@ -25,7 +26,7 @@ export async function startHostKeys(
   context: ServiceContext,
   bus: Bus,
   releasers: Releasers,
-  onTrouble: (text: string, error?: unknown) => void,
+  onTrouble: Trouble,
 ): Promise<HostKeys> {
   const { options } = context;
   const { cachedir, masterId, pkiDir } = options;

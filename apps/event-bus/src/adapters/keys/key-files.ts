@@ -2,6 +2,7 @@ import type { Bus } from '@brine/bus';
 import { Bucket } from '@brine/bus';
 import type { KeyRecord, KeyRecords } from '@brine/pki';
 import { journalPath, KeyJournal, KeyStore, KeySync } from '@brine/pki';
+import type { Trouble } from '@brine/tasks';
 import { BucketKeyRecords } from './key-records.ts';
 
 /** What keeps the key files of a host and the shared record the same. */
@@ -31,7 +32,7 @@ export interface KeyAct {
 export async function startKeySync(options: {
   readonly bus: Bus;
   readonly pkiDir: string;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Called with each change of a key's state that began with a file of this host. */
   readonly onAct?: (act: KeyAct) => Promise<void>;
 }): Promise<KeyFilesSync> {
@@ -78,7 +79,7 @@ export async function startKeySync(options: {
 function tellingRecords(
   records: BucketKeyRecords,
   onAct: (act: KeyAct) => Promise<void> = () => Promise.resolve(),
-  onTrouble: (text: string, error?: unknown) => void,
+  onTrouble: Trouble,
 ): KeyRecords {
   return {
     ready: () => records.ready(),

@@ -5,6 +5,7 @@ import type { UserKey } from '@brine/cachedir';
 import { ensureUserKey } from '@brine/cachedir';
 import type { SecretBox } from '@brine/crypt';
 import { newKeyString } from '@brine/crypt';
+import type { Trouble } from '@brine/tasks';
 
 /** The options that name the users with keys. */
 export interface UserKeysOptions {
@@ -53,7 +54,7 @@ export async function watchUserKeys(
   options: UserKeysOptions,
   bucket: Pick<Bucket, 'get' | 'put'>,
   box: SecretBox,
-  onTrouble: (text: string, error?: unknown) => void,
+  onTrouble: Trouble,
 ): Promise<{ readonly count: number; close(): Promise<void> }> {
   let keys = await syncUserKeys(options, bucket, box);
   for (const { user } of keys.filter((one) => !one.owned)) {
