@@ -29,15 +29,18 @@ import { type LastRuns, natsOf, type RunningService, type ServiceContext } from 
 import { nowMs } from '@brine/telemetry';
 import { faultLog } from './adapters/fault-log.ts';
 import { openServedFiles } from './adapters/fileserver-events.ts';
-import { answerHere, type OwnRequest, WorkerFunctions } from './adapters/functions.ts';
+import { heedFilesWords } from './adapters/files-words.ts';
+import { WorkerFunctions } from './adapters/functions.ts';
 import { openHostPorts } from './adapters/host-ports.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
 import { type MasterStats, openRequestMetrics } from './adapters/master-stats.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { openOwnStates } from './adapters/own-states.ts';
+import { answerHere, type OwnRequest } from './adapters/own-requests.ts';
 import { openOwnWork, type OwnWork } from './adapters/own-work.ts';
 import { portsOf } from './adapters/ports-of.ts';
-import { openPresence, type WorkerPresence } from './adapters/presence/worker-presence.ts';
+import { type ClusterPresence, openClusterPresence } from './adapters/presence/cluster-presence.ts';
+import { openPresence, type RequestPresence } from './adapters/presence/open-presence.ts';
 import { openPython } from './adapters/python.ts';
 import { openReactor, type WorkerReactor } from './adapters/reactor/open-reactor.ts';
 import { WorkerRuns } from './adapters/runs/owned-runs.ts';
@@ -97,12 +100,11 @@ export async function startWorker(
   });
   const { files, fileRuns, closeFiles } = await openServedFiles(context, requests.counted(events));
   const ownStates = openOwnStates({ options, files, python, log });
-  const hostPorts = openHostPorts({
-    ...{ bus, options, workerId, files, onTrouble },
-    pillars: pillarThreads,
-  });
+  const hostPorts = openHostPorts({ bus, options, workerId, files, pillars: pillarThreads });
+  const stopHeeding = heedFilesWords({ bus, files, host, workerId, onTrouble });
   const pillars = new CachedPillars(pillarThreads, state.pillars, options, fault);
-  const presence = openPresence({ bus, context, state, ports: () => ports });
+  const presence = openPresence(bus, context.metrics);
+  const clusterPresence = openClusterPresence({ bus, context, state, ports: () => ports });
   const ports: MasterPorts = portsOf(context, {
     ...{ bus, state, pem, masterKey, requests, events, audit, functions, files },
     ...{ pillars, pillarThreads, traces, python, presence },
@@ -112,7 +114,7 @@ export async function startWorker(
   const runs: WorkerRuns = new WorkerRuns({
     ...{ bus, pem, workerId, options, onTrouble: fault, traceOwn: traces.own },
     ...workOf(functions, () => ports),
-    endless: [...presence.endless, ...ownWork.endless],
+    endless: [...clusterPresence.endless, ...ownWork.endless],
   });
   const reactor: WorkerReactor = openReactor({
     ...{ context, bus, pem, state, files, python, ownStates, runs, answer, ownKey },
@@ -123,10 +125,11 @@ export async function startWorker(
   ownWork.start();
   tellOf(context, { bus, receiver, masterKey, acks, ...state });
   return running({
-    ...{ bus, state, masterKey, receiver, runs, acks, hostPorts, traces, audit },
-    stopHearing: hearSent(bus, traces.sent),
+    ...{ bus, state, masterKey, receiver, runs, acks, traces, audit },
+    stopHearing: [hearSent(bus, traces.sent), stopHeeding],
     asides: answeringGateways(bus, state, audit),
-    ...{ closeFiles, fileRuns, pillarThreads, ownStates, python, reactor, presence, ownWork },
+    ...{ closeFiles, fileRuns, pillarThreads, ownStates, python, reactor, presence },
+    ...{ clusterPresence, ownWork },
   });
 }
 
@@ -167,8 +170,7 @@ interface RunningParts {
   readonly receiver: RequestReceiver;
   readonly runs: WorkerRuns;
   readonly acks: StoredAcks | undefined;
-  readonly stopHearing: () => void;
-  readonly hostPorts: ReturnType<typeof openHostPorts>;
+  readonly stopHearing: readonly (() => void)[];
   readonly traces: WorkerTraces;
   readonly audit: ReturnType<typeof openAudit>;
   readonly asides: readonly Answering[];
@@ -180,7 +182,8 @@ interface RunningParts {
   readonly ownStates: ReturnType<typeof openOwnStates>;
   readonly python: ReturnType<typeof openPython>;
   readonly reactor: WorkerReactor;
-  readonly presence: WorkerPresence;
+  readonly presence: RequestPresence;
+  readonly clusterPresence: ClusterPresence;
   readonly ownWork: OwnWork;
   readonly bus: Bus;
 }
@@ -193,9 +196,9 @@ function fetchesOf(fileRuns: LastRuns, pillars: Pick<ThreadedPillars, 'gitFetche
 }
 
 function running(parts: RunningParts): RunningService {
-  const { receiver, runs, acks, stopHearing, hostPorts, traces, audit, asides, state } = parts;
+  const { receiver, runs, acks, stopHearing, traces, audit, asides, state } = parts;
   const { masterKey, closeFiles, pillarThreads, ownStates, python } = parts;
-  const { reactor, presence, ownWork, fileRuns, bus } = parts;
+  const { reactor, presence, clusterPresence, ownWork, fileRuns, bus } = parts;
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -205,7 +208,7 @@ function running(parts: RunningParts): RunningService {
       requests: receiver.stats(),
       runs: runs.stats(),
       reactor: reactor.status(),
-      presence: presence.status(),
+      presence: clusterPresence.status(),
       files: fetchesOf(fileRuns, pillarThreads).status(),
       ...ownWork.status(),
       ...cryptoInUse(),
@@ -222,8 +225,7 @@ function running(parts: RunningParts): RunningService {
       await Promise.all([runs.close(), reactor.close()]);
       presence.close();
       acks?.close();
-      stopHearing();
-      hostPorts.close();
+      for (const stop of stopHearing) stop();
       traces.close();
       await audit.close();
       await Promise.all(asides.map((serving) => serving.close()));

@@ -6,7 +6,8 @@ import type { Answer } from '@brine/master';
 import type { ClearRequest } from '@brine/master/functions';
 import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { answerHere, settingsFor } from './functions.ts';
+import { settingsFor } from './functions.ts';
+import { answerHere } from './own-requests.ts';
 
 test('a runner publishes under the name of a caller that is limited', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));

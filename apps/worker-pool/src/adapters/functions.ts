@@ -10,7 +10,6 @@ import {
   type ClientSettings,
   JobRecords,
   LocalClient,
-  parseArguments,
 } from '@brine/client';
 import {
   type MasterOptions,
@@ -19,9 +18,7 @@ import {
   optionsForFunctions,
 } from '@brine/config';
 import type { EventKind } from '@brine/job';
-import type { WorkerTraces } from '@brine/job-traces';
 import type {
-  Answerer,
   BatchOrder,
   FunctionCall,
   FunctionOutcome,
@@ -29,7 +26,7 @@ import type {
   MasterPorts,
   MinionBanks,
 } from '@brine/master';
-import { type Caller, callerOf, judgeInner, nameOfCall } from '@brine/master/functions';
+import { callerOf, judgeInner, nameOfCall } from '@brine/master/functions';
 import type { PythonCalls } from '@brine/python-host';
 import {
   callFunction,
@@ -48,9 +45,8 @@ import {
   type ScheduleCare,
   type Shown,
 } from '@brine/runners';
-import { nowMs } from '@brine/telemetry';
-import { isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import { YamlWork } from '@brine/yaml';
+import { mapOf, pack, type SaltMap } from '@brine/wire';
+import type { OwnRequest } from './own-requests.ts';
 import { SiteFunctions } from './site-functions.ts';
 
 /** What the functions of a worker work with. */
@@ -77,16 +73,6 @@ export interface FunctionsOptions {
   readonly schedule: () => ScheduleCare;
   /** Modules in Python, where the master has some. */
   readonly python?: PythonCalls | undefined;
-}
-
-/** What a worker knows of a request to itself, beside its body. */
-export interface OwnRequest {
-  /** The same publish has the same id, however often and wherever it is sent. Absent: a new one. */
-  readonly id?: string;
-  /** Trace context of the command that caused it: a link in its trace, which no minion sees. */
-  readonly link?: string;
-  /** Who asks, in place of the master's own user. */
-  readonly caller?: Caller;
 }
 
 /** Work that outlives this worker. */
@@ -317,46 +303,4 @@ export function settingsFor(
     sockDir: options.sockDir,
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
   };
-}
-
-/** Answers a request of this process itself, as if a gateway of this host had brought it. */
-export async function answerHere(
-  answerer: Pick<Answerer, 'answer'>,
-  body: Uint8Array,
-  { host: gatewayHost, id = randomUUID(), link, caller }: OwnRequest & { readonly host: string },
-  traceOwn: WorkerTraces['own'],
-): Promise<Uint8Array> {
-  const startMs = nowMs();
-  const asked = { id, body, gatewayHost, receivedMs: Date.now() };
-  const request = caller === undefined ? asked : { ...asked, caller };
-  const answer = await answerer.answer(request);
-  if (answer.kind === 'drop') throw new Error('the master could not answer itself');
-  const { about } = answer;
-  traceOwn(
-    request.id,
-    about === undefined || link === undefined ? about : { ...about, link },
-    startMs,
-  );
-  return answer.body;
-}
-
-/**
- * The arguments of a job that a minion publishes: texts as on a command line, `name=value` and
- * maps with `__kwarg__` gathered in one map at the end (Salt: salt/utils/args.py parse_input).
- * @throws YamlWorkError for more of them than a peer may have read
- */
-export function peerArguments(
-  args: readonly SaltValue[],
-  noParse: readonly SaltValue[],
-): SaltValue[] {
-  const texts = new Set(noParse.filter((name) => typeof name === 'string'));
-  const work = YamlWork.ofPeer();
-  const list: SaltValue[] = [];
-  const keywords: SaltMap = new Map();
-  for (const arg of args) {
-    const parsed = typeof arg === 'string' ? (parseArguments([arg], texts, work)[0] ?? null) : arg;
-    if (!isMap(parsed) || parsed.get('__kwarg__') !== true) list.push(parsed);
-    else for (const [name, value] of parsed) keywords.set(name, value);
-  }
-  return keywords.size === 0 ? list : [...list, keywords];
 }

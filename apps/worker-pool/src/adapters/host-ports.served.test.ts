@@ -8,6 +8,7 @@ import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { heedFilesWords } from './files-words.ts';
 import { openHostPorts } from './host-ports.ts';
 
 let nats: TestNats;
@@ -39,12 +40,10 @@ function worker(workerId: string, host: string) {
       return new Map();
     },
   } as unknown as FileServer;
-  const ports = openHostPorts({
-    ...{ bus, options, workerId, files },
-    pillars: { updateGit: async () => mapOf({}) },
-    onTrouble: (text, err) => asked.push([text, err]),
-  });
-  return { asked, ports };
+  const pillars = { updateGit: async () => mapOf({}) };
+  const ports = openHostPorts({ bus, options, workerId, files, pillars });
+  const onTrouble = (text: string, err: unknown) => void asked.push([text, err]);
+  return { asked, ports, close: heedFilesWords({ bus, files, host, workerId, onTrouble }) };
 }
 
 test('workers of other hosts do what one was asked, those of its host see it by themselves', async () => {
@@ -68,5 +67,5 @@ test('workers of other hosts do what one was asked, those of its host see it by 
   expect(elsewhere.asked.sort(byName)).toEqual([...expected].sort(byName));
   expect(asked.asked.sort(byName)).toEqual([...expected].sort(byName));
   expect(beside.asked).toEqual([['forget', ['base'], undefined]]);
-  for (const { ports } of [asked, beside, elsewhere]) ports.close();
+  for (const { close } of [asked, beside, elsewhere]) close();
 });

@@ -1,5 +1,5 @@
 import { type Bus } from '@brine/bus';
-import { hearWorkers, tellWorkers } from '@brine/bus/rpc';
+import { tellWorkers } from '@brine/bus/rpc';
 import { type MasterOptions, textsOf } from '@brine/config';
 import { operatorEnvironment } from '@brine/environment';
 import {
@@ -15,7 +15,8 @@ import { expandRoots, type FileServer } from '@brine/fileserver';
 import { askWeb, wake } from '@brine/outgoing';
 import type { ThreadedPillars } from '@brine/rendering';
 import type { FileServerCare, HostFiles, HostPorts } from '@brine/runners';
-import { listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { FILES_WORD } from './files-words.ts';
 
 /** What functions of the master reach on this host is made of this. */
 export interface HostParts {
@@ -24,38 +25,21 @@ export interface HostParts {
   readonly workerId: string;
   readonly files: FileServer;
   readonly pillars: Pick<ThreadedPillars, 'updateGit'>;
-  readonly onTrouble: (text: string, err: unknown) => void;
 }
 
-/** What is told to other workers of the file server. */
-const WORD = 'files';
-
-/** The ports of functions to this host, and the words that other workers hear. */
-export function openHostPorts(
-  parts: HostParts,
-): Omit<HostPorts, 'ownStates'> & { readonly close: () => void } {
-  const { bus, onTrouble } = parts;
-  const close = hearWorkers(
-    bus,
-    (word) => {
-      heed(word, parts).catch((err: unknown) =>
-        onTrouble('a word about files was not heeded', err),
-      );
-    },
-    (err) => onTrouble('words of other workers are not heard', err),
-  );
+/** The ports of functions to this host. */
+export function openHostPorts(parts: HostParts): Omit<HostPorts, 'ownStates'> {
   return {
     fileServer: careOf(parts),
     hostFiles: hostFilesOf(parts.options),
     outgoing: { web: askWeb, wake },
-    close,
   };
 }
 
 function careOf({ bus, files, options, pillars, workerId }: HostParts): FileServerCare {
   const { host } = options.brine;
   const tell = (act: string, more: SaltMap): void => {
-    tellWorkers(bus, new Map([...mapOf({ kind: WORD, act, host, from: workerId }), ...more]));
+    tellWorkers(bus, new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]));
   };
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];
   return {
@@ -74,21 +58,6 @@ function careOf({ bus, files, options, pillars, workerId }: HostParts): FileServ
     },
     updateGitPillars: (branch, repo) => pillars.updateGit(branch, repo),
   };
-}
-
-/**
- * Does what another worker was asked. Workers of its host share its copies of remotes, and see by
- * themselves that these have changed.
- */
-async function heed(word: SaltMap, { files, options, workerId }: HostParts): Promise<void> {
-  if (word.get('kind') !== WORD || word.get('from') === workerId) return;
-  const texts = (name: string): string[] | undefined =>
-    listOf(word, name)?.filter((text) => typeof text === 'string');
-  const [act, back] = [textOf(word, 'act'), texts('back')];
-  if (act === 'lists') files.forgetLists(texts('saltenvs'), back);
-  if (word.get('host') === options.brine.host) return;
-  if (act === 'update') await files.update(back, texts('remotes'));
-  if (act === 'clear') await files.clearCopies(back);
 }
 
 function hostFilesOf(options: MasterOptions): HostFiles {

@@ -1,7 +1,7 @@
 import { mapOf } from '@brine/wire';
 import { YamlWorkError } from '@brine/yaml';
 import { expect, test } from 'vitest';
-import { peerArguments } from './functions.ts';
+import { peerArguments } from './peer-arguments.ts';
 
 test('texts are read as on a command line, keywords come last', () => {
   const given = [

@@ -5,7 +5,7 @@ import { Uploads } from '@brine/cachedir';
 import { SealedText, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type WorkerTraces } from '@brine/job-traces';
-import { type MasterPorts } from '@brine/master';
+import type { MasterFunctions, MasterPorts } from '@brine/master';
 import {
   BucketOnce,
   BucketTokens,
@@ -32,11 +32,11 @@ import { fromJson } from '@brine/wire/text';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
-import { peerArguments, type WorkerFunctions } from './functions.ts';
+import { peerArguments } from './peer-arguments.ts';
 import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
-import type { WorkerPresence } from './presence/worker-presence.ts';
+import type { RequestPresence } from './presence/open-presence.ts';
 import { masterRules } from './rules.ts';
 import { StoredShares } from './stored-shares.ts';
 
@@ -50,13 +50,13 @@ interface Parts {
   readonly requests: ReturnType<typeof requestMetrics>;
   readonly events: StreamEvents;
   readonly audit: ReturnType<typeof openAudit>;
-  readonly functions: WorkerFunctions;
+  readonly functions: MasterFunctions;
   readonly files: Awaited<ReturnType<typeof openFiles>>;
   readonly pillars: CachedPillars;
   readonly pillarThreads: ThreadedPillars;
   readonly traces: WorkerTraces;
   readonly python: PythonCalls | undefined;
-  readonly presence: Pick<WorkerPresence, 'port' | 'heard'>;
+  readonly presence: RequestPresence;
 }
 
 /** The ports of the rules, each to what stands behind it here. */

@@ -6,7 +6,7 @@ import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { AskedPresence } from './presence-answers.ts';
+import { AskedPresence } from './asked-presence.ts';
 import { PresenceOwner, type PresenceOwnerParts } from './presence-owner.ts';
 import { PresenceRecords } from './presence-records.ts';
 

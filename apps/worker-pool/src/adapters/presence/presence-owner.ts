@@ -10,7 +10,8 @@ import {
   type SavedMinion,
 } from '@brine/presence';
 import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
-import { answerPresence, PRESENCE_QUESTIONS } from './presence-answers.ts';
+import { answerPresence } from './answer-presence.ts';
+import { PRESENCE_QUESTIONS } from './asked-presence.ts';
 import type { PresenceRecords } from './presence-records.ts';
 
 /** What looking after presence works with. */

@@ -2,20 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
 import { JidMaker } from '@brine/job';
-import type { MasterPorts, MinionPresence } from '@brine/master';
+import type { MasterPorts } from '@brine/master';
 import type { HotState } from '@brine/master-state';
 import type { Metrics, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import type { EndlessWork } from '../runs/endless-runs.ts';
-import { HeardTeller } from './heard-teller.ts';
-import { AskedPresence } from './presence-answers.ts';
 import { PresenceOwner, type PresenceOwnerParts } from './presence-owner.ts';
 import { presenceQuestion, questionJid } from './presence-question.ts';
 import { PresenceRecords } from './presence-records.ts';
 
-/** What the presence of a worker is made of. */
-export interface WorkerPresenceParts {
+/** What the presence of the cluster is made of. */
+export interface ClusterPresenceParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
   readonly state: Pick<HotState, 'keys' | 'syndics' | 'ready'>;
@@ -23,33 +21,25 @@ export interface WorkerPresenceParts {
   readonly ports: () => MasterPorts;
 }
 
-/** The part of the cluster's presence that this worker has. */
-export interface WorkerPresence {
-  /** Which minions are connected, wherever the owner is. */
-  readonly port: MinionPresence;
-  /** Notes that a minion proved itself; `jid` of a return. */
-  heard(id: string, address: string | undefined, jid: string | undefined): void;
+/** The presence of the cluster, which one process owns at a time. */
+export interface ClusterPresence {
   /** What the cluster does in one worker at a time. */
   readonly endless: readonly EndlessWork[];
   /** Of the worker that owns presence; empty in the others. */
   status(): object;
-  close(): void;
 }
 
 /** Where `publish_session` is off, in seconds. */
 const DAY_S = 86_400;
 const PRESENCE = 'presence';
 
-/** Opens presence in a worker: each tells what it hears, and one owns it. */
-export function openPresence(parts: WorkerPresenceParts): WorkerPresence {
-  const { bus, context } = parts;
-  const teller = new HeardTeller(bus);
+/** Opens the presence of the cluster in a worker that may own it. */
+export function openClusterPresence(parts: ClusterPresenceParts): ClusterPresence {
+  const { metrics } = parts.context;
   const owned = ownerParts(parts);
   let owner: PresenceOwner | undefined;
-  exposePresence(context.metrics, teller, () => owner);
+  exposePresence(metrics, () => owner);
   return {
-    port: new AskedPresence(bus),
-    heard: (id, address, jid) => teller.heard(id, address, jid),
     endless: [
       {
         kind: PRESENCE,
@@ -63,11 +53,10 @@ export function openPresence(parts: WorkerPresenceParts): WorkerPresence {
       },
     ],
     status: () => (owner === undefined ? {} : figuresOf(owner)),
-    close: () => teller.close(),
   };
 }
 
-function ownerParts({ bus, context, state, ports }: WorkerPresenceParts): PresenceOwnerParts {
+function ownerParts({ bus, context, state, ports }: ClusterPresenceParts): PresenceOwnerParts {
   const { options, log } = context;
   const writer = new PublicationWriter(bus);
   const jids = new JidMaker();
@@ -109,7 +98,6 @@ function figuresOf({ presence }: PresenceOwner) {
 /** Figures for `/metrics`; those of minions come from the worker that owns presence. */
 function exposePresence(
   metrics: Metrics,
-  teller: HeardTeller,
   owner: () => PresenceOwner | undefined,
 ): void {
   metrics.gaugeOf(
@@ -130,10 +118,5 @@ function exposePresence(
     'brine_presence_asked_total',
     'Minions asked whether they are there; each time counts.',
     () => owner()?.presence.stats().asked ?? 0,
-  );
-  metrics.counterOf(
-    'brine_presence_left_out_total',
-    'Minions that were heard and found no room in a word to the owner.',
-    () => teller.leftOut,
   );
 }

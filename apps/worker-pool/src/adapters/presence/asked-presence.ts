@@ -6,8 +6,7 @@ import {
   type MinionConnection,
   type MinionPresence,
 } from '@brine/master';
-import type { Presence } from '@brine/presence';
-import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 
 /** The subject of questions to the owner. */
 export const PRESENCE_QUESTIONS = 'presence.ask';
@@ -26,34 +25,6 @@ const EVIDENCE: readonly ConnectionEvidence[] = [
   'answers',
   'ended',
 ];
-
-/**
- * What the owner answers: `{of: [ids]}` by id, anything else with the ids that are present.
- * @throws MasterUnavailableError while no publisher has told its connections
- */
-export function answerPresence(presence: Presence, question: SaltValue): SaltMap {
-  const { publishers, present } = presence.stats();
-  if (publishers === 0 && present === 0) {
-    throw new MasterUnavailableError('no publisher has told its connections');
-  }
-  const ids = isMap(question) ? listOf(question, 'of') : undefined;
-  const answer: SaltMap = new Map();
-  if (ids === undefined) {
-    for (const id of presence.ids()) {
-      const known = presence.known(id);
-      if (known?.present === true) answer.set(id, known.address);
-    }
-    return answer;
-  }
-  for (const id of ids) {
-    const known = typeof id === 'string' ? presence.known(id) : undefined;
-    if (known === undefined) continue;
-    const { present, sinceMs, goneMs, address, evidence } = known;
-    const times = { sinceMs: Math.round(sinceMs), goneMs: Math.round(goneMs) };
-    answer.set(id, mapOf({ present, ...times, address, evidence }));
-  }
-  return answer;
-}
 
 /** Presence as the owner tells it, wherever in the cluster that is. */
 export class AskedPresence implements MinionPresence {
