@@ -6,13 +6,13 @@ import { react, ReactorMap, type ReactPorts } from '@brine/reactor';
 import { vectorFile } from '@brine/testing';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { Matching } from '../../apps/worker-pool/src/adapters/reactor/matching.ts';
 import {
   type QueuedWork,
   QueueWork,
   type WorkEnd,
-} from '../../apps/worker-pool/src/adapters/reactor/queue-work.ts';
-import { ReactorState } from '../../apps/worker-pool/src/adapters/reactor/reactor-state.ts';
+} from '../../libs/cluster-work/src/queue/queue-work.ts';
+import { Matching } from '../../libs/duties/src/reactor/matching.ts';
+import { ReactorState } from '../../libs/duties/src/reactor/reactor-state.ts';
 import type { SimConnection } from './world/nats/connection.ts';
 import { SimNats } from './world/nats/server.ts';
 import { Random } from './world/random.ts';

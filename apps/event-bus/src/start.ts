@@ -12,10 +12,11 @@ import {
   JobFiles,
   type SocketDialect,
 } from '@brine/cachedir';
+import { offerRun } from '@brine/cluster-work';
 import { type PrivateKey, RecordMac, SealedText, SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
-import { BucketTokens, offerRun } from '@brine/master-state';
+import { BucketTokens } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import { MANAGE_PURPOSE } from '@brine/reactor';
 import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';

@@ -11,8 +11,34 @@ import {
   serveStalled,
 } from '@brine/bus/rpc';
 import { AuditSeal, cryptoInUse } from '@brine/crypt';
+import {
+  type ClusterPresence,
+  openClusterPresence,
+  openHostPorts,
+  openOwnStates,
+  openReactor,
+  WorkerFunctions,
+  type WorkerReactor,
+  WorkerRuns,
+} from '@brine/duties';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
 import { Answerer, type MasterPorts } from '@brine/master';
+import {
+  answerHere,
+  exposeMetrics,
+  faultLog,
+  heedFilesWords,
+  type MasterKeyService,
+  type MasterStats,
+  openPresence,
+  openPython,
+  openRequestMetrics,
+  openServedFiles,
+  type OwnRequest,
+  portsOf,
+  type RequestPresence,
+  ThreadedMasterKey,
+} from '@brine/master-ports';
 import {
   BucketBanks,
   type HotState,
@@ -23,27 +49,10 @@ import {
   StreamEvents,
 } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
-import { ThreadedPillars } from '@brine/rendering';
-import { CachedPillars } from '@brine/rendering';
+import { CachedPillars, ThreadedPillars } from '@brine/rendering';
 import { type LastRuns, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
-import { faultLog } from './adapters/fault-log.ts';
-import { openServedFiles } from './adapters/fileserver-events.ts';
-import { heedFilesWords } from './adapters/files-words.ts';
-import { WorkerFunctions } from './adapters/functions.ts';
-import { openHostPorts } from './adapters/host-ports.ts';
-import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
-import { type MasterStats, openRequestMetrics } from './adapters/master-stats.ts';
-import { exposeMetrics } from './adapters/metrics.ts';
-import { openOwnStates } from './adapters/own-states.ts';
-import { answerHere, type OwnRequest } from './adapters/own-requests.ts';
 import { openOwnWork, type OwnWork } from './adapters/own-work.ts';
-import { portsOf } from './adapters/ports-of.ts';
-import { type ClusterPresence, openClusterPresence } from './adapters/presence/cluster-presence.ts';
-import { openPresence, type RequestPresence } from './adapters/presence/open-presence.ts';
-import { openPython } from './adapters/python.ts';
-import { openReactor, type WorkerReactor } from './adapters/reactor/open-reactor.ts';
-import { WorkerRuns } from './adapters/runs/owned-runs.ts';
 
 /**
  * Requests answered at a time, by class. Log-ins cost RSA work and wait for each other; returns

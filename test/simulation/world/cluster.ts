@@ -1,13 +1,10 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import type { BusOptions } from '@brine/bus';
-import { Bucket, Bus, ensureStreams, escapeKey } from '@brine/bus';
-import type { MasterOptions } from '@brine/config';
-import { loadMasterConfig } from '@brine/config';
+import { Bucket, Bus, type BusOptions, ensureStreams, escapeKey } from '@brine/bus';
+import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { normalisePem, PrivateKey, SecretBox } from '@brine/crypt';
 import type { MasterKeys } from '@brine/pki';
-import type { RunningService, ServiceContext } from '@brine/service';
-import { Metrics } from '@brine/service';
-import type { MasterKeyService } from '../../../apps/worker-pool/src/adapters/master-key.ts';
+import { Metrics, type RunningService, type ServiceContext } from '@brine/service';
+import type { MasterKeyService } from '../../../libs/master-ports/src/keys/master-key.ts';
 import { EventSocket, memoryFiles } from './event-host.ts';
 import type { SimConnection } from './nats/connection.ts';
 import { SimNats } from './nats/server.ts';

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
+import type { EndlessWork } from '@brine/cluster-work';
 import { SecretBox } from '@brine/crypt';
+import { ClusterUpkeep, openEngines, openSchedule, type WorkerRuns } from '@brine/duties';
 import type { MasterPorts } from '@brine/master';
 import { sweepTokens } from '@brine/master-state';
 import type { PythonCalls } from '@brine/python-host';
 import type { ScheduleCare } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { pack } from '@brine/wire';
-import { openEngines } from './engines/worker-engines.ts';
-import type { EndlessWork } from './runs/endless-runs.ts';
-import type { WorkerRuns } from './runs/owned-runs.ts';
-import { openSchedule } from './schedule/worker-schedule.ts';
-import { ClusterUpkeep } from './upkeep/cluster-upkeep.ts';
 
 /** What the master's own work is made of. */
 export interface OwnWorkParts {

@@ -1,0 +1,70 @@
+import type { OwnedKind } from '@brine/runners';
+import type { HeldRun } from '../ownership/held-run.ts';
+
+/**
+ * Work that the cluster does as long as it lives, in one worker at a time: a run that never ends.
+ * Another worker takes it over as it takes over any run.
+ */
+export interface EndlessWork {
+  /** The kind of its record; a worker that does not know the kind leaves the run alone. */
+  readonly kind: OwnedKind;
+  /** In place of a job id. */
+  readonly name: string;
+  /**
+   * Does the work until the run is lost. It saves something at once: a run that is moved and moved
+   * without a save is taken for one that ends its workers.
+   */
+  readonly work: (run: HeldRun) => Promise<void>;
+}
+
+/** What offering works with. */
+export interface OfferParts {
+  /** Adds the record of a run without an owner; false where there is one. */
+  readonly offer: (kind: string, name: string) => Promise<boolean>;
+  /** Whether a record is there. */
+  readonly isThere: (name: string) => Promise<boolean>;
+  readonly onTrouble: (text: string, err: unknown) => void;
+}
+
+/** How often it is looked whether the records are still there, ms. */
+const LOOK_MS = 10_000;
+/** The first looks follow each other faster: the bucket may not be there yet. */
+const FIRST_LOOK_MS = 500;
+
+/**
+ * Sees to it that there is a record for each endless work, at the start of a worker and after a
+ * loss of the bucket.
+ */
+export class EndlessRuns {
+  readonly #works: readonly EndlessWork[];
+  readonly #parts: OfferParts;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #inTrouble = false;
+
+  constructor(works: readonly EndlessWork[], parts: OfferParts) {
+    this.#works = works;
+    this.#parts = parts;
+    if (works.length > 0) void this.#look();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    let delayMs = LOOK_MS;
+    try {
+      for (const { kind, name } of this.#works) {
+        if (!(await this.#parts.isThere(name))) await this.#parts.offer(kind, name);
+      }
+      this.#inTrouble = false;
+    } catch (err) {
+      delayMs = FIRST_LOOK_MS;
+      if (!this.#inTrouble) this.#parts.onTrouble('the endless runs are not offered', err);
+      this.#inTrouble = true;
+    }
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#look(), delayMs);
+  }
+}

@@ -1,0 +1,211 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bus } from '@brine/bus';
+import { isPosition, Timeline } from '@brine/bus/timeline';
+import type { EndlessWork, HeldRun } from '@brine/cluster-work';
+import { saltValue } from '@brine/config';
+import {
+  type EngineFeed,
+  type EnginePorts,
+  type EngineRecord,
+  type EngineSpec,
+  type EngineStatus,
+  plainOf,
+  readEngines,
+  type RecordKeeper,
+  refusedStatus,
+  saltMap,
+  saltOf,
+  SupervisedEngine,
+} from '@brine/engines';
+import type { FunctionCall, MasterPorts } from '@brine/master';
+import { runAndTell } from '@brine/master/functions';
+import { PythonEngine } from '@brine/python-host';
+import type { Metrics, ServiceContext } from '@brine/service';
+import { isName, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+
+/** What the engines of a worker are made of. */
+export interface WorkerEnginesParts {
+  readonly bus: Bus;
+  readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  /** Fires an event of an engine on the bus of the whole cluster. */
+  readonly fire: EnginePorts['fire'];
+}
+
+/** The engines that this worker has, and those that others have. */
+export interface WorkerEngines {
+  /** Each engine is had by one worker at a time, of the cluster or of its host. */
+  readonly endless: readonly EndlessWork[];
+  status(): readonly EngineStatus[];
+  /** Ends the engines here; other workers begin them once their runs are handed on. */
+  leave(): Promise<void>;
+}
+
+/** After a record could not be stored, ms. */
+const AGAIN_MS = 1_000;
+/** Messages of each stream that wait here for one engine. */
+const READ_AHEAD = 200;
+
+/** Opens the engines of a worker. Those that are refused are told of, once. */
+export function openEngines(parts: WorkerEnginesParts): WorkerEngines {
+  const { options, log, metrics } = parts.context;
+  const { engines, faults } = readEngines(plainOf(saltValue(options.engines)), {
+    hasPython: options.brine.python !== '',
+    runsTypeScript: runsTypeScript(),
+  });
+  for (const { name, why } of faults) log.error(`engine ${name} does not run: ${why}`);
+  const ports = portsOf(parts);
+  const supervised = engines.map((spec) => {
+    const startPython = (one: EngineSpec): PythonEngine => pythonEngine(one, parts.context);
+    return new SupervisedEngine({ spec, ports, startPython });
+  });
+  const leaving = new AbortController();
+  const running = new Set<Promise<void>>();
+  expose(metrics, supervised);
+  const work = async (engine: SupervisedEngine, run: HeldRun): Promise<void> => {
+    const one = workOn(engine, run, leaving.signal).finally(() => running.delete(one));
+    running.add(one);
+    await one;
+  };
+  return {
+    endless: supervised.map((engine): EndlessWork => {
+      const { name, where } = engine.spec;
+      const place = where === 'host' ? `${name}@${options.brine.host}` : name;
+      return { kind: `engine:${place}`, name: `engine-${place}`, work: (run) => work(engine, run) };
+    }),
+    status: () => [...supervised.map((engine) => engine.status()), ...faults.map(refusedStatus)],
+    leave: async () => {
+      leaving.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Whether this Node runs modules in TypeScript as they are. */
+function runsTypeScript(): boolean {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  return typescript === 'strip' || typescript === 'transform';
+}
+
+/** Runs an engine while its run is this worker's, and the worker stays. */
+async function workOn(engine: SupervisedEngine, run: HeldRun, leaving: AbortSignal): Promise<void> {
+  const stop = AbortSignal.any([run.lost, leaving]);
+  let record = recordIn(run.data);
+  // That it was begun is stored: a run that is only moved is taken for one that ends its workers.
+  while (!stop.aborted && !(await isSaved(run, record))) await sleep(AGAIN_MS);
+  const keeper: RecordKeeper = {
+    get record() {
+      return record;
+    },
+    keep: async (next) => {
+      await run.save(recordMap(next));
+      record = next;
+    },
+  };
+  await engine.run(keeper, stop);
+}
+
+async function isSaved(run: HeldRun, record: EngineRecord): Promise<boolean> {
+  try {
+    await run.save(recordMap(record));
+    return true;
+  } catch {
+    // The bucket is away, or the run is another worker's: the signal says that.
+    return false;
+  }
+}
+
+function recordMap({ position, saved }: EngineRecord): SaltMap {
+  return mapOf({ position, saved: saved === null ? undefined : JSON.stringify(saved) });
+}
+
+function recordIn(data: SaltMap): EngineRecord {
+  const position = textOf(data, 'position');
+  const saved = textOf(data, 'saved');
+  return {
+    position: position !== undefined && isPosition(position) ? position : undefined,
+    saved: saved === undefined ? null : (JSON.parse(saved) as EngineRecord['saved']),
+  };
+}
+
+function portsOf({ bus, context, ports, fire }: WorkerEnginesParts): EnginePorts {
+  const { options, log } = context;
+  return {
+    masterId: options.id,
+    openFeed: (fits, position) => openFeed(bus, fits, position),
+    fire: async (tag, data, engine) => {
+      // What strangers send to an engine may be in it.
+      if (!isName('tag', tag)) throw new RangeError('a tag of an engine holds signs of no name');
+      await fire(tag, data, engine);
+    },
+    call: async ({ kind, fun, args, kwargs }) => {
+      const master = ports();
+      if (!(await master.functions.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
+      const { user } = master.rules;
+      const call: FunctionCall = {
+        ...{ kind, fun, jid: master.nextJid(), user, principal: user },
+        args: args.map((arg) => saltOf(arg)),
+        kwargs: saltMap(kwargs),
+      };
+      const { value, success } = await runAndTell(master, call);
+      if (!success) throw new Error(pyStr(value));
+      return plainOf(value);
+    },
+    log: (level, text) => log[level](text),
+  };
+}
+
+async function openFeed(
+  bus: Bus,
+  fits: (tag: string) => boolean,
+  position: string | undefined,
+): Promise<EngineFeed> {
+  const timeline = await Timeline.open(bus, {
+    from: position === undefined ? 'now' : { position },
+    fits: ({ tag }) => fits(tag),
+    readAhead: READ_AHEAD,
+  });
+  return {
+    take: async (max, waitMs) => timeline.take(max, waitMs),
+    get position() {
+      return timeline.position;
+    },
+    takeNotices: () => timeline.takeNotices().map(({ text }) => text),
+    close: () => timeline.close(),
+  };
+}
+
+function pythonEngine(
+  { name, module, options: given }: EngineSpec,
+  { options, log }: Pick<ServiceContext, 'options' | 'log'>,
+): PythonEngine {
+  const { python, pythonMemory } = options.brine;
+  const engine = { name: module.kind === 'python' ? module.name : name, options: given };
+  const settings = { python, configFile: options.confFile, memoryBytes: pythonMemory };
+  return new PythonEngine(settings, engine, (level, text) => log[level](`engine ${name}: ${text}`));
+}
+
+function expose(metrics: Metrics, engines: readonly SupervisedEngine[]): void {
+  if (engines.length === 0) return;
+  const all = (): readonly EngineStatus[] => engines.map((engine) => engine.status());
+  metrics.gaugeOf('brine_engine_running', 'Engines that run in this worker.', () =>
+    all().map(({ name, state }) => ({
+      labels: { engine: name },
+      value: state === 'running' ? 1 : 0,
+    })),
+  );
+  metrics.gaugeOf('brine_engine_in_hand', 'Events that an engine is not done with.', () =>
+    all().map(({ name, inHand }) => ({ labels: { engine: name }, value: inHand })),
+  );
+  metrics.counterOf('brine_engine_restarts_total', 'Engines that were started again.', () =>
+    all().map(({ name, restarts }) => ({ labels: { engine: name }, value: restarts })),
+  );
+  const kinds = ['sent', 'done', 'lost', 'fired'] as const;
+  metrics.counterOf('brine_engine_events_total', 'Events of engines, by what became of them.', () =>
+    all().flatMap((status) =>
+      kinds.map((what) => ({ labels: { engine: status.name, what }, value: status[what] })),
+    ),
+  );
+}

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Bus, handleEach } from '@brine/bus';
+import { eventData } from '@brine/bus/event-data';
+import { type EventMessage, EventReader } from '@brine/bus/events';
+import { LIMITS } from '@brine/bus/share';
+import { Timeline } from '@brine/bus/timeline';
+import { type ClientPorts, type ClientSettings, JobRecords, LocalClient } from '@brine/client';
+import {
+  type MasterOptions,
+  nodegroupsOf,
+  optionsForCallers,
+  optionsForFunctions,
+} from '@brine/config';
+import type { EventKind } from '@brine/job';
+import type {
+  BatchOrder,
+  FunctionCall,
+  FunctionOutcome,
+  MasterFunctions,
+  MasterPorts,
+  MinionBanks,
+} from '@brine/master';
+import { callerOf, judgeInner, nameOfCall } from '@brine/master/functions';
+import type { OwnRequest } from '@brine/master-ports';
+import type { PythonCalls } from '@brine/python-host';
+import {
+  callFunction,
+  type GivenArguments,
+  type HostPorts,
+  isKnown,
+  type MasterContext,
+  type OwnedRuns,
+  type ReactorCare,
+  refusedBecause,
+  type RowSeal,
+  runFunction,
+  type RunnerContext,
+  type RunnerMaster,
+  runnerNamed,
+  type ScheduleCare,
+  type Shown,
+} from '@brine/runners';
+import { mapOf, pack, type SaltMap } from '@brine/wire';
+import { SiteFunctions } from './site-functions.ts';
+
+/** What the functions of a worker work with. */
+export interface FunctionsOptions {
+  readonly bus: Bus;
+  readonly options: MasterOptions;
+  /** Answers a request as this worker answers those of gateways. */
+  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
+  readonly auditSeal: RowSeal;
+  /** The key of the master's own user. */
+  readonly ownKey: () => string;
+  readonly onTrouble: (text: string, err: unknown) => void;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  readonly pillarTop: RunnerMaster['pillarTop'];
+  /** The long work of this worker; made after this. */
+  readonly runs: () => LongWork;
+  readonly banks: MinionBanks;
+  /** What functions reach on this host; made after this. */
+  readonly hostPorts: () => HostPorts;
+  /** The reactor of the cluster; made after this. */
+  readonly reactor: () => ReactorCare;
+  /** The schedule of the cluster; made after this. */
+  readonly schedule: () => ScheduleCare;
+  /** Modules in Python, where the master has some. */
+  readonly python?: PythonCalls | undefined;
+}
+
+/** Work that outlives this worker. */
+export interface LongWork extends Pick<MasterFunctions, 'beginBatch' | 'batch'> {
+  /** What the functions of one call begin and see of it. */
+  of(call: FunctionCall): OwnedRuns;
+  /** Does the work of a call; another worker tells when this one dies with it. */
+  during(call: FunctionCall, work: () => Promise<void>): Promise<void>;
+  /** Whether another worker has the run of a call now. */
+  isElsewhere(jid: string): boolean;
+}
+
+/** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
+const LISTEN_WAIT_MS = 5_000;
+const LISTEN_LOOK_MS = 10;
+
+/** What a client needs to gather returns, and to follow a batch, whose events are `local` ones. */
+const CLIENT_KINDS = ['ret', 'job', 'syndic', 'local'] as const;
+const BATCH_TAGS = 'salt/batch/';
+
+/**
+ * Runs the functions of the table inside a worker, as the master's own user. This worker answers
+ * their requests without a socket; returns come from the stream of events.
+ */
+export class WorkerFunctions implements MasterFunctions {
+  readonly #options: FunctionsOptions;
+  readonly #named: SaltMap;
+  readonly #shown: SaltMap;
+  readonly #site: SiteFunctions | undefined;
+  #running = 0;
+
+  constructor(options: FunctionsOptions) {
+    this.#options = options;
+    this.#named = optionsForFunctions(options.options);
+    this.#shown = optionsForCallers(options.options);
+    const { python, onTrouble } = options;
+    const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
+    if (python === undefined) return;
+    this.#site = new SiteFunctions({ python, fire, onTrouble, now: () => Date.now() });
+    void this.#site.refresh();
+  }
+
+  running(): number {
+    return this.#running;
+  }
+
+  inBackground(work: () => Promise<void>, call?: FunctionCall): void {
+    this.#running += 1;
+    const running = call === undefined ? work() : this.#options.runs().during(call, work);
+    running
+      .catch((err: unknown) => this.#options.onTrouble('a runner was cut off', err))
+      .finally(() => (this.#running -= 1));
+  }
+
+  knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean> {
+    if (isKnown(kind, fun) || refusedBecause(kind, fun) !== undefined) return true;
+    return this.#site?.knows(kind, fun) ?? false;
+  }
+
+  async run(call: FunctionCall): Promise<FunctionOutcome> {
+    const { kind, fun } = call;
+    const site = isKnown(kind, fun) ? undefined : this.#site;
+    if (site !== undefined && (await site.knows(kind, fun))) return site.run(call);
+    const { context, close } = this.contextOf(call);
+    try {
+      const outcome = await callFunction(call, context);
+      return this.#options.runs().isElsewhere(call.jid) ? { ...outcome, moved: true } : outcome;
+    } finally {
+      await close();
+    }
+  }
+
+  beginBatch(order: BatchOrder): Promise<void> {
+    return this.#options.runs().beginBatch(order);
+  }
+
+  batch(jid: string): ReturnType<MasterFunctions['batch']> {
+    return this.#options.runs().batch(jid);
+  }
+
+  /** What the function of a call works with, until it is closed. */
+  contextOf(call: FunctionCall): {
+    readonly context: RunnerContext;
+    readonly close: () => Promise<void>;
+  } {
+    const client = this.#client(call);
+    const context = { ...this.#context(call, client), jobs: new JobRecords(client) };
+    return { context, close: () => client.close() };
+  }
+
+  #context(call: FunctionCall, client: LocalClient): MasterContext {
+    const { auditSeal, banks, hostPorts, ports, pillarTop, reactor, schedule } = this.#options;
+    const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
+    const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
+    return {
+      client,
+      auditSeal: () => Promise.resolve(auditSeal),
+      out: (text) => {
+        // The text is for a terminal; the result does not wait for it.
+        fire(`${tag}/progress`, mapOf({ data: text, outputter: 'text' })).catch((err: unknown) =>
+          this.#options.onTrouble('what a runner printed was lost', err),
+        );
+      },
+      master: {
+        ...ports(),
+        ...hostPorts(),
+        call,
+        option: (name) => this.#named.get(name),
+        shownOptions: this.#shown,
+        banks,
+        site: this.#site,
+        pillarTop,
+        fire,
+        listen: this.#listenToBus,
+        runs: this.#options.runs().of(call),
+        reactor: reactor(),
+        schedule: schedule(),
+        depthMax: LIMITS.calls.depth,
+        run: (fun, given) => this.#runInner(call, fun, given),
+      },
+    };
+  }
+
+  /** A runner that another one calls. @throws what that function throws, or that it may not */
+  async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
+    judgeInner(this.#options.ports(), outer, { kind: 'runner', fun, ...given });
+    const call: FunctionCall = {
+      ...{ ...outer, kind: 'runner', fun, ...given },
+      ...{ via: nameOfCall(outer), depth: (outer.depth ?? 0) + 1 },
+    };
+    const found = runnerNamed(fun);
+    if (found === undefined) {
+      if (this.#site === undefined) throw new Error(`'${fun}' is not available.`);
+      return this.#site.shown(call);
+    }
+    const { context, close } = this.contextOf(call);
+    try {
+      return await runFunction(found, given, context);
+    } finally {
+      await close();
+    }
+  }
+
+  /** The whole bus, events of jobs too. */
+  readonly #listenToBus: RunnerMaster['listen'] = async (onEvent, position) => {
+    const from = position === undefined ? 'now' : { position };
+    const timeline = await Timeline.open(this.#options.bus, { from });
+    const begin = timeline.position;
+    const read = async (): Promise<void> => {
+      for await (const { tag, kind, timeMs, body, position: next } of timeline) {
+        onEvent(tag, async () => eventData(await body(), timeMs, kind), next);
+      }
+    };
+    read().catch((err: unknown) => this.#options.onTrouble('events were not read', err));
+    return { position: begin, close: () => timeline.close() };
+  };
+
+  async #fire(tag: string, data: SaltMap): Promise<void> {
+    const body = pack(data);
+    await this.#options.ports().events.append({ kind: 'local', tag, body, msgId: randomUUID() });
+  }
+
+  #client(call: FunctionCall): LocalClient {
+    const { options, answer, ownKey, onTrouble, ports: master } = this.#options;
+    const link = call.traceparent === undefined ? {} : { link: call.traceparent };
+    const ports: ClientPorts = {
+      request: {
+        request: (body, { requestId: id, isOwn }) => {
+          const caller = callerOf(master(), call, isOwn);
+          return answer(body, { caller, ...link, ...(id === undefined ? {} : { id }) });
+        },
+      },
+      events: {
+        listen: (onEvent) =>
+          this.listen(CLIENT_KINDS, async (event) => {
+            // Nothing here reads other local events, and the body of one may be large.
+            if (event.kind === 'local' && !event.tag.startsWith(BATCH_TAGS)) return;
+            onEvent(event.tag, await event.fetch());
+          }),
+      },
+      master: { isPresent: () => true, readKey: async () => ownKey() },
+      logError: (text) => onTrouble(text, undefined),
+    };
+    return new LocalClient(ports, settingsFor(options, call));
+  }
+
+  /** Hands over the events of some kinds, from a time on (unix ms) or from now on, until closed. */
+  async listen(
+    kinds: readonly EventKind[],
+    onEvent: (event: EventMessage) => Promise<void> | void,
+    sinceMs?: number,
+  ): Promise<{ close(): void }> {
+    const from = sinceMs === undefined ? {} : { from: { timeMs: sinceMs } };
+    const reader = new EventReader(this.#options.bus, { kinds, ...from });
+    handleEach(reader, async (event) => onEvent(event)).catch((err: unknown) =>
+      this.#options.onTrouble('events were not read', err),
+    );
+    const untilMs = Date.now() + LISTEN_WAIT_MS;
+    // A job that is published before the reader reads would miss returns.
+    while (!reader.reading) {
+      if (Date.now() > untilMs) {
+        reader.close();
+        throw new Error('the stream of events is away');
+      }
+      await sleep(LISTEN_LOOK_MS);
+    }
+    return { close: () => reader.close() };
+  }
+}
+
+/** How a runner publishes: under the name of its caller, where that is not free. */
+export function settingsFor(
+  options: MasterOptions,
+  {
+    caller,
+    user = options.user,
+    timeoutSeconds = options.timeout,
+  }: Partial<Pick<FunctionCall, 'caller' | 'user' | 'timeoutSeconds'>>,
+): ClientSettings {
+  return {
+    user: caller === undefined ? options.user : user,
+    nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
+    configFile: options.confFile,
+    timeoutMs: timeoutSeconds * 1000,
+    gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
+    orderMasters: options.orderMasters,
+    syndicWaitMs: options.syndicWait * 1000,
+    sockDir: options.sockDir,
+    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+  };
+}

@@ -1,0 +1,11 @@
+export { openEngines } from './engines/worker-engines.ts';
+export { WorkerFunctions } from './functions/functions.ts';
+export { openHostPorts } from './functions/host-ports.ts';
+export { openOwnStates } from './functions/own-states.ts';
+export type { ClusterPresence } from './presence/cluster-presence.ts';
+export { openClusterPresence } from './presence/cluster-presence.ts';
+export type { WorkerReactor } from './reactor/open-reactor.ts';
+export { openReactor } from './reactor/open-reactor.ts';
+export { WorkerRuns } from './runs/owned-runs.ts';
+export { openSchedule } from './schedule/worker-schedule.ts';
+export { ClusterUpkeep } from './upkeep/cluster-upkeep.ts';

@@ -1,0 +1,290 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type Bus, PauseWatch } from '@brine/bus';
+import { hearPresence, sayPresence, serve } from '@brine/bus/rpc';
+import type { HeldRun } from '@brine/cluster-work';
+import { PRESENCE_QUESTIONS } from '@brine/master-ports';
+import {
+  Presence,
+  type PresenceChanges,
+  readProofs,
+  readReport,
+  type SavedMinion,
+} from '@brine/presence';
+import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
+import { answerPresence } from './answer-presence.ts';
+import type { PresenceRecords } from './presence-records.ts';
+
+/** What looking after presence works with. */
+export interface PresenceOwnerParts {
+  readonly bus: Bus;
+  readonly records: Pick<PresenceRecords, 'read' | 'write'>;
+  /** Salt: `presence_events`. Without it nothing is fired, and no minion is asked. */
+  readonly fires: boolean;
+  /** Salt: `loop_interval`, ms. */
+  readonly intervalMs: number;
+  readonly graceMs: number;
+  /** For tests: how long none is lost after a publisher began. */
+  readonly herdMs?: number;
+  readonly provenForMs: number;
+  /** Keys of minions; `isReady` is false while they are read again. */
+  readonly keys: { accepted(): ReadonlySet<string>; isReady(): boolean };
+  /** Ids of syndics that answer no jobs. */
+  readonly unanswering: () => ReadonlySet<string>;
+  /** Asks minions whether they are there; resolves when the question is stored. */
+  readonly ask: (ids: readonly string[]) => Promise<void>;
+  /** Which of these ids were heard lately, for the first owner that there is. */
+  readonly heardLately: (ids: readonly string[]) => Promise<readonly string[]>;
+  /** Stores an event, once for each id. */
+  readonly fire: (tag: string, data: SaltMap, msgId: string) => Promise<void>;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+}
+
+/** What of a run this needs. */
+type OwnRun = Pick<HeldRun, 'data' | 'lost' | 'check' | 'save'>;
+
+const LOOK_MS = 1_000;
+/** A longer time between two looks was a pause of this process. */
+const PAUSE_MS = 3_000;
+/** While no publisher is known it is asked so often for one. */
+const HELLO_MS = 5_000;
+/** After a change could not be told it is tried again, ms. */
+const RETRY_MS = 5_000;
+const KEYS_LOOK_MS = 250;
+/** Minions of one question to the job cache. */
+const ASKED_AT_ONCE = 10_000;
+
+/**
+ * Looks after presence for the cluster as long as the run is this worker's: hears publishers and
+ * workers, asks minions, fires Salt's events, and saves what it told.
+ */
+export class PresenceOwner {
+  readonly #parts: PresenceOwnerParts;
+  readonly #presence: Presence;
+  #helloAt = -Infinity;
+  /** Changes told since there is a record of them: part of the id of the next one. */
+  #told = 0;
+  #nextTickAt = 0;
+  #inTrouble = false;
+
+  constructor(parts: PresenceOwnerParts) {
+    this.#parts = parts;
+    const { keys, graceMs, herdMs, provenForMs, fires, unanswering } = parts;
+    this.#presence = new Presence({
+      ...{ graceMs, provenForMs, asks: fires },
+      ...(herdMs === undefined ? {} : { herdMs }),
+      isAccepted: (id) => keys.accepted().has(id),
+      answers: (id) => !unanswering().has(id),
+      wallOf: (ms) => ms - performance.now() + Date.now(),
+    });
+  }
+
+  /** For the status and the metrics. */
+  get presence(): Presence {
+    return this.#presence;
+  }
+
+  /** Never rejects: what fails is tried again, until the run is another worker's. */
+  async work(run: OwnRun): Promise<void> {
+    if (!(await this.#begin(run))) return;
+    const closers = this.#open();
+    try {
+      while (!run.lost.aborted) {
+        await pause(this.#nextTickAt - performance.now(), run.lost);
+        if (!run.lost.aborted) await this.#tick(run);
+      }
+    } finally {
+      for (const close of closers) close();
+    }
+  }
+
+  /** Goes on from what was saved; false where the run was lost meanwhile. */
+  async #begin(run: OwnRun): Promise<boolean> {
+    const saved = await this.#saved(run);
+    if (saved === undefined) return false;
+    const isFirst = saved.length === 0 && !run.data.has('told');
+    this.#presence.restore(publishersIn(run.data), saved, performance.now());
+    if (isFirst) await this.#seed();
+    this.#told = intOf(run.data, 'told') ?? 0;
+    const tickedMs = intOf(run.data, 'tickedMs') ?? 0;
+    const { intervalMs, onTrouble } = this.#parts;
+    const sinceMs = Math.max(0, Math.min(intervalMs, Date.now() - tickedMs));
+    const soonMs = Math.min(RETRY_MS, intervalMs);
+    this.#nextTickAt = performance.now() + Math.max(soonMs, intervalMs - sinceMs);
+    await this.#save(run, tickedMs).catch((err: unknown) => {
+      if (!run.lost.aborted) onTrouble('presence can not be saved', err);
+    });
+    return !run.lost.aborted;
+  }
+
+  /** What the owner before saved; undefined where the run was lost meanwhile. */
+  async #saved(run: OwnRun): Promise<readonly SavedMinion[] | undefined> {
+    const { keys, records, onTrouble } = this.#parts;
+    while (!run.lost.aborted) {
+      // Before the keys are read every saved minion would seem to have lost its own.
+      while (!keys.isReady() && !run.lost.aborted) await pause(KEYS_LOOK_MS, run.lost);
+      try {
+        return await records.read();
+      } catch (err) {
+        onTrouble('presence can not begin', err);
+        await pause(RETRY_MS, run.lost);
+      }
+    }
+    return undefined;
+  }
+
+  /** A master that never had presence knows its minions by what the job cache has of them. */
+  async #seed(): Promise<void> {
+    const { keys, heardLately, onTrouble } = this.#parts;
+    const all = [...keys.accepted()];
+    try {
+      for (let from = 0; from < all.length; from += ASKED_AT_ONCE) {
+        const ids = await heardLately(all.slice(from, from + ASKED_AT_ONCE));
+        const heard = ids.map((id) => ({ id, address: '', agoMs: 0, answers: false }));
+        this.#presence.takeProofs(heard, performance.now());
+      }
+    } catch (err) {
+      // They are known as soon as they say something.
+      onTrouble('presence begins without what the job cache knows', err);
+    }
+  }
+
+  #open(): readonly (() => void)[] {
+    const { bus, onTrouble } = this.#parts;
+    const presence = this.#presence;
+    const trouble = (err: unknown): void => onTrouble('presence is not heard', err);
+    const pauses = new PauseWatch({
+      ...{ everyMs: LOOK_MS, gapMs: PAUSE_MS },
+      onBeat: () => this.#look(),
+      onPause: () => presence.resumed(performance.now()),
+    });
+    const hear = (what: 'told' | 'heard', take: (data: Uint8Array) => void): (() => void) =>
+      hearPresence(
+        bus,
+        what,
+        (data) => {
+          // What comes after a pause is read before any timer fires.
+          pauses.look();
+          take(data);
+        },
+        trouble,
+      );
+    const serving = serve(bus, PRESENCE_QUESTIONS, (question) =>
+      answerPresence(presence, question),
+    );
+    const closers = [
+      () => pauses.close(),
+      hear('told', (data) => {
+        const word = readReport(data);
+        if (word !== undefined) presence.takeReport(word, performance.now());
+      }),
+      hear('heard', (data) => {
+        const heard = readProofs(data);
+        if (heard !== undefined) presence.takeProofs(heard, performance.now());
+      }),
+      bus.onDisconnect(() => presence.cutOff(performance.now())),
+      bus.onReconnect(() => presence.resumed(performance.now())),
+      () => void serving.close().catch(trouble),
+    ];
+    this.#look();
+    return closers;
+  }
+
+  #look(): void {
+    const { bus, ask } = this.#parts;
+    const now = performance.now();
+    if (bus.status !== 'connected') return;
+    const presence = this.#presence;
+    const isAlone = presence.stats().publishers === 0 && now - this.#helloAt >= HELLO_MS;
+    if (isAlone || presence.publishers.wantsList) {
+      this.#helloAt = now;
+      sayPresence(bus, 'hello', new Uint8Array(0));
+    }
+    const ids = presence.judge(now);
+    if (ids.length === 0) return;
+    ask(ids).catch((err: unknown) => {
+      presence.notAsked(ids);
+      this.#trouble('minions could not be asked whether they are there', err);
+    });
+  }
+
+  /** Fires what changed, then saves it: what is told twice in between has one id. */
+  async #tick(run: OwnRun): Promise<void> {
+    const { keys, bus, intervalMs } = this.#parts;
+    const startedAt = performance.now();
+    try {
+      this.#nextTickAt = startedAt + Math.min(RETRY_MS, intervalMs);
+      if (!keys.isReady() || bus.status !== 'connected') return;
+      const changes = this.#presence.changes();
+      run.check();
+      await this.#fire(changes);
+      this.#presence.confirm(changes);
+      this.#nextTickAt = startedAt + intervalMs;
+      await this.#save(run, Date.now());
+      this.#inTrouble = false;
+    } catch (err) {
+      if (!run.lost.aborted) this.#trouble('presence is not told', err);
+    }
+  }
+
+  /** Salt: salt/master.py Maintenance.handle_presence, which fires the change first. */
+  async #fire({ present, added, lost }: PresenceChanges): Promise<void> {
+    const { fires, fire } = this.#parts;
+    const hasChanged = added.length + lost.length > 0;
+    if (fires && hasChanged) {
+      const data = mapOf({ new: [...added], lost: [...lost] });
+      const digest = createHash('sha1')
+        .update(JSON.stringify([added, lost]))
+        .digest('base64url');
+      await fire('salt/presence/change', data, `presence:${this.#told}:${digest}`);
+    }
+    if (hasChanged) this.#told += 1;
+    if (!fires) return;
+    const data = mapOf({ present: [...present] });
+    await fire('salt/presence/present', data, `presence:${randomUUID()}`);
+  }
+
+  async #save(run: OwnRun, tickedMs: number): Promise<void> {
+    const { records } = this.#parts;
+    const shards = [...this.#presence.takeUnsaved()];
+    try {
+      for (let at = shards.shift(); at !== undefined; at = shards.shift()) {
+        run.check();
+        const [shard, minions] = at;
+        await records.write(shard, minions).catch((err: unknown) => {
+          shards.push([shard, minions]);
+          throw err;
+        });
+      }
+    } finally {
+      this.#presence.notSaved(shards.map(([shard]) => shard));
+    }
+    const publishers = [...this.#presence.publishers.all].map(({ by, host }) => [by, host]);
+    await run.save(mapOf({ publishers, told: this.#told, tickedMs }));
+  }
+
+  #trouble(text: string, err: unknown): void {
+    if (!this.#inTrouble) this.#parts.onTrouble(text, err);
+    this.#inTrouble = true;
+  }
+}
+
+function publishersIn(data: SaltMap): readonly { readonly by: string; readonly host: string }[] {
+  return (listOf(data, 'publishers') ?? []).flatMap((one) => {
+    const [by, host] = Array.isArray(one) ? one : [];
+    return typeof by === 'string' && typeof host === 'string' ? [{ by, host }] : [];
+  });
+}
+
+/** Resolves after a time, or earlier where the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.max(0, ms));
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+  });
+}

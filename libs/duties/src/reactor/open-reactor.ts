@@ -1,0 +1,416 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Bucket, type Bus } from '@brine/bus';
+import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
+import { hearWorkers, tellWorkers } from '@brine/bus/rpc';
+import { type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
+import { saltValue } from '@brine/config';
+import { RecordMac, SecretBox } from '@brine/crypt';
+import { readBounded } from '@brine/files';
+import type { FileServer } from '@brine/fileserver';
+import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
+import type { PythonCalls } from '@brine/python-host';
+import {
+  type FailedReaction,
+  type FailureKind,
+  MANAGE_PURPOSE,
+  OutageError,
+  react,
+  ReactorMap,
+  type ReactPorts,
+  type Signature,
+  withAdded,
+  withRemoved,
+} from '@brine/reactor';
+import { ThreadedSls } from '@brine/rendering';
+import { type OwnedRuns, type OwnStates, type ReactorCare, signatureOf } from '@brine/runners';
+import type { ServiceContext } from '@brine/service';
+import { nowMs } from '@brine/telemetry';
+import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import { loadYaml, YamlWork } from '@brine/yaml';
+import { LoopShare } from './loop-share.ts';
+import { manageByEvent } from './manage-events.ts';
+import { Matching, REACTOR_USER } from './matching.ts';
+import { type CallParts, openCalls, type OwnCalls } from './reaction-calls.ts';
+import { ReactionFiles } from './reaction-files.ts';
+import { reactorMetrics } from './reactor-metrics.ts';
+import { ReactorState, type SharedReactor } from './reactor-state.ts';
+import { asksForReactor, mostWaiting, reactorThreads } from './settings.ts';
+
+/** What the reactor of a worker is made of. */
+export interface ReactorParts {
+  readonly context: ServiceContext;
+  readonly bus: Bus;
+  /** The master's private key, which failures are sealed with. */
+  readonly pem: string;
+  readonly files: FileServer;
+  readonly python: PythonCalls | undefined;
+  readonly ownStates: Pick<OwnStates, 'grains'>;
+  /** The ports of requests. */
+  readonly ports: () => MasterPorts;
+  readonly runs: { of(call: FunctionCall): OwnedRuns };
+  /** What this worker knows of minions. */
+  readonly state: { ready(): boolean };
+  /** Answers a request as this worker answers those of gateways; one id is one request. */
+  readonly answer: CallParts['answer'];
+  readonly ownKey: CallParts['ownKey'];
+}
+
+/** The reactor of a worker. */
+export interface WorkerReactor {
+  readonly care: ReactorCare;
+  /** Makes the calls of the master's own: those of reactions, and those of the schedule. */
+  readonly calls: OwnCalls;
+  status(): object;
+  /** Takes nothing more; resolves when what is under way has ended. */
+  leave(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Options = ServiceContext['options'];
+
+/** How often the list is looked at, where no word of another worker says that it has changed. */
+const REFRESH_MS = 5_000;
+/** A worker that does not know the list yet looks again after so long. */
+const LIST_WAIT_MS = 250;
+/** The word that says so. */
+const WORD = 'reactor';
+/** A map of reactors in a file of its own. */
+const MAP_MAX_BYTES = 4 * 1024 * 1024;
+/** Failures that one worker puts on record per second; the others are counted. */
+const RECORDS_PER_SECOND = 10;
+/** A process that is told to stop waits so long for calls that are under way. */
+const CLOSE_MS = 5_000;
+const JID_TRIES = 100;
+const NO_ENTRY = 'No entry of this worker matches; is `reactor` the same on all hosts?';
+
+/** Opens the reactor of a worker: it matches events, and works on the queue of the cluster. */
+export function openReactor(parts: ReactorParts): WorkerReactor {
+  return new Reactor(parts);
+}
+
+class Reactor implements WorkerReactor {
+  readonly care: ReactorCare;
+  readonly calls: OwnCalls;
+  readonly #parts: ReactorParts;
+  readonly #state: ReactorState;
+  readonly #matching: Matching | undefined;
+  /** What another host has queued, a worker without a reactor leaves to that host. */
+  readonly #work: QueueWork | undefined;
+  readonly #threads: ThreadedSls;
+  readonly #files: ReactionFiles;
+  readonly #metrics: ReturnType<typeof reactorMetrics>;
+  readonly #stop = new AbortController();
+  readonly #loop = new LoopShare();
+  readonly #stopHearing: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #wanted: { map: ReactorMap; isLeader: boolean; key: string };
+  #refreshing: Promise<void> | undefined;
+  /** Why the list could not be read; told once. */
+  #trouble = '';
+  #recorded = { second: 0, count: 0 };
+
+  constructor(parts: ReactorParts) {
+    this.#parts = parts;
+    const { context, bus, pem } = parts;
+    const { options, log } = context;
+    const box = SecretBox.fromMasterKey(pem, 'reactor');
+    this.#state = new ReactorState(new Bucket(bus, 'brine_reactor'), box);
+    this.#wanted = { map: new ReactorMap(null), isLeader: true, key: '' };
+    const isRunning = asksForReactor(options);
+    this.care = this.#careOf(isRunning);
+    this.calls = openCalls(context, parts);
+    this.#threads = this.#openThreads(options);
+    this.#files = this.#openFiles();
+    const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
+    this.#metrics = reactorMetrics(context.metrics, {
+      running: () => this.#work?.running ?? 0,
+      calling: () => this.calls.running,
+    });
+    this.#work = isRunning ? this.#openWork() : undefined;
+    this.#matching = isRunning ? this.#openMatching() : undefined;
+    const heed = (word: SaltMap): void => {
+      if (word.get('kind') === WORD) void this.#refreshed();
+    };
+    this.#stopHearing = hearWorkers(bus, heed, (err) =>
+      onTrouble('words of other workers about the reactor are not heard', err),
+    );
+    this.#timer = setInterval(() => void this.#refreshed(), REFRESH_MS);
+    void this.#refreshed();
+  }
+
+  status(): object {
+    const { map, isLeader } = this.#wanted;
+    return {
+      running: this.care.isRunning,
+      entries: map.globs.length,
+      leader: isLeader,
+      matching: this.#matching?.reading ?? false,
+      working: this.#work?.running ?? 0,
+    };
+  }
+
+  async leave(): Promise<void> {
+    this.#stop.abort();
+    clearInterval(this.#timer);
+    this.#stopHearing();
+    await this.#matching?.close();
+    await this.#work?.leave();
+  }
+
+  async close(): Promise<void> {
+    const late = sleep(CLOSE_MS, undefined, { ref: false });
+    await Promise.race([this.leave().then(() => this.#work?.close()), late]);
+    await this.#threads.close();
+  }
+
+  // The list.
+
+  /** Reads again what is to be reacted to. Never rejects: what is known stays in force. */
+  async #refreshed(): Promise<void> {
+    if (!this.care.isRunning) return;
+    this.#refreshing ??= this.#refresh()
+      .catch((err: unknown) => {
+        const trouble = err instanceof Error ? err.message : String(err);
+        if (trouble === this.#trouble) return;
+        this.#trouble = trouble;
+        this.#parts.context.log.warn({ err }, 'the list of reactors could not be read again');
+      })
+      .finally(() => (this.#refreshing = undefined));
+    await this.#refreshing;
+  }
+
+  async #refresh(): Promise<void> {
+    const shared = await this.#state.shared();
+    const configured = await this.#configured();
+    const map = new ReactorMap(configured, shared.changes);
+    const key = pyRepr([JSON.stringify(shared), ...map.list()]);
+    if (key !== this.#wanted.key) {
+      const isNew = this.#wanted.key === '';
+      this.#wanted = { map, isLeader: shared.isLeader, key };
+      this.#tellList(map, shared, isNew);
+    }
+    await this.#matching?.want(this.#wanted);
+    this.#trouble = '';
+  }
+
+  /** The list of the configuration; a text names a file that has it. */
+  async #configured(): Promise<SaltValue> {
+    const { reactor } = this.#parts.context.options;
+    if (typeof reactor !== 'string') return saltValue(reactor);
+    const bytes = await readBounded(reactor, MAP_MAX_BYTES);
+    if (bytes === undefined) throw new Error(`Failed to read reactor map: "${reactor}"`);
+    return loadYaml(bytes.toString('utf8'), YamlWork.ofFile());
+  }
+
+  #tellList(map: ReactorMap, { changes, isLeader }: SharedReactor, isNew: boolean): void {
+    const { log } = this.#parts.context;
+    for (const problem of map.problems) log.error(problem);
+    if (!isNew || !this.care.isRunning) return;
+    for (const glob of changes.removed) {
+      log.warn(`reactor: '${glob}' is off since reactor.delete; reactor.add brings it back`);
+    }
+    if (!isLeader) log.warn('no event is reacted to since reactor.set_leader False');
+  }
+
+  /** For the runner `reactor`, and for stock runners of this host. */
+  #careOf(isRunning: boolean): ReactorCare {
+    const state = this.#state;
+    const changed = (result: SharedReactor | string, comment: string): SaltMap => {
+      if (typeof result === 'string') return mapOf({ status: false, comment: result });
+      tellWorkers(this.#parts.bus, mapOf({ kind: WORD }));
+      return mapOf({ status: true, comment });
+    };
+    const withChanges = async (
+      make: (shared: SharedReactor, map: ReactorMap) => SharedReactor['changes'] | string,
+      comment: string,
+    ): Promise<SaltMap> => {
+      const configured = await this.#configured();
+      const result = await state.change((shared) => {
+        const changes = make(shared, new ReactorMap(configured, shared.changes));
+        return typeof changes === 'string' ? changes : { ...shared, changes };
+      });
+      await this.#refreshed();
+      return changed(result, comment);
+    };
+    return {
+      isRunning,
+      list: async () => {
+        await this.#refresh();
+        return this.#wanted.map.list();
+      },
+      add: (event, reactors) =>
+        withChanges(
+          ({ changes }, map) => withAdded(changes, map, event, reactors),
+          'Reactor added.',
+        ),
+      remove: (event) =>
+        withChanges(({ changes }, map) => withRemoved(changes, map, event), 'Reactor deleted.'),
+      isLeader: async () => (await state.shared()).isLeader,
+      setLeader: async (isLeader) => {
+        changed(await state.change((shared) => ({ ...shared, isLeader })), '');
+      },
+      failures: () => state.failures(),
+      waiting: () => reactionsWaiting(this.#parts.bus),
+    };
+  }
+
+  // Reactions.
+
+  async #react(work: QueuedWork): Promise<WorkEnd> {
+    const { id, name: tag, data, deliveries, timeMs } = work;
+    while (this.#wanted.key === '') {
+      // Without the list nothing would react, and that would be the end of it.
+      if (!(await this.#pause(LIST_WAIT_MS))) return 'again';
+      await this.#refreshed();
+    }
+    // The worker that matched the event may have known of a change first.
+    if (!this.#wanted.map.wants(tag)) await this.#refreshed();
+    if (!this.#wanted.map.wants(tag)) {
+      await this.#failed({ id, tag, what: tag, why: NO_ENTRY }, 'missing');
+    }
+    if (!data.has('_stamp')) data.set('_stamp', stampOf(timeMs));
+    const end = await react({ id, tag, data, deliveries }, this.#portsFor(work));
+    this.#metrics.reacted(end, (Date.now() - timeMs) / 1_000);
+    return end;
+  }
+
+  #portsFor({ name, timeMs, link }: QueuedWork): ReactPorts {
+    const { context } = this.#parts;
+    const cause = { name, timeMs, begunMs: nowMs(), link };
+    return {
+      filesFor: (tag) => this.#wanted.map.filesFor(tag),
+      find: (item) => this.#files.find(item),
+      render: (file, names) => this.#files.render(file, names),
+      signatureOf: (kind, fun) => this.#signatureOf(kind, fun),
+      plans: this.#state,
+      newJid: () => this.#newJid(),
+      call: async (made) => {
+        this.#metrics.calls(made.call.kind);
+        await this.calls.make(made, cause);
+      },
+      failed: (failed, kind) => this.#failed(failed, kind),
+      note: (text) => context.log.warn({ tag: name }, text),
+      pause: (ms) => this.#pause(ms),
+    };
+  }
+
+  async #signatureOf(
+    kind: 'runner' | 'wheel',
+    fun: string,
+  ): Promise<Signature | 'unknown to Brine' | undefined> {
+    const known = signatureOf(kind, fun);
+    if (known !== undefined) return known;
+    const isOfSite = await this.#parts.ports().functions.knows(kind, fun);
+    return isOfSite ? 'unknown to Brine' : undefined;
+  }
+
+  async #newJid(): Promise<string> {
+    const ports = this.#parts.ports();
+    try {
+      for (let tries = 0; tries < JID_TRIES; tries += 1) {
+        const jid = ports.nextJid();
+        if (await ports.publications.reserve(jid)) return jid;
+      }
+    } catch (cause) {
+      if (!(cause instanceof MasterUnavailableError)) throw cause;
+      throw new OutageError(cause.message, { cause });
+    }
+    throw new OutageError('no job id is free');
+  }
+
+  /** On record, in the log and counted; beyond an allowance counted alone. */
+  async #failed(failed: FailedReaction, kind: FailureKind): Promise<void> {
+    const { log } = this.#parts.context;
+    const second = Math.floor(Date.now() / 1_000);
+    if (second !== this.#recorded.second) this.#recorded = { second, count: 0 };
+    this.#recorded.count += 1;
+    const isKept = this.#recorded.count <= RECORDS_PER_SECOND;
+    this.#metrics.failed(kind, isKept);
+    if (!isKept) return;
+    const { tag, what, why } = failed;
+    log.error({ tag, what, kind }, `a reaction failed: ${why}`);
+    try {
+      await this.#state.keepFailure({ ...failed, kind, atMs: Date.now() });
+    } catch (err) {
+      log.warn({ err, tag }, 'a failed reaction is not on record');
+    }
+  }
+
+  /** False at once when this worker is to stop. */
+  async #pause(ms: number): Promise<boolean> {
+    const { signal } = this.#stop;
+    return sleep(ms, true, { signal, ref: false }).catch(() => false);
+  }
+
+  // What it stands on.
+
+  #openThreads(options: Options): ThreadedSls {
+    const { context, python } = this.#parts;
+    const niceness = options.reactorNiceness;
+    const how = typeof niceness === 'number' ? { niceness } : {};
+    return new ThreadedSls(options, (text) => context.log.error(text), python, how);
+  }
+
+  #openFiles(): ReactionFiles {
+    const { context, files, ownStates, ports } = this.#parts;
+    return new ReactionFiles({
+      ...{ files, threads: this.#threads },
+      pushedDir: join(context.options.cachedir, 'minions'),
+      id: () => ports().rules.masterMinionId,
+      grains: (id) => ownStates.grains(id),
+      runner: async (fun, args, kwargs) => {
+        const master = ports();
+        const call = { kind: 'runner', fun, args, kwargs, jid: master.nextJid() } as const;
+        const own = { user: REACTOR_USER, principal: master.rules.user, via: 'reactor' };
+        return (await master.functions.run({ ...call, ...own })).value;
+      },
+    });
+  }
+
+  #openWork(): QueueWork {
+    const { context, bus } = this.#parts;
+    return new QueueWork({
+      ...{ bus, kind: 'event', atOnce: reactorThreads(context.options) },
+      isBusy: () => this.#loop.isBusy,
+      // Runners and wheels have places of their own; jobs must not wait for long ones.
+      waiting: () => this.calls.pending,
+      work: (work) => this.#react(work),
+      onTrouble: (text, err) => context.log.warn({ err }, text),
+    });
+  }
+
+  #openMatching(): Matching {
+    const { context, bus, ports } = this.#parts;
+    const { options, log } = context;
+    const queue = new ReactionQueue(bus, { mostWaiting: mostWaiting(options) });
+    const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
+    const mac = RecordMac.fromMasterKey(this.#parts.pem, MANAGE_PURPOSE);
+    return new Matching(
+      {
+        ...{ bus, queue, onTrouble, maxEventSize: options.maxEventSize },
+        manage: (event) =>
+          manageByEvent(event, {
+            ...{ care: this.care, mac, id: ports().rules.masterMinionId, onTrouble },
+            fire: async (tag, data) => this.#fire(event, tag, data),
+          }),
+        count: (outcome) => this.#metrics.matched(outcome),
+        onRelief: (text) => log.info(text),
+      },
+      this.#wanted,
+    );
+  }
+
+  /** Once for one asking event, however often that is delivered. */
+  async #fire(asked: { readonly seq: number }, tag: string, data: SaltMap): Promise<void> {
+    const msgId = `reactor:${asked.seq}:${tag}`;
+    await this.#parts.ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+  }
+}
+
+/** UTC with microseconds and zone, as Python's isoformat writes it. */
+function stampOf(timeMs: number): string {
+  const micros = String(Math.floor((timeMs % 1) * 1_000)).padStart(3, '0');
+  return `${new Date(Math.floor(timeMs)).toISOString().slice(0, -1)}${micros}+00:00`;
+}

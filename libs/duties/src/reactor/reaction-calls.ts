@@ -1,0 +1,192 @@
+import { LocalClient } from '@brine/client';
+import { isOutage, runOnce } from '@brine/cluster-work';
+import type { MasterOptions } from '@brine/config';
+import { type Jid, traceparentOf } from '@brine/job';
+import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
+import { recordInner } from '@brine/master/functions';
+import type { OwnRequest } from '@brine/master-ports';
+import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
+import type { OwnedRuns } from '@brine/runners';
+import type { ServiceContext } from '@brine/service';
+import { nowMs, type Telemetry } from '@brine/telemetry';
+import { isMap, mapOf } from '@brine/wire';
+import { settingsFor } from '../functions/functions.ts';
+import { REACTOR_USER } from './matching.ts';
+import { reactorThreads } from './settings.ts';
+
+/** What caused a call: an event, or a due time of the schedule. */
+export interface CallCause {
+  /** The tag, or the name of the job of the schedule. */
+  readonly name: string;
+  /** When the event was stored, or the time that was due; unix ms. */
+  readonly timeMs: number;
+  /** When this worker began with it; unix ms. */
+  readonly begunMs: number;
+  /** A W3C traceparent of what caused it. */
+  readonly link?: string | undefined;
+  /** The user that events of the run name; default `Reactor`, whose events cause no reaction. */
+  readonly user?: string;
+}
+
+/** What calls of the master's own are made with. */
+export interface CallParts {
+  readonly options: MasterOptions;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  /** Answers a request as this worker answers those of gateways; one id is one request. */
+  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
+  /** The key of the master's own user. */
+  readonly ownKey: () => string;
+  /** Whether this worker knows the minions: while it reads them again, targets match none. */
+  readonly isReady: () => boolean;
+  /** Long work for the functions of a call. */
+  readonly runsOf: (call: FunctionCall) => OwnedRuns;
+  readonly spans: Pick<Telemetry, 'recordSpan'>;
+  readonly onTrouble: (text: string, err: unknown) => void;
+  /** Runners and wheels that run at once in this worker. */
+  readonly atOnce: number;
+}
+
+/** Opens the calls of a worker's own, for the reactor and the schedule. */
+export function openCalls(
+  { options, telemetry, log }: ServiceContext,
+  parts: Pick<CallParts, 'answer' | 'ownKey' | 'ports'> & {
+    readonly runs: { of(call: FunctionCall): OwnedRuns };
+    readonly state: { ready(): boolean };
+  },
+): OwnCalls {
+  const { answer, ownKey, ports, runs, state } = parts;
+  return new OwnCalls({
+    ...{ options, answer, ownKey, ports, spans: telemetry },
+    isReady: () => state.ready(),
+    runsOf: (call) => runs.of(call),
+    onTrouble: (text, err) => log.warn({ err }, text),
+    atOnce: reactorThreads(options),
+  });
+}
+
+/**
+ * Makes the calls of reactions and of the schedule, as the master's own user: jobs through the
+ * client, runners and wheels through the one table. One key is one call: made again after the death
+ * of a worker, a job is not published twice, and a run that others can go on with is waited for.
+ */
+export class OwnCalls {
+  readonly #parts: CallParts;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+  }
+
+  /** Runners and wheels that run now. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** As {@link running}, and those that wait for their turn. */
+  get pending(): number {
+    return this.#running + this.#waiting.length;
+  }
+
+  /**
+   * Makes a call; resolves when a job is published, or a run has ended, however it ended.
+   * @throws OutageError where another try may help; Error for a call that can not be made
+   */
+  async make(made: CallToMake, cause: CallCause): Promise<void> {
+    const { call } = made;
+    if (!this.#parts.isReady()) throw new OutageError('the hot state is being read again');
+    try {
+      if (call.kind === 'local') await this.#publish(call, made, viaOf(cause));
+      else await this.#run(call, made, cause);
+      this.#record(made, cause);
+    } catch (error) {
+      this.#record(made, cause, error instanceof Error ? error.message : String(error));
+      throw isOutage(error) ? new OutageError((error as Error).message, { cause: error }) : error;
+    }
+  }
+
+  async #publish(call: LocalCall, { jid, key, again }: CallToMake, via: string): Promise<void> {
+    if (again && (await this.#isPublished(jid))) return;
+    const { options, answer, ownKey, onTrouble, ports } = this.#parts;
+    const { user } = ports().rules;
+    const caller = { kind: 'user', user, principal: user, acl: undefined, via } as const;
+    const client = new LocalClient(
+      {
+        request: { request: (body) => answer(body, { id: `reaction:${key}`, caller }) },
+        events: { listen: () => Promise.reject(new Error('a reaction waits for no returns')) },
+        master: { isPresent: () => true, readKey: async () => ownKey() },
+        logError: (text) => onTrouble(text, undefined),
+      },
+      settingsFor(options, {}),
+    );
+    const { tgt, tgtType, fun, arg, ret, kwargs } = call;
+    await client.publish({ tgt, tgtType, fun, arg, ret, jid, kwargs, recordsRoot: true });
+  }
+
+  /** Where the store does not say, the job is published again: minions know its id. */
+  async #isPublished(jid: string): Promise<boolean> {
+    try {
+      return isMap(await this.#parts.ports().jobs.ask('job', mapOf({ jid })));
+    } catch (error) {
+      if (error instanceof MasterUnavailableError) return false;
+      throw error;
+    }
+  }
+
+  async #run(call: MasterCall, { jid, again }: CallToMake, cause: CallCause): Promise<void> {
+    const { runsOf, onTrouble } = this.#parts;
+    const ports = this.#parts.ports();
+    const { kind, fun, args, kwargs } = call;
+    if (!(await ports.functions.knows(kind, fun))) throw new Error('function not available');
+    const { user: principal } = ports.rules;
+    const via = viaOf(cause);
+    const asked: FunctionCall = {
+      ...{ kind, fun, args, kwargs, jid, principal, via },
+      user: cause.user ?? REACTOR_USER,
+      traceparent: traceparentOf(jid as Jid, 'request'),
+    };
+    recordInner(ports, asked, { kind: 'user', principal, via }, 'done');
+    await runOnce(asked, again, {
+      ...{ ports, runsOf, onTrouble },
+      run: (one) => this.#amongOthers(() => ports.functions.run(one)),
+    });
+  }
+
+  async #amongOthers<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#running >= this.#parts.atOnce) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#running += 1;
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Two spans in the trace of the job or run: from the event to here, and from here on. */
+  #record({ jid, key, call }: CallToMake, cause: CallCause, error?: string): void {
+    const { recordSpan } = this.#parts.spans;
+    const { name, timeMs, begunMs, link } = cause;
+    recordSpan({
+      ...{ name: 'event', jid, part: 'event', link },
+      // A clock that is behind that of NATS must not make a span that ends before it starts.
+      ...{ startMs: Math.min(timeMs, begunMs), endMs: begunMs },
+      attributes: { 'salt.tag': name, 'brine.reaction': key },
+    });
+    recordSpan({
+      ...{ name: 'reaction', jid, part: 'request', parentPart: 'event' },
+      ...{ startMs: begunMs, endMs: nowMs(), error },
+      attributes: { 'salt.fun': `${call.kind}.${call.fun}`, 'brine.reaction': key },
+    });
+  }
+}
+
+/** Most of a tag that a row on record has; a minion may choose 8 KiB. */
+const NAME_MAX = 256;
+
+function viaOf({ name }: CallCause): string {
+  return `reactor ${name.slice(0, NAME_MAX)}`;
+}

@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keepTelling, type QueuedWork, runOnce, type WorkEnd } from '@brine/cluster-work';
+import { type Jid, traceparentOf } from '@brine/job';
+import type { FunctionCall, FunctionOutcome, MasterPorts } from '@brine/master';
+import { recordInner } from '@brine/master/functions';
+import type { OwnedRuns } from '@brine/runners';
+import type { Schedule, ScheduledJob } from '@brine/schedule';
+import { nowMs, type Telemetry } from '@brine/telemetry';
+import { mapOf, pack, type SaltMap, textOf } from '@brine/wire';
+import { hasSecretArguments } from '@brine/wire/load';
+import { type DueRecords, SILENT_MS } from './due-records.ts';
+import { pythonText } from './python-times.ts';
+
+/** A job of the schedule names its function without the kind. */
+const MASTER_KINDS = ['runner', 'wheel'] as const;
+
+/** What running due jobs works with. */
+export interface DueWorkParts {
+  /** Jobs that this master can run. */
+  readonly schedule: Schedule;
+  readonly records: DueRecords;
+  readonly workerId: string;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  /** Long work for the functions of a call. */
+  readonly runsOf: (call: FunctionCall) => OwnedRuns;
+  /** Of which kind a function is; undefined where the master has none of this name. */
+  readonly kindOf: (fun: string) => Promise<FunctionCall['kind'] | undefined>;
+  /** Hands a result to a returner of the site's Salt; undefined without `brine.python`. */
+  readonly handToReturner: ((returner: string, load: SaltMap) => Promise<void>) | undefined;
+  readonly spans: Pick<Telemetry, 'recordSpan'>;
+  readonly count: (outcome: DueOutcome) => void;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+  /** Takes no new work any more. */
+  readonly isLeaving: () => boolean;
+}
+
+/** What became of a job that was taken out of the queue, for the metrics. */
+export type DueOutcome = 'run' | 'failed' | 'known' | 'maxrunning' | 'unknown';
+
+/** How often a run is said to go on: two of three may be lost. */
+const ALIVE_MS = SILENT_MS / 3;
+/**
+ * A job that the schedule of this host does not have waits so long for one that has it: hosts get a
+ * new schedule one after the other.
+ */
+const YOUNG_MS = 10 * 60_000;
+/** Between two looks at a run that another worker has. */
+const LOOK_MS = 5_000;
+/** Salt: schedule.handle_func, for a function that raised. */
+const RAISED = 254;
+
+/**
+ * Runs jobs of the schedule that are due, out of the queue that all workers share. A due time runs
+ * once. One that was cut off by the death of its worker runs again, under the same job id.
+ */
+export class DueWork {
+  readonly #parts: DueWorkParts;
+  readonly #jobs: ReadonlyMap<string, ScheduledJob>;
+  readonly #here = new Set<string>();
+
+  constructor(parts: DueWorkParts) {
+    this.#parts = parts;
+    this.#jobs = new Map(parts.schedule.jobs.map((job) => [job.name, job]));
+  }
+
+  /**
+   * Works on what is due. @throws where a bucket or a stream is away: it comes again then
+   */
+  async work({ name, timeMs, data }: QueuedWork): Promise<WorkEnd> {
+    const { count, onTrouble } = this.#parts;
+    const job = this.#jobs.get(name);
+    if (job === undefined) {
+      if (Date.now() - timeMs < YOUNG_MS) return 'later';
+      count('unknown');
+      onTrouble(`${name} is due, and the schedule here has no such job`);
+      return 'over';
+    }
+    const key = `${name} ${timeMs}`;
+    if (this.#here.has(key)) return 'elsewhere';
+    this.#here.add(key);
+    try {
+      return await this.#claim(job, textOf(data, 'fun') ?? job.fun, timeMs);
+    } finally {
+      this.#here.delete(key);
+    }
+  }
+
+  async #claim(job: ScheduledJob, fun: string, dueMs: number): Promise<WorkEnd> {
+    const { records, workerId, ports, count, isLeaving } = this.#parts;
+    const { maxRunning, name } = job;
+    for (;;) {
+      const claim = await records.claim(name, dueMs, {
+        ...{ workerId, maxRunning, nowMs: Date.now() },
+        newJid: () => ports().nextJid(),
+      });
+      if (claim.kind === 'known') {
+        count('known');
+        return 'over';
+      }
+      if (claim.kind === 'full') {
+        count('maxrunning');
+        return 'over';
+      }
+      if (claim.kind === 'mine') {
+        await this.#run({ job, fun, dueMs, jid: claim.jid }, claim.again);
+        return 'over';
+      }
+      // A message that came again while its worker is at it: it may die yet.
+      if (isLeaving()) return 'again';
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async #run(due: DueRun, again: boolean): Promise<void> {
+    const { records, workerId, count, onTrouble } = this.#parts;
+    const { job, dueMs } = due;
+    const timer = setInterval(() => {
+      // Where it fails the next one may succeed; three are in the time of silence.
+      records.alive(job.name, dueMs, workerId, Date.now()).catch(() => undefined);
+    }, ALIVE_MS);
+    try {
+      const outcome = await this.#outcomeOf(due, again);
+      const how = { success: outcome?.success ?? true, retcode: outcome?.retcode ?? 0 };
+      const endedMs = Date.now();
+      await keepTelling(
+        `the record of ${job.name}`,
+        () => records.ended(job.name, dueMs, { endedMs, ...how }),
+        onTrouble,
+      );
+      count(how.success ? 'run' : 'failed');
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** Runs the function; undefined where another worker came to its end. */
+  async #outcomeOf(due: DueRun, again: boolean): Promise<FunctionOutcome | undefined> {
+    const { kindOf, ports, runsOf, onTrouble, spans } = this.#parts;
+    const { job, fun, jid, dueMs } = due;
+    if (job.dryRun) return { value: null, success: true };
+    const kind = await kindOf(fun);
+    if (kind === undefined) {
+      onTrouble(`${job.name} does not run: '${fun}' is no runner or wheel of this master`);
+      return { value: `'${fun}' is not available.`, success: false, retcode: RAISED };
+    }
+    const { args, kwargs } = job;
+    const { user } = ports().rules;
+    const traceparent = traceparentOf(jid as Jid, 'request');
+    const via = `schedule ${job.name}`;
+    const call: FunctionCall = {
+      ...{ kind, fun, jid, user, principal: user, via, traceparent, args, kwargs },
+    };
+    recordInner(ports(), call, { kind: 'user', principal: user, via }, 'done');
+    const startMs = nowMs();
+    const outcome = await runOnce(call, again, {
+      ...{ ports: this.#keepingPorts(job), runsOf, onTrouble },
+    });
+    if (outcome === undefined) return undefined;
+    spans.recordSpan({
+      ...{ name: 'schedule', jid, part: 'request', startMs, endMs: nowMs() },
+      ...(outcome.success ? {} : { error: 'failed' }),
+      attributes: { 'salt.fun': `${kind}.${fun}`, 'salt.schedule': job.name, 'brine.due': dueMs },
+    });
+    if (outcome.moved !== true) await this.#tell(due, outcome);
+    return outcome;
+  }
+
+  /** Without a place in the job cache for a job that has none. */
+  #keepingPorts({ returnJob }: ScheduledJob): MasterPorts {
+    const ports = this.#parts.ports();
+    if (returnJob === 'keep') return ports;
+    return { ...ports, rules: { ...ports.rules, runnerReturns: false } };
+  }
+
+  /** The event `__schedule_return` and the returners (Salt: schedule.handle_func). */
+  async #tell(due: DueRun, outcome: FunctionOutcome): Promise<void> {
+    const { job, dueMs } = due;
+    const { ports, handToReturner, onTrouble } = this.#parts;
+    const ret = this.#returnOf(due, outcome);
+    for (const returner of job.returners) {
+      try {
+        await handToReturner?.(returner, ret);
+      } catch (err) {
+        onTrouble(`returner ${returner} did not take the result of ${job.name}`, err);
+      }
+    }
+    if (job.returnJob === 'no') return;
+    const jid =
+      job.returners.length > 0 ? due.jid : job.returnJob === 'nocache' ? 'nocache' : 'req';
+    const load = new Map([...mapOf({ cmd: '_return' }), ...ret, ...mapOf({ jid })]);
+    const event = {
+      ...({ kind: 'local', tag: '__schedule_return' } as const),
+      msgId: `schedule_return:${job.name}:${dueMs}`,
+    };
+    await keepTelling(
+      `__schedule_return of ${job.name}`,
+      async () => ports().events.append({ ...event, body: pack(load) }),
+      onTrouble,
+    );
+  }
+
+  #returnOf({ job, fun, jid }: DueRun, outcome: FunctionOutcome): SaltMap {
+    const { args, kwargs, metadata, returnConfig, returnKwargs, name } = job;
+    const { value, success, retcode = 0 } = outcome;
+    const isSecret = MASTER_KINDS.some((kind) => hasSecretArguments(`${kind}.${fun}`));
+    return mapOf({
+      ...{ id: this.#parts.ports().rules.masterMinionId, fun, schedule: name, jid },
+      fun_args: isSecret ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])],
+      metadata: metadata && new Map([...metadata, ...pythonText(new Date())]),
+      pid: process.pid,
+      return: value,
+      retcode: success ? retcode : RAISED,
+      success,
+      ret_config: returnConfig,
+      ret_kwargs: returnKwargs,
+    });
+  }
+}
+
+interface DueRun {
+  readonly job: ScheduledJob;
+  readonly fun: string;
+  readonly dueMs: number;
+  readonly jid: string;
+}

@@ -1,0 +1,193 @@
+import { dueReactionId, type QueuedAs, type Reaction } from '@brine/bus/reactions';
+import type { HeldRun } from '@brine/cluster-work';
+import {
+  type Asked,
+  beginState,
+  type Due,
+  type DueSettings,
+  type JobState,
+  latenessOf,
+  nextDue,
+  NOTHING_ASKED,
+  readState,
+  SAVE_MS,
+  type Schedule,
+  type ScheduleState,
+  type Skipped,
+  stateMap,
+  stepSchedule,
+  type Zone,
+} from '@brine/schedule';
+import { mapOf, pack } from '@brine/wire';
+
+/** What looking after a schedule works with. */
+export interface OwnerParts {
+  /** Jobs that this master can run. */
+  readonly schedule: Schedule;
+  readonly zone: Zone;
+  /** Name of the time zone, which other workers must share. */
+  readonly zoneName: string;
+  /** Salt's `loop_interval`, in ms. */
+  readonly loopMs: number;
+  readonly queue: { add(reaction: Reaction): Promise<QueuedAs> };
+  /** What operators asked for. */
+  readonly asked: () => Promise<Asked>;
+  readonly count: (outcome: ScheduleOutcome) => void;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+  /** Unix ms. */
+  readonly now: () => number;
+}
+
+/** What became of a due time, for the metrics. */
+export type ScheduleOutcome = 'queued' | 'skipped' | 'missed' | 'dropped';
+
+/** How often it is looked what operators ask for, and whether the clock was set. */
+const LOOK_MS = 1_000;
+const ASK_TIMEOUT_MS = 500;
+
+/**
+ * Looks after the schedule of the cluster as long as the run is this worker's. What is due goes
+ * into the queue of all workers under its name and time, so it is there once. What was told is
+ * saved; a worker that takes over in between tells it again, under the same name.
+ */
+export class ScheduleOwner {
+  readonly #parts: OwnerParts;
+  readonly #reckoned: NonNullable<DueSettings['reckoned']> = new WeakMap();
+  #asked: Asked = NOTHING_ASKED;
+  #isHeldUp = false;
+
+  constructor(parts: OwnerParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects: what fails is tried again, until the run is another worker's. */
+  async work(run: HeldRun): Promise<void> {
+    const { schedule, now } = this.#parts;
+    this.#noteZone(run);
+    await this.#ask();
+    const before = readState(run.data);
+    let state = beginState(schedule, before, now(), this.#settings());
+    let savedMs: number | undefined;
+    while (!run.lost.aborted) {
+      try {
+        // That it starts is stored first: the next worker must not start it once more.
+        if (savedMs === undefined) {
+          await run.save(this.#stored(state));
+          savedMs = now();
+        }
+        const step = await this.#look(run, state);
+        if (step.changed || now() - savedMs >= SAVE_MS) {
+          await run.save(this.#stored(step.state));
+          savedMs = now();
+        }
+        state = step.state;
+        this.#isHeldUp = false;
+      } catch (err) {
+        if (run.lost.aborted) return;
+        this.#heldUp(err);
+      }
+      await pause(this.#untilNext(state), run.lost);
+      await this.#ask();
+    }
+  }
+
+  /** Puts into the queue what is due now. */
+  async #look(
+    run: HeldRun,
+    state: ScheduleState,
+  ): Promise<{ readonly state: ScheduleState; readonly changed: boolean }> {
+    const { schedule, now } = this.#parts;
+    const step = stepSchedule(schedule, state, now(), this.#settings());
+    run.check();
+    for (const due of step.due) await this.#tell(due);
+    for (const skipped of step.skipped) this.#noteSkipped(skipped);
+    return { state: step.state, changed: step.due.length + step.skipped.length > 0 };
+  }
+
+  async #tell({ job, fun, dueMs, why }: Due): Promise<void> {
+    const { queue, count, now, onTrouble } = this.#parts;
+    const queued = await queue.add({
+      ...{ kind: 'due', id: dueReactionId(job.name, dueMs), name: job.name, timeMs: dueMs },
+      body: pack(mapOf({ fun, why })),
+    });
+    // Known: it was told before, by this worker or the one before it.
+    if (queued === 'added') count('queued');
+    if (queued !== 'full') return;
+    // It is tried again as long as it still counts.
+    if (now() - dueMs < latenessOf(this.#settings())) throw new QueueFullError();
+    count('dropped');
+    onTrouble(`the queue is full: ${job.name} does not run at ${new Date(dueMs).toISOString()}`);
+  }
+
+  #noteSkipped({ name, dueMs, reason }: Skipped): void {
+    const { count, onTrouble } = this.#parts;
+    count(reason === 'missed' ? 'missed' : 'skipped');
+    if (reason !== 'missed') return;
+    const time = new Date(dueMs).toISOString();
+    onTrouble(`the schedule was away: ${name} did not run at ${time}`);
+  }
+
+  /** What operators ask for; the last that is known where the bucket does not answer. */
+  async #ask(): Promise<void> {
+    const late = pause(ASK_TIMEOUT_MS).then(() => undefined);
+    const asked = await Promise.race([this.#parts.asked().catch(() => undefined), late]);
+    this.#asked = asked ?? this.#asked;
+  }
+
+  #settings(): DueSettings {
+    const { zone, loopMs } = this.#parts;
+    return { zone, loopMs, asked: this.#asked, reckoned: this.#reckoned };
+  }
+
+  #untilNext(state: ScheduleState): number {
+    const { schedule, now } = this.#parts;
+    const settings = this.#settings();
+    let nextMs = LOOK_MS;
+    for (const job of schedule.jobs) {
+      const known: JobState | undefined = state.jobs.get(job.name);
+      const dueMs = known && nextDue(job, known, now(), settings);
+      if (dueMs !== undefined) nextMs = Math.min(nextMs, dueMs - now());
+    }
+    // While something is tried again, its time is over.
+    return this.#isHeldUp ? LOOK_MS : Math.max(1, nextMs);
+  }
+
+  #stored(state: ScheduleState) {
+    return stateMap(state).set('zone', this.#parts.zoneName);
+  }
+
+  /** Workers of another time zone reckon other due times. */
+  #noteZone(run: HeldRun): void {
+    const { zoneName, onTrouble } = this.#parts;
+    const before = run.data.get('zone');
+    if (typeof before !== 'string' || before === zoneName) return;
+    onTrouble(`the schedule was kept in the time zone ${before}, here it is ${zoneName}`);
+  }
+
+  #heldUp(err: unknown): void {
+    if (!this.#isHeldUp) this.#parts.onTrouble('the schedule is held up', err);
+    this.#isHeldUp = true;
+  }
+}
+
+class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+
+  constructor() {
+    super('the queue of reactions is full');
+  }
+}
+
+/** Resolves after a time, or earlier where the signal is aborted. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    if (signal?.aborted === true) end();
+    else signal?.addEventListener('abort', end);
+  });
+}

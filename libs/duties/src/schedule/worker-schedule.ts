@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Bucket, type Bus } from '@brine/bus';
+import { ReactionQueue } from '@brine/bus/reactions';
+import { type EndlessWork, type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
+import { saltValue } from '@brine/config';
+import type { FunctionCall, MasterPorts } from '@brine/master';
+import type { PythonCalls } from '@brine/python-host';
+import { isKnown, type OwnedRuns, refusedBecause, type ScheduleCare } from '@brine/runners';
+import { readSchedule, type Schedule, type ScheduledJob } from '@brine/schedule';
+import type { Metrics, ServiceContext } from '@brine/service';
+import { isMap, mapOf, type SaltMap } from '@brine/wire';
+import { DueRecords } from './due-records.ts';
+import { type DueOutcome, DueWork } from './due-work.ts';
+import { LOCAL_ZONE, localZoneName } from './local-zone.ts';
+import { scheduleCare } from './schedule-care.ts';
+import { type ScheduleOutcome, ScheduleOwner } from './schedule-owner.ts';
+
+/** Name of the run that looks after the schedule. */
+const SCHEDULE = 'schedule';
+
+/** Jobs of the schedule that run at once in one worker. */
+const AT_ONCE = 32;
+
+/** How long a worker that stops waits for them, ms. */
+const CLOSE_MS = 5_000;
+
+/** What the schedule of a worker is made of. */
+export interface WorkerScheduleParts {
+  readonly bus: Bus;
+  readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log' | 'telemetry'>;
+  readonly workerId: string;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  /** Long work for the functions of a call; made after this. */
+  readonly runsOf: (call: FunctionCall) => OwnedRuns;
+  /** What was saved of a run; made after this. */
+  readonly savedOf: (name: string) => Promise<SaltMap | undefined>;
+  /** Modules in Python, where the master has some. */
+  readonly python: PythonCalls | undefined;
+}
+
+/** The part of the cluster's schedule that this worker has. */
+export interface WorkerSchedule {
+  /** What the cluster does in one worker at a time; none without a schedule. */
+  readonly endless: readonly EndlessWork[];
+  /** For the runners `schedule.*`. */
+  readonly care: ScheduleCare;
+  /** Begins to take what is due out of the queue. */
+  start(): void;
+  stats(): object;
+  /** Takes nothing more; resolves when what runs has ended. */
+  leave(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens the schedule of a worker. Without one it takes no work and looks after nothing. */
+export function openSchedule(parts: WorkerScheduleParts): WorkerSchedule {
+  const { bus, context, ports, workerId, python } = parts;
+  const { options, log, telemetry, metrics } = context;
+  const schedule = scheduleOf(options);
+  const bucket = new Bucket(bus, 'brine_reactor');
+  const records = new DueRecords(bucket);
+  const saved = (): Promise<SaltMap | undefined> => parts.savedOf(SCHEDULE);
+  const care = scheduleCare({ bucket, records, saved, zone: LOCAL_ZONE });
+  const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
+  const count = countInto(metrics);
+  const kindOf = (fun: string) => kindOfFunction(ports(), fun);
+  let queued: QueueWork | undefined;
+  let isLeaving = false;
+  const due = new DueWork({
+    ...{ schedule, records, workerId, ports, kindOf, count, onTrouble },
+    runsOf: parts.runsOf,
+    handToReturner: python && returnerOf(python),
+    spans: telemetry,
+    isLeaving: () => isLeaving,
+  });
+  const owner = (): ScheduleOwner =>
+    new ScheduleOwner({
+      ...{ schedule, count, onTrouble, zone: LOCAL_ZONE, zoneName: localZoneName() },
+      loopMs: options.loopInterval * 1000,
+      queue: new ReactionQueue(bus),
+      asked: () => care.asked(),
+      now: () => Date.now(),
+    });
+  const leave = async (): Promise<void> => {
+    isLeaving = true;
+    await queued?.leave();
+  };
+  const isAsked = schedule.jobs.length > 0;
+  return {
+    endless: isAsked ? [{ kind: SCHEDULE, name: SCHEDULE, work: (run) => owner().work(run) }] : [],
+    care,
+    start: () => {
+      if (!isAsked) return;
+      void tellFaults(schedule, kindOf, python !== undefined, (text) => log.error(text));
+      const work = (one: QueuedWork): Promise<WorkEnd> => due.work(one);
+      queued = new QueueWork({ bus, kind: 'due', atOnce: AT_ONCE, work, onTrouble });
+    },
+    stats: () => ({ jobs: schedule.jobs.length, running: queued?.running ?? 0 }),
+    leave,
+    close: async () => {
+      const left = leave().then(() => queued?.close());
+      // What takes longer is cut off; another worker gets its message.
+      await Promise.race([left, sleep(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+/** `schedule:` of the master's configuration. */
+function scheduleOf({ schedule }: Pick<ServiceContext['options'], 'schedule'>): Schedule {
+  const given = saltValue(schedule);
+  return readSchedule(isMap(given) ? given : mapOf({}), new Date().getFullYear());
+}
+
+/** A runner, else a wheel, of the table or of the site. */
+async function kindOfFunction(
+  { functions }: MasterPorts,
+  fun: string,
+): Promise<FunctionCall['kind'] | undefined> {
+  for (const kind of ['runner', 'wheel'] as const) {
+    if (isKnown(kind, fun)) return kind;
+    if (refusedBecause(kind, fun) === undefined && (await functions.knows(kind, fun))) return kind;
+  }
+  return undefined;
+}
+
+/** One line for each job that does not run as it is written; the start says the others. */
+async function tellFaults(
+  { jobs }: Schedule,
+  kindOf: (fun: string) => Promise<FunctionCall['kind'] | undefined>,
+  hasPython: boolean,
+  tell: (text: string) => void,
+): Promise<void> {
+  for (const job of jobs) {
+    if ((await kindOf(job.fun)) === undefined) tell(`schedule: ${withoutFunction(job)}`);
+    if (job.returners.length === 0 || hasPython) continue;
+    tell(`schedule: ${job.name}: returners run by brine.python, which is not set`);
+  }
+}
+
+function withoutFunction({ name, fun }: ScheduledJob): string {
+  const reason = refusedBecause('runner', fun) ?? refusedBecause('wheel', fun);
+  if (reason !== undefined) return `${name} fails: ${reason}`;
+  return (
+    `${name} fails: '${fun}' is no runner or wheel of this master; ` +
+    'functions of minions run by salt.execute or state.orchestrate'
+  );
+}
+
+function returnerOf(python: PythonCalls) {
+  return async (returner: string, load: SaltMap): Promise<void> => {
+    await python.call('return', 'returner', mapOf({ returner, load }));
+  };
+}
+
+function countInto(metrics: Metrics): (outcome: ScheduleOutcome | DueOutcome) => void {
+  const counter = metrics.counter(
+    'brine_schedule_outcomes_total',
+    "What became of due times of the master's schedule, by outcome.",
+  );
+  return (outcome) => counter.add(1, { outcome });
+}

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EndlessWork, HeldRun } from '@brine/cluster-work';
+import { LastRuns } from '@brine/service';
+import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+
+/** Work that the cluster does again and again, once for all workers. */
+export interface UpkeepTask {
+  /** As `brine status` shows it. */
+  readonly name: string;
+  readonly everyMs: number;
+  /** Does it; may be cut off anywhere and done again. */
+  readonly work: (lost: AbortSignal) => Promise<void>;
+}
+
+/** What the upkeep works with. */
+export interface ClusterUpkeepParts {
+  readonly tasks: readonly UpkeepTask[];
+  readonly onTrouble: (text: string, err: unknown) => void;
+  /** Unix ms. */
+  readonly now: () => number;
+  /** Default 15 s: how often it is looked what is due. */
+  readonly lookMs?: number;
+}
+
+const UPKEEP = 'upkeep';
+const LOOK_MS = 15_000;
+
+/**
+ * The regular work of the cluster, in one worker at a time. When each was done is saved with the
+ * run: a worker that takes over goes on by it.
+ */
+export class ClusterUpkeep {
+  readonly #parts: ClusterUpkeepParts;
+  readonly #runs = new LastRuns();
+  readonly #failing = new Set<string>();
+
+  constructor(parts: ClusterUpkeepParts) {
+    this.#parts = parts;
+  }
+
+  /** For the list of what workers do in turn. */
+  get endless(): EndlessWork {
+    return { kind: UPKEEP, name: UPKEEP, work: (run) => this.#work(run) };
+  }
+
+  /** When each was last done, in the worker that does it. */
+  status(): object {
+    return this.#runs.status();
+  }
+
+  /** Never rejects: what fails is tried again at the next look. */
+  async #work(run: Pick<HeldRun, 'data' | 'lost' | 'check' | 'save'>): Promise<void> {
+    const { tasks, now, lookMs = LOOK_MS } = this.#parts;
+    const doneMs = new Map(tasks.map(({ name }) => [name, intOf(run.data, name) ?? 0]));
+    for (const [name, ms] of doneMs) if (ms > 0) this.#runs.ran(name, ms);
+    let isSaved = false;
+    while (!run.lost.aborted) {
+      for (const task of tasks) {
+        // A clock that was set back makes it due as well.
+        const ageMs = now() - (doneMs.get(task.name) ?? 0);
+        if (ageMs >= 0 && ageMs < task.everyMs) continue;
+        if (!(await this.#do(task, run))) continue;
+        doneMs.set(task.name, now());
+        this.#runs.ran(task.name, now());
+        isSaved = false;
+      }
+      // The first save says that the run was begun, and not only moved.
+      isSaved ||= await this.#save(run, mapOf(Object.fromEntries<SaltValue>(doneMs)));
+      await sleep(lookMs, undefined, { signal: run.lost, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #do(task: UpkeepTask, run: Pick<HeldRun, 'lost' | 'check'>): Promise<boolean> {
+    try {
+      run.check();
+      await task.work(run.lost);
+      this.#failing.delete(task.name);
+      return true;
+    } catch (err) {
+      if (run.lost.aborted) return false;
+      if (!this.#failing.has(task.name)) this.#parts.onTrouble(`${task.name} were not tidied`, err);
+      this.#failing.add(task.name);
+      return false;
+    }
+  }
+
+  async #save(run: Pick<HeldRun, 'save'>, data: SaltMap): Promise<boolean> {
+    try {
+      await run.save(data);
+      return true;
+    } catch {
+      // The bucket is away, or the run is another worker's: the signal says that.
+      return false;
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { type MasterOptions, textsOf } from '@brine/config';
+import {
+  compileIgnored,
+  expandRoots,
+  type FileBackend,
+  FileServer,
+  GitfsBackend,
+  type GitfsOptions,
+  readRemotes,
+  RootsBackend,
+} from '@brine/fileserver';
+
+/**
+ * Most bytes in a piece: with its envelope it stays below 256 KiB, where a reply goes in one
+ * message of NATS and not by way of a stream. A minion asks on from the end of what it got, so
+ * it does not mind smaller pieces than `file_buffer_size`.
+ */
+export const PIECE_MAX_BYTES = 248 * 1024;
+
+/** Tells an operator. */
+export type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => void;
+
+/**
+ * The file server of a worker, as the options have it.
+ * @param git called after a fetch of gitfs, and after one that brought something new
+ */
+export async function openFiles(
+  options: MasterOptions,
+  tell: Tell,
+  git: Pick<GitfsOptions, 'onChange' | 'onFetched'> = {},
+): Promise<FileServer> {
+  const backends: FileBackend[] = [];
+  for (const name of options.fileserverBackend) {
+    if (name === 'roots') backends.push(await rootsOf(options, tell));
+    else if (name === 'gitfs' || name === 'git') backends.push(gitfsOf(options, tell, git));
+    else tell({ backend: name }, 'this fileserver_backend is not served');
+  }
+  const pieceBytes = Math.min(options.fileBufferSize, PIECE_MAX_BYTES);
+  return new FileServer({ backends, hashType: options.hashType, pieceBytes });
+}
+
+/** The directories of `file_roots` by environment. */
+export async function expandedRoots(
+  options: Pick<MasterOptions, 'fileRoots'>,
+): Promise<Record<string, readonly string[]>> {
+  const fileRoots: Record<string, readonly string[]> = Object.create(null) as object as Record<
+    string,
+    readonly string[]
+  >;
+  for (const [env, roots] of Object.entries(options.fileRoots)) {
+    // As salt/config `_normalize_roots`: what is no list is no directory.
+    fileRoots[env] = Array.isArray(roots) ? await expandRoots(textsOf(roots)) : [];
+  }
+  return fileRoots;
+}
+
+async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend> {
+  return new RootsBackend({
+    fileRoots: await expandedRoots(options),
+    followSymlinks: options.fileserverFollowsymlinks,
+    ignoreSymlinks: options.fileserverIgnoresymlinks,
+    ignored: compileIgnored(options.fileIgnoreRegex, options.fileIgnoreGlob),
+    listCacheMs: options.fileserverListCacheTime * 1000,
+    onTooLarge: (root) => tell({ root }, 'a root of file_roots is too large: not all is listed'),
+  });
+}
+
+/** The options of gitfs by the names that they have under a remote. */
+function gitfsOf(
+  options: MasterOptions,
+  tell: Tell,
+  git: Pick<GitfsOptions, 'onChange' | 'onFetched'>,
+): GitfsBackend {
+  const remotes = readRemotes(options.gitfsRemotes, {
+    base: options.gitfsBase,
+    fallback: options.gitfsFallback,
+    mountpoint: options.gitfsMountpoint,
+    root: options.gitfsRoot,
+    saltenv: options.gitfsSaltenv,
+    saltenv_whitelist: options.gitfsSaltenvWhitelist,
+    saltenv_blacklist: options.gitfsSaltenvBlacklist,
+    disable_saltenv_mapping: options.gitfsDisableSaltenvMapping,
+    ref_types: options.gitfsRefTypes,
+    refspecs: options.gitfsRefspecs,
+    update_interval: options.gitfsUpdateInterval,
+    depth: options.gitfsDepth,
+    ssl_verify: options.gitfsSslVerify,
+    proxy: options.gitfsProxy,
+    user: options.gitfsUser,
+    password: options.gitfsPassword,
+    insecure_auth: options.gitfsInsecureAuth,
+    privkey: options.gitfsPrivkey,
+    passphrase: options.gitfsPassphrase,
+  });
+  return new GitfsBackend({
+    remotes,
+    cacheDir: join(options.cachedir, 'brine-gitfs'),
+    tell: (remote, problem) =>
+      tell({ remote, problem }, problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched'),
+    ...git,
+  });
+}

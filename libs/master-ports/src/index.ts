@@ -1,0 +1,16 @@
+export { faultLog } from './fault-log.ts';
+export { FILES_WORD, heedFilesWords } from './files/files-words.ts';
+export { openServedFiles } from './files/fileserver-events.ts';
+export type { MasterKeyService } from './keys/master-key.ts';
+export { ThreadedMasterKey } from './keys/master-key.ts';
+export type { MasterStats } from './metrics/master-stats.ts';
+export { openRequestMetrics } from './metrics/master-stats.ts';
+export { exposeMetrics } from './metrics/metrics.ts';
+export type { OwnRequest } from './own-requests.ts';
+export { answerHere } from './own-requests.ts';
+export { portsOf } from './ports-of.ts';
+export { AskedPresence, PRESENCE_QUESTIONS } from './presence/asked-presence.ts';
+export type { RequestPresence } from './presence/open-presence.ts';
+export { openPresence } from './presence/open-presence.ts';
+export { presenceQuestion, questionJid } from './presence/presence-question.ts';
+export { openPython } from './python.ts';
