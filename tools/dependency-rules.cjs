@@ -11,7 +11,7 @@
 //   owns:<package> an outside package that only those with this tag import
 const { readdirSync, readFileSync, existsSync } = require('node:fs');
 const { join } = require('node:path');
-const { unusedTags } = require('./unused-tags.cjs');
+const { unusedTags } = require('./boundaries/unused-tags.cjs');
 
 const ROOT = join(__dirname, '..');
 // Tests, what the tests of one library share (<name>/test/), and benchmarks.

@@ -1,4 +1,4 @@
-// Makes a library from a skeleton: npm run new-lib -- <name> <ground|edge|rule|part> "<what it is for>"
+// Makes a library from a skeleton: npm run new-lib -- <name> <ground|edge|rule|part> "<purpose>"
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

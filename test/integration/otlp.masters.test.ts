@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type Jid, traceIdOf } from '@brine/job';
-import { BrineMaster, orphansOf, type RecordedSpan, spansOfRequest } from '@brine/testing';
+import { BrineMaster } from '@brine/testing';
+import { orphansOf, type RecordedSpan, spansOfRequest } from '@brine/testing/spans';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const IDS = ['otlp-1', 'otlp-2'];

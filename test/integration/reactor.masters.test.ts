@@ -2,7 +2,8 @@
 // goes wrong in files.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrineMaster, freePorts, readRecordedSpans, type RecordedSpan } from '@brine/testing';
+import { BrineMaster, freePorts } from '@brine/testing';
+import { readRecordedSpans, type RecordedSpan } from '@brine/testing/spans';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

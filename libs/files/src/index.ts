@@ -1,11 +1,4 @@
-export {
-  asOwnerOf,
-  asOwnerOfNow,
-  eachAsOwnerOf,
-  isRootsOwn,
-  OthersPathError,
-  startAsOwner,
-} from './as-owner.ts';
+export { asOwnerOf, asOwnerOfNow, eachAsOwnerOf, isRootsOwn, startAsOwner } from './as-owner.ts';
 export {
   readBelow,
   readBounded,

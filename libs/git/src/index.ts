@@ -1,6 +1,5 @@
 export type { GitAccess } from './access.ts';
 export { maySendPassword } from './access.ts';
-export type { CheckoutLimits } from './checkouts.ts';
 export { checkoutOf } from './checkouts.ts';
 export type { Refs } from './git-copy.ts';
 export { GitCopy } from './git-copy.ts';

@@ -1,3 +1,3 @@
 export type { Output } from './output.ts';
 export { RefusedError } from './refused-error.ts';
-export { ownNatsUrl, ownPostgresUrl, runningMaster, supervisorState } from './state-dir.ts';
+export { runningMaster, supervisorState } from './state-dir.ts';

@@ -72,7 +72,8 @@ test('a repository that is not there gives `_errors` and a line for the log', ()
 
 test('the top file and a saltclass tree come without a pillar', () => {
   const body = `
-    return [await pillars.top(asked()), await pillars.classTops('${join(dir, 'classes')}', asked())];`;
+    const classes = '${join(dir, 'classes')}';
+    return [await pillars.top(asked()), await pillars.classTops(classes, asked())];`;
   expect(inWorker(body, 'none')).toEqual({ value: [{}, { base: ['web'] }], lines: [] });
 });
 

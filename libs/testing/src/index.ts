@@ -12,8 +12,6 @@ export type { TestNats } from './nats.ts';
 export { natsCertificates, startNats } from './nats.ts';
 export { NODE_RELEASES, nodeBinary } from './node-binary.ts';
 export { isRoot, letPass, NOBODY } from './other-user.ts';
-export type { RecordedSpan } from './recorded-spans.ts';
-export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { vectorFile } from './recorded-vectors.ts';
 export { runProgram } from './run-program.ts';
 export { freePorts, waitForPort } from './salt/ports.ts';

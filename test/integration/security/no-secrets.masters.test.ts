@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Jid, JidMaker, traceIdOf } from '@brine/job';
-import { BrineMaster, freePorts, readRecordedSpans, type SaltProcess } from '@brine/testing';
+import { BrineMaster, freePorts, type SaltProcess } from '@brine/testing';
 import { formsOf, holdsWhat } from '@brine/testing/sinks';
+import { readRecordedSpans } from '@brine/testing/spans';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { buildMinionEvent } from '@brine/wire/load';

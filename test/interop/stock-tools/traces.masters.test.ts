@@ -1,12 +1,5 @@
-import {
-  BrineMaster,
-  newestOf,
-  orphansOf,
-  readRecordedSpans,
-  type RecordedSpan,
-  saltVenv,
-  type SaltVersion,
-} from '@brine/testing';
+import { BrineMaster, newestOf, saltVenv, type SaltVersion } from '@brine/testing';
+import { orphansOf, readRecordedSpans, type RecordedSpan } from '@brine/testing/spans';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

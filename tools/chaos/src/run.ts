@@ -11,7 +11,7 @@ export interface Run {
   readonly signal: AbortSignal;
   /** Writes a JSON file beside the log. */
   readonly save: (name: string, value: object) => Promise<void>;
-  /** Ends this with the run, the last first; with `keep` its files stay, and it gives their path. */
+  /** Ends this with the run, the last first; with `keep` its files stay, and it gives the path. */
   readonly onEnd: (end: (keep: boolean) => Promise<unknown>) => void;
 }
 

@@ -7,7 +7,7 @@ export const PREFIX = 'chaos-';
 /** They show nothing of the master: few are enough, and none has to be made for long. */
 const KEY_PAIRS = 16;
 
-/** A minion's own waits must not hide the master's recovery; a stock one waits 1 to 11 s, 5 to 10. */
+/** A minion's waits must not hide the master's recovery; a stock one waits 1 to 11 s, 5 to 10. */
 export const IMPATIENT = { reconnectMs: [100, 500], returnTimeoutMs: [3_000, 6_000] } as const;
 
 /** Starts simulated minions of a master, whose keys are accepted; they end with the run. */

@@ -39,10 +39,7 @@ describe('reach in this tree', () => {
     ['libs/job-cache/sql', 'test/integration/faults/postgres-away.deep.test.ts'],
     ['infra/helm', 'tools/helm.deep.test.ts'],
     ['apps/syndic-relay/src/start.ts', 'test/interop/syndics/syndic-relay.deep.test.ts'],
-    [
-      'tools/chaos/src/modes/rolling/run-rolling.ts',
-      'test/integration/faults/rolling.deep.test.ts',
-    ],
+    ['tools/chaos/src/modes/rolling/rolling.ts', 'test/integration/faults/rolling.deep.test.ts'],
     ['libs/testing/src/salt/recipe.ts', 'test/interop/transcripts/commands.deep.test.ts'],
   ])('%s reaches %s', (start, expected) => {
     const path = tree.paths.find((one) => one.startsWith(start)) ?? start;

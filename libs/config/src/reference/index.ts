@@ -1,5 +1,5 @@
 export type { OptionText } from './describe.ts';
-export type { EffectiveOption, ValueSource } from './effective.ts';
+export type { EffectiveOption } from './effective.ts';
 export { effectiveOptions, knownSecrets } from './effective.ts';
 export { explainOption } from './explain.ts';
 export { optionLines, sourceText } from './option-lines.ts';

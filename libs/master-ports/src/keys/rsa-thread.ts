@@ -27,6 +27,7 @@ function readPem(data: unknown): string {
 /**
  * Runs in a worker thread: RSA-4096 costs 5 ms a piece, which the event loop of a worker
  * must not stand still for.
+ * @public piscina calls it by its name
  */
 export function runRsaTask(task: RsaTask): Buffer {
   return key.oaepDecrypt(task.data, task.algo);

@@ -1,4 +1,3 @@
 export { askCluster, silentHosts, silentTwice, troubleOf } from './cluster.ts';
 export { drawCluster } from './draw-cluster.ts';
-export { uptime } from './figures.ts';
 export { drawStatus, readStatus } from './host-status.ts';

@@ -7,15 +7,18 @@ const ALL = '%a %A %b %B %C %d %e %f %g %G %h %H %I %j %k %l %m %M %p %P %S %u %
 test.each([
   [
     '2026-11-02T07:00:05.000042',
-    'Mon Monday Nov November 20 02  2 000042 26 2026 Nov 07 07 306  7  7 11 00 AM am 05 1 44 45 1 44 26 2026',
+    'Mon Monday Nov November 20 02  2 000042 26 2026 Nov 07 07 ' +
+      '306  7  7 11 00 AM am 05 1 44 45 1 44 26 2026',
   ],
   [
     '2021-01-03T00:59:59.000000',
-    'Sun Sunday Jan January 20 03  3 000000 20 2020 Jan 00 12 003  0 12 01 59 AM am 59 7 01 53 0 00 21 2021',
+    'Sun Sunday Jan January 20 03  3 000000 20 2020 Jan 00 12 003 ' +
+      ' 0 12 01 59 AM am 59 7 01 53 0 00 21 2021',
   ],
   [
     '2024-12-30T12:30:00.999999',
-    'Mon Monday Dec December 20 30 30 999999 25 2025 Dec 12 12 365 12 12 12 30 PM pm 00 1 52 01 1 53 24 2024',
+    'Mon Monday Dec December 20 30 30 999999 25 2025 Dec 12 12 ' +
+      '365 12 12 12 30 PM pm 00 1 52 01 1 53 24 2024',
   ],
 ])('%s has each part of Python', (time, text) => {
   const wall = new Date(`${time.slice(0, 19)}Z`);

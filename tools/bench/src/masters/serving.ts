@@ -9,7 +9,7 @@ const ANSWER_MS = 2_000;
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Time in ms from now until a master really serves: 4506 answers a `ping` (which a worker answers, see
+ * Time in ms from now until a master really serves: 4506 answers a `ping` (a worker answers it, see
  * salt/master.py ClearFuncs.ping), and 4505 is open.
  * @throws Error when the time is up.
  */

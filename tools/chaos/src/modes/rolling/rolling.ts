@@ -43,7 +43,7 @@ type Asked = Given<typeof OPTIONS>;
 export const rolling = modeOf({
   about: `npm run chaos -- --rolling <n>    n rolling restarts under load
 
-With --from, two restarts upgrade and go back. "--from release" is the last release of the history.`,
+With --from, two restarts upgrade and go back. "--from release" is the last one of the history.`,
   options: OPTIONS,
   run: runRolling,
   draw: drawRolling,

@@ -1,5 +1,5 @@
-// Tags of packages that no source needs any more. A tag is a permission, and one without a use hides
-// the next import that should not be there.
+// Tags of packages that no source needs any more. A tag is a permission, and one without a use
+// hides the next import that should not be there.
 const { existsSync, readdirSync, readFileSync } = require('node:fs');
 const { join } = require('node:path');
 
@@ -10,7 +10,7 @@ const QUOTED = /['"`]([^'"`\n]+)['"`]/g;
  * One line for each `on:` tag of a library that the package does not import or may import by its
  * floor, and for each `owns:` tag of an outside package that it does not name.
  * @param {string} root
- * @param {readonly { name: string, path: string, floor: string, on: string[], owns: string[] }[]} packages
+ * @param {readonly Tagged[]} packages `{ name, path, floor, on, owns }` each
  * @param {Readonly<Record<string, readonly string[]>>} below what each floor may import
  * @returns {string[]}
  */
