@@ -16,12 +16,13 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     'jinja',
     'NamedDict PyFunction PyObject bind bindFilter Undefined',
   ),
-  'what an operator writes': named('yaml', 'loadYamlFile'),
+  'what an operator writes': [...named('yaml', 'loadYamlFile'), ...named('wire', 'strftime')],
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),
     ...named('crypt', 'minionToken newKeyString RecordMac SealedText'),
     ...named('job', 'JidMaker durableTtl'),
+    ...named('wire', 'wallClock'),
   ],
   'what a master keeps of its own jobs': named(
     'job',

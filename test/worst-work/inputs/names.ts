@@ -1,6 +1,7 @@
 import * as crypt from '@brine/crypt';
 import * as job from '@brine/job';
 import { checkNames, checkQuestion, isName, mapOf } from '@brine/wire';
+import { plainText, visible } from '@brine/wire/text';
 import { many, type WorstWork } from '../worst.ts';
 
 const LONG = 500_000;
@@ -18,6 +19,7 @@ export const names: WorstWork = {
     ...['parseTag', 'firedTag', 'isJid', 'isMinionId'].map((name) => `job.${name}`),
     ...['mayHaveKey', 'mayBeOffered'].map((name) => `job.${name}`),
     ...['checkNames', 'checkQuestion', 'isName'].map((name) => `wire.${name}`),
+    ...['plainText', 'visible'].map((name) => `wire.${name}`),
   ],
   inputs: () =>
     TEXTS.flatMap((text) => {
@@ -33,6 +35,8 @@ export const names: WorstWork = {
         [`a name: ${name}`, () => isName('tgt', text)],
         [`fields: ${name}`, () => checkNames(mapOf({ tgt: list, fun: text }), 'a load')],
         [`keys: ${name}`, () => checkNames(new Map([[text, 1]]), 'a load')],
+        [`a text for a terminal: ${name}`, () => plainText(text)],
+        [`a tag for a terminal: ${name}`, () => visible(text.slice(0, 8_192))],
         [`a question: ${name}`, () => checkQuestion(mapOf({ id: text, ids: list }), 'it')],
       ] as const;
     }),
