@@ -1,4 +1,5 @@
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
+import { loadMasterConfig } from '@brine/config';
 import { Metrics, type ServiceContext } from '@brine/service';
 import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
@@ -22,10 +23,8 @@ afterEach(async () => {
 /** The reactor of a worker whose host has this list. */
 async function workerWith(reactor: readonly object[]): Promise<WorkerReactor> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const options = {
-    ...{ reactor, engines: [], reactorNiceness: null, maxEventSize: 1_048_576 },
-    ...{ reactorWorkerThreads: 2, reactorWorkerHwm: 10_000, cachedir: '/nonexistent' },
-  };
+  const { options: defaults } = loadMasterConfig({ configDir: '/nonexistent', env: {} });
+  const options = { ...defaults, reactor, cachedir: '/nonexistent' };
   const context = { options, log, metrics: new Metrics(), telemetry: {} };
   const parts: Partial<ReactorParts> = {
     context: context as unknown as ServiceContext,
