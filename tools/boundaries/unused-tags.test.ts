@@ -13,11 +13,11 @@ interface Tagged {
 }
 
 const { unusedTags } = createRequire(import.meta.url)('./unused-tags.cjs') as {
-  unusedTags(
+  unusedTags: (
     root: string,
     packages: readonly Tagged[],
     below: Readonly<Record<string, readonly string[]>>,
-  ): string[];
+  ) => string[];
 };
 
 const BELOW = { ground: ['ground'], edge: ['ground'], rule: ['ground'] };

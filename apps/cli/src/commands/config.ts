@@ -14,8 +14,8 @@ import {
   sourceText,
   standingOf,
 } from '@brine/config/reference';
-import { fromJson } from '@brine/wire/text';
 import { checkForce, findingLines } from '@brine/operations/findings';
+import { fromJson } from '@brine/wire/text';
 import { EXIT } from '../exit-codes.ts';
 import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';

@@ -1,5 +1,5 @@
-import type { BackendSeen } from './facts/backends.ts';
 import type { Finding } from '../findings/finding.ts';
+import type { BackendSeen } from './facts/backends.ts';
 
 /** Whether the servers that options name can be reached from this host. */
 export function checkBackends(backends: readonly BackendSeen[]): Finding[] {

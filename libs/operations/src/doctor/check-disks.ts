@@ -1,5 +1,5 @@
-import type { DiskSeen } from './facts/disks.ts';
 import type { Finding } from '../findings/finding.ts';
+import type { DiskSeen } from './facts/disks.ts';
 
 const GIB = 1024 ** 3;
 /** Full soon: less than this share, and less than so many bytes. Large disks have room at 10 %. */

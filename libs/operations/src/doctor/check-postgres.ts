@@ -1,6 +1,6 @@
 import type { DatabaseFacts, FactRow } from '@brine/job-cache';
-import { sizeText } from './check-disks.ts';
 import type { Finding } from '../findings/finding.ts';
+import { sizeText } from './check-disks.ts';
 
 /** Shares of `max_connections`. */
 const CONNECTIONS = [

@@ -2,16 +2,16 @@ import { BUCKETS, STREAMS } from '@brine/bus';
 import type { JetStreamFacts } from '@brine/bus/rpc';
 import type { DatabaseFacts } from '@brine/job-cache';
 import { expect, test } from 'vitest';
-import { checkSeen } from './examine.ts';
 import { sampleCluster, toldBy } from '../cluster-status/sample-cluster.fixture.ts';
+import type { Finding } from '../findings/finding.ts';
 import { checkBackends } from './check-backends.ts';
 import { checkCluster } from './check-cluster.ts';
 import { checkDisks, sizeText } from './check-disks.ts';
 import { checkPorts } from './check-ports.ts';
 import { checkPostgres } from './check-postgres.ts';
 import { checkStreams } from './check-streams.ts';
+import { checkSeen } from './examine.ts';
 import type { DiskSeen } from './facts/disks.ts';
-import type { Finding } from '../findings/finding.ts';
 
 const GIB = 1024 ** 3;
 

@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { expect, test } from 'vitest';
-import { cleanPart, packBundle } from './pack-bundle.ts';
 import { SecretScanner } from '../secrets/secret-scanner.ts';
+import { cleanPart, packBundle } from './pack-bundle.ts';
 
 const SECRET = 'correct-horse-battery';
 const scanner = new SecretScanner([{ from: 'option x', value: SECRET }]);

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { packTar } from 'modern-tar';
-import type { BundlePart } from './parts.ts';
 import { type SecretScanner, withoutSecrets } from '../secrets/secret-scanner.ts';
+import type { BundlePart } from './parts.ts';
 
 /** Longer parts lose their end. */
 const PART_MAX_CHARS = 8 * 1024 * 1024;

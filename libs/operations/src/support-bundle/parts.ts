@@ -8,12 +8,12 @@ import { effectiveOptions, optionLines } from '@brine/config/reference';
 import { asOwnerOf } from '@brine/files';
 import { supervisorState } from '@brine/master-host';
 import { isSyslog, ownRelease, releaseOnDisk } from '@brine/service';
-import { sizeText } from '../doctor/check-disks.ts';
-import { isSeen, type Facts } from '../doctor/facts/facts.ts';
-import { drawStatus, readStatus } from '../cluster-status/host-status.ts';
-import { examine } from '../doctor/examine.ts';
-import { findingLines } from '../findings/finding-lines.ts';
 import { drawCluster } from '../cluster-status/draw-cluster.ts';
+import { drawStatus, readStatus } from '../cluster-status/host-status.ts';
+import { sizeText } from '../doctor/check-disks.ts';
+import { examine } from '../doctor/examine.ts';
+import { type Facts, isSeen } from '../doctor/facts/facts.ts';
+import { findingLines } from '../findings/finding-lines.ts';
 import { pictures } from '../top/pictures.ts';
 import { TopSource } from '../top/source.ts';
 

@@ -1,7 +1,7 @@
 import { SERVICE_NAMES } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
-import { type Secret, SecretScanner } from '../../secrets/secret-scanner.ts';
 import { type Finding, some } from '../../findings/finding.ts';
+import { type Secret, SecretScanner } from '../../secrets/secret-scanner.ts';
 import type { MasterOwner } from './check-modes.ts';
 import type { ListenAddress, ProcessSeen } from './processes.ts';
 
