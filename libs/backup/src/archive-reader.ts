@@ -1,3 +1,4 @@
+import { errorText } from '@brine/tasks';
 import { createTarDecoder } from 'modern-tar';
 import { BackupError } from './backup-error.ts';
 import { MANIFEST, partOf } from './manifest.ts';
@@ -39,7 +40,7 @@ export async function* readEntries(bytes: AsyncIterable<Uint8Array>): AsyncGener
     await fed;
   } catch (error) {
     if (error instanceof BackupError || isOfSystem(error)) throw error;
-    throw new BackupError(`it is damaged or cut off (${messageOf(error)})`, { cause: error });
+    throw new BackupError(`it is damaged or cut off (${errorText(error)})`, { cause: error });
   }
 }
 
@@ -87,8 +88,4 @@ export async function* readParts(entries: AsyncIterable<Entry>): AsyncGenerator<
 /** An error of the disk is told as it is. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { BusError } from '../connection/errors.ts';
 import type { BucketKey } from '../subjects/escape.ts';
-import type { Bucket, WriteOptions } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import type { BucketEntry } from './bucket-watch.ts';
 
 /** What a change makes of a value. */
@@ -25,13 +25,12 @@ export async function changeValue<T>(
   bucket: Pick<Bucket, 'get' | 'update'>,
   key: BucketKey,
   make: (entry: BucketEntry | undefined) => ValueChange<T> | Promise<ValueChange<T>>,
-  options?: WriteOptions,
 ): Promise<T> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const entry = await bucket.get(key);
     const { answer, value } = await make(entry);
     if (value === undefined) return answer;
-    const written = await bucket.update(key, value, entry?.revision ?? 0, options);
+    const written = await bucket.update(key, value, entry?.revision ?? 0);
     if (written !== undefined) return answer;
   }
   throw new BusError('BUS_BUSY', `other processes change ${key} all the time`);

@@ -4,12 +4,12 @@ import { isMap, listOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire'
 
 /**
  * What the owner answers: `{of: [ids]}` by id, anything else with the ids that are present.
- * @throws MasterUnavailableError while no publisher has told its connections
+ * @throws MasterUnavailableError while no publisher has reported its connections
  */
 export function answerPresence(presence: Presence, question: SaltValue): SaltMap {
   const { publishers, present } = presence.stats();
   if (publishers === 0 && present === 0) {
-    throw new MasterUnavailableError('no publisher has told its connections');
+    throw new MasterUnavailableError('no publisher has reported its connections');
   }
   const ids = isMap(question) ? listOf(question, 'of') : undefined;
   const answer: SaltMap = new Map();

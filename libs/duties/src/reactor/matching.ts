@@ -10,6 +10,7 @@ import {
 import { eventsOfJob } from '@brine/bus/timeline';
 import { type EventKind, isJid, parseTag, traceparentOf } from '@brine/job';
 import { kindsFor, MANAGE_ROOT, type ReactorMap, wantsJobs } from '@brine/reactor';
+import { isRetryable } from '@brine/tasks';
 import { mapOf, pack, scanMap, trimEvent, unpackMap, VALUE_TRIMMED, WireError } from '@brine/wire';
 
 /** What the matching of events works with. */
@@ -280,8 +281,4 @@ function linkOf({ link, kind, jid, minion, tag, traced }: EventMessage): string 
   const parsed = parseTag(tag);
   const isRun = parsed.kind === 'run' || parsed.kind === 'wheel';
   return isRun ? traceparentOf(parsed.jid, 'request') : undefined;
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof Error && 'retryable' in error && error.retryable === true;
 }

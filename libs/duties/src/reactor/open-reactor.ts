@@ -25,6 +25,7 @@ import {
 import { ThreadedSls } from '@brine/rendering';
 import { type OwnedRuns, type OwnStates, type ReactorCare, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
+import { errorText } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
@@ -172,7 +173,7 @@ class Reactor implements WorkerReactor {
     if (!this.care.isRunning) return;
     this.#refreshing ??= this.#refresh()
       .catch((err: unknown) => {
-        const trouble = err instanceof Error ? err.message : String(err);
+        const trouble = errorText(err);
         if (trouble === this.#trouble) return;
         this.#trouble = trouble;
         this.#parts.context.log.warn({ err }, 'the list of reactors could not be read again');

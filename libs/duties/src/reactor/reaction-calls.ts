@@ -8,6 +8,7 @@ import type { OwnRequest } from '@brine/master-ports';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
 import type { OwnedRuns } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
+import { errorText } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { isMap, mapOf } from '@brine/wire';
 import { settingsFor } from '../functions/functions.ts';
@@ -101,7 +102,7 @@ export class OwnCalls {
       else await this.#run(call, made, cause);
       this.#record(made, cause);
     } catch (error) {
-      this.#record(made, cause, error instanceof Error ? error.message : String(error));
+      this.#record(made, cause, errorText(error));
       throw isOutage(error) ? new OutageError((error as Error).message, { cause: error }) : error;
     }
   }

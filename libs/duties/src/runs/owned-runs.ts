@@ -29,6 +29,7 @@ import {
   type RunnerContext,
   workBatch,
 } from '@brine/runners';
+import { errorText } from '@brine/tasks';
 import { boolOf, listOf, mapIn, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
@@ -208,7 +209,7 @@ export class WorkerRuns {
     } catch (err) {
       // The next owner goes on, and it alone tells.
       if (run.lost.aborted || err instanceof MasterUnavailableError) throw err;
-      const text = err instanceof Error ? err.message : String(err);
+      const text = errorText(err);
       const value = `Exception occurred in runner ${call.fun}: ${text}`;
       return { value, success: false, retcode: 1 };
     } finally {
@@ -227,7 +228,7 @@ export class WorkerRuns {
       // The next owner goes on.
       if (run.lost.aborted) return;
       this.#parts.onTrouble(`batch ${run.jid} is given up`, err);
-      const reason = err instanceof Error ? err.message : String(err);
+      const reason = errorText(err);
       await run.end(new Map([...run.data, ['halted', true], ['halted_reason', reason]]));
     } finally {
       await ports?.close();

@@ -5,6 +5,7 @@ import { isSystemError } from '@brine/files';
 import { hostToken } from '@brine/host';
 import { connectOwnBus } from '@brine/master-host/servers';
 import type { ServiceState } from '@brine/service/processes';
+import { errorText } from '@brine/tasks';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { plainText, pyStr } from '@brine/wire/text';
 
@@ -69,7 +70,7 @@ export async function askCluster(
 
 /** The first sentence of an error: some of Salt's texts are a paragraph. */
 export function firstSentence(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorText(error);
   return /^.*?\.(?=\s|$)/s.exec(text)?.[0].slice(0, -1) ?? text;
 }
 

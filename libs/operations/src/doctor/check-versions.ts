@@ -1,5 +1,6 @@
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
+import { errorText } from '@brine/tasks';
 import { type Finding, some } from '../findings/finding.ts';
 
 /** The highest version of a payload there is (Salt: `minimum_auth_version`). */
@@ -22,7 +23,7 @@ export async function checkVersions(
   try {
     for await (const logIn of logIns()) if (unseen.delete(logIn.id)) versions.push(logIn);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     return [{ level: 'warn', check: CHECK, text: `it is unknown how minions log in: ${why}` }];
   }
   const findings: Finding[] = [];

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { errorText } from '@brine/tasks';
 import { packTar } from 'modern-tar';
 import { type SecretScanner, withoutSecrets } from '../secrets/secret-scanner.ts';
 import type { BundlePart } from './parts.ts';
@@ -21,7 +22,7 @@ export interface PackedPart {
 export async function cleanPart(part: BundlePart, scanner: SecretScanner): Promise<PackedPart> {
   const { name } = part;
   const made = await inTime(part.make()).catch((error: unknown) => {
-    return { note: `not collected: ${error instanceof Error ? error.message : String(error)}` };
+    return { note: `not collected: ${errorText(error)}` };
   });
   const whole = typeof made === 'string' ? made : `${made.note}\n`;
   const text = whole.slice(0, PART_MAX_CHARS);

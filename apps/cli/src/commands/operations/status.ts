@@ -10,6 +10,7 @@ import {
   silentTwice,
   troubleOf,
 } from '@brine/operations/cluster-status';
+import { errorText } from '@brine/tasks';
 import { EXIT, Exit } from '../../exit-codes.ts';
 import { lookAtMaster } from '../../look-at-master.ts';
 import { readMasterConfig } from '../../master-config.ts';
@@ -74,7 +75,7 @@ async function showAll(
     return trouble.length === 0 ? EXIT.ok : EXIT.generic;
   } catch (error) {
     if (isSystemError(error, 'EACCES')) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorText(error);
     const text = `brine status: no service of the cluster can be asked (${why})`;
     throw new Exit(EXIT.generic, `${text}; \`brine status\` shows this host alone\n`);
   } finally {
