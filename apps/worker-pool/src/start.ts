@@ -18,13 +18,13 @@ import {
   openOwnStates,
   openReactor,
   WorkerFunctions,
-  type WorkerReactor,
-  WorkerRuns,
+  type OpenReactor,
+  ClusterRuns,
 } from '@brine/duties';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
 import { Answerer, type MasterPorts } from '@brine/master';
 import {
-  answerHere,
+  answerLocally,
   exposeMetrics,
   faultLog,
   heedFilesWords,
@@ -34,7 +34,7 @@ import {
   openPython,
   openRequestMetrics,
   openServedFiles,
-  type OwnRequest,
+  type LocalRequest,
   portsOf,
   type RequestPresence,
   ThreadedMasterKey,
@@ -93,17 +93,17 @@ export async function startWorker(
   const audit = openAudit(bus, auditSeal, { host, count: requests.count, onTrouble });
   const python = openPython(context);
   const pillarThreads = new ThreadedPillars(options, (text) => log.error(text), python);
-  const answer = (body: Uint8Array, sent: OwnRequest): Promise<Uint8Array> =>
-    answerHere(answerer, body, { ...sent, host }, traces.own);
+  const answer = (body: Uint8Array, sent: LocalRequest): Promise<Uint8Array> =>
+    answerLocally(answerer, body, { ...sent, host }, traces.own);
   const ownKey = (): string => state.userKeys.of(options.user)[0] ?? '';
-  const later = { ports: (): MasterPorts => ports, runs: (): WorkerRuns => runs };
+  const later = { ports: (): MasterPorts => ports, runs: (): ClusterRuns => runs };
   const functions: WorkerFunctions = new WorkerFunctions({
     ...{ bus, options, answer, auditSeal, ownKey, python },
     ...later,
     onTrouble: fault,
     pillarTop: (asked) => pillarThreads.top(asked),
     hostPorts: () => ({ ...hostPorts, ownStates }),
-    reactor: () => reactor.care,
+    reactor: () => reactor.admin,
     schedule: () => ownWork.schedule,
     banks: banksOf(state, options),
   });
@@ -120,12 +120,12 @@ export async function startWorker(
   });
   const answerer: Answerer = new Answerer(ports, faultLog(log));
   const ownWork: OwnWork = openOwnWork({ bus, pem, context, workerId, python, ...later });
-  const runs: WorkerRuns = new WorkerRuns({
+  const runs: ClusterRuns = new ClusterRuns({
     ...{ bus, pem, workerId, options, onTrouble: fault, traceOwn: traces.own },
     ...workOf(functions, () => ports),
-    endless: [...clusterPresence.endless, ...ownWork.endless],
+    tasks: [...clusterPresence.tasks, ...ownWork.endless],
   });
-  const reactor: WorkerReactor = openReactor({
+  const reactor: OpenReactor = openReactor({
     ...{ context, bus, pem, state, files, python, ownStates, runs, answer, ownKey },
     ports: () => ports,
   });
@@ -177,7 +177,7 @@ function banksOf(state: HotState, { pillarRoots }: ServiceContext['options']): B
 /** What a started worker is made of, in the order in which it ends. */
 interface RunningParts {
   readonly receiver: RequestReceiver;
-  readonly runs: WorkerRuns;
+  readonly runs: ClusterRuns;
   readonly acks: StoredAcks | undefined;
   readonly stopHearing: readonly (() => void)[];
   readonly traces: WorkerTraces;
@@ -190,7 +190,7 @@ interface RunningParts {
   readonly pillarThreads: ThreadedPillars;
   readonly ownStates: ReturnType<typeof openOwnStates>;
   readonly python: ReturnType<typeof openPython>;
-  readonly reactor: WorkerReactor;
+  readonly reactor: OpenReactor;
   readonly presence: RequestPresence;
   readonly clusterPresence: ClusterPresence;
   readonly ownWork: OwnWork;

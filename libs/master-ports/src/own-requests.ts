@@ -5,7 +5,7 @@ import type { Caller } from '@brine/master/functions';
 import { nowMs } from '@brine/telemetry';
 
 /** What a worker knows of a request to itself, beside its body. */
-export interface OwnRequest {
+export interface LocalRequest {
   /** The same publish has the same id, however often and wherever it is sent. Absent: a new one. */
   readonly id?: string;
   /** Trace context of the command that caused it: a link in its trace, which no minion sees. */
@@ -15,10 +15,10 @@ export interface OwnRequest {
 }
 
 /** Answers a request of this process itself, as if a gateway of this host had brought it. */
-export async function answerHere(
+export async function answerLocally(
   answerer: Pick<Answerer, 'answer'>,
   body: Uint8Array,
-  { host: gatewayHost, id = randomUUID(), link, caller }: OwnRequest & { readonly host: string },
+  { host: gatewayHost, id = randomUUID(), link, caller }: LocalRequest & { readonly host: string },
   traceOwn: WorkerTraces['own'],
 ): Promise<Uint8Array> {
   const startMs = nowMs();

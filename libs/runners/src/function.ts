@@ -4,8 +4,8 @@ import type { CallIdentity } from '@brine/master/functions';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { HostPorts } from './host-ports.ts';
 import type { OwnedRun, OwnedRuns } from './owned-run.ts';
-import type { ReactorCare } from './reactor-care.ts';
-import type { ScheduleCare } from './schedule/schedule-care.ts';
+import type { ReactorAdmin } from './reactor-care.ts';
+import type { ScheduleAdmin } from './schedule/schedule-care.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {
@@ -71,9 +71,9 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
   /** Long work that outlives this worker. */
   readonly runs: OwnedRuns;
   /** The reactor of the cluster. */
-  readonly reactor: ReactorCare;
+  readonly reactor: ReactorAdmin;
   /** The master's own schedule. */
-  readonly schedule: ScheduleCare;
+  readonly schedule: ScheduleAdmin;
 }
 
 /**

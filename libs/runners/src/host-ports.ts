@@ -1,7 +1,7 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** What was done, and what was not, in Salt's words. */
-export interface CareDone {
+export interface AdminDone {
   readonly done: readonly string[];
   readonly errors: readonly string[];
 }
@@ -10,13 +10,13 @@ export interface CareDone {
  * The file servers of all workers. Names of backends as in `fileserver_backend`, each with a dash
  * before it for all others.
  */
-export interface FileServerCare {
+export interface FileServerAdmin {
   /** Fetches remotes now. Resolves when this host has them; the others fetch too. */
   update(back?: readonly string[], remotes?: readonly string[]): Promise<void>;
   /** Empties the copies of remotes on this host and fetches them again; the others do so too. */
-  clearCopies(back?: readonly string[]): Promise<CareDone>;
+  clearCopies(back?: readonly string[]): Promise<AdminDone>;
   /** Locks the updates of remotes on this host, or clears such locks; `remote` is a glob. */
-  changeLocks(to: 'lock' | 'clear', back?: readonly string[], remote?: string): Promise<CareDone>;
+  changeLocks(to: 'lock' | 'clear', back?: readonly string[], remote?: string): Promise<AdminDone>;
   /** Forgets lists of files in all workers; gives those that this worker had, by backend. */
   forgetLists(
     saltenvs?: readonly string[],
@@ -117,7 +117,7 @@ export interface OwnStates {
 
 /** What functions reach outside of the cluster. */
 export interface HostPorts {
-  readonly fileServer: FileServerCare;
+  readonly fileServer: FileServerAdmin;
   readonly hostFiles: HostFiles;
   readonly outgoing: Outgoing;
   readonly ownStates: OwnStates;

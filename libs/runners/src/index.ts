@@ -15,13 +15,13 @@ export type {
   Shown,
   SiteDocs,
 } from './function.ts';
-export type { FileServerCare, HostFiles, HostPorts, OwnStates } from './host-ports.ts';
+export type { FileServerAdmin, HostFiles, HostPorts, OwnStates } from './host-ports.ts';
 export { timeOf, UNKNOWN_JOB } from './jobs/jobs.ts';
 export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
-export { RunLostError } from './owned-run.ts';
+export { RunReleasedError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
 export { queryWeb } from './plain/http.ts';
 export { refusedBecause } from './plain/refused.ts';
-export type { ReactorCare } from './reactor-care.ts';
-export type { ScheduleCare, ScheduledRun } from './schedule/schedule-care.ts';
+export type { ReactorAdmin } from './reactor-care.ts';
+export type { ScheduleAdmin, ScheduledRun } from './schedule/schedule-care.ts';
 export { RUNNERS } from './table.ts';

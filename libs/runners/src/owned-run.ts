@@ -34,9 +34,9 @@ export interface OwnedRuns {
    * Leaves a word for the worker that owns the run, wherever that is; false: no such run.
    * @throws Error for more words than the limit
    */
-  tell(jid: string, word: SaltMap): Promise<boolean>;
+  send(jid: string, word: SaltMap): Promise<boolean>;
   /** The words that were left so far for a run which is under way, in their order. */
-  words(jid: string): readonly SaltMap[];
+  messages(jid: string): readonly SaltMap[];
 }
 
 /** A call that a worker is at, or that waits for a worker. */
@@ -62,9 +62,9 @@ export interface OwnedRun {
   /** What was saved last. */
   readonly data: SaltMap;
   /** What was given at the begin and never changes; empty where nothing was. */
-  readonly fixed: SaltMap;
+  readonly input: SaltMap;
   /** Aborted when the run is another worker's, or is handed on: stop at once, write no more. */
-  readonly lost: AbortSignal;
+  readonly released: AbortSignal;
   /**
    * Asks the clock whether the run is still this worker's. Call it right before a step that others
    * see. A process that was stopped would otherwise act before its timers run.
@@ -80,9 +80,9 @@ export interface OwnedRun {
    * As {@link save}, and gives the run what never changes from now on, which may be large: at most
    * 1 MiB packed and compressed.
    */
-  fix(fixed: SaltMap, data: SaltMap): Promise<void>;
-  /** Calls the handler with each word that {@link OwnedRuns.tell} left, the earlier ones too. */
-  onWord(handler: (word: SaltMap) => void): void;
+  saveInput(fixed: SaltMap, data: SaltMap): Promise<void>;
+  /** Calls the handler with each word that {@link OwnedRuns.send} left, the earlier ones too. */
+  onMessage(handler: (word: SaltMap) => void): void;
   /**
    * Ends the run: its result is stored. With a last word the record stays for
    * {@link OwnedRuns.find}, up to 7 days. @throws RunLostError
@@ -91,6 +91,6 @@ export interface OwnedRun {
 }
 
 /** The run is another worker's now. */
-export class RunLostError extends Error {
+export class RunReleasedError extends Error {
   override readonly name = 'RunLostError';
 }

@@ -18,7 +18,7 @@ export interface ReactionFailure {
 }
 
 /** The reactor of the whole cluster. Methods reject with a text where its bucket is away. */
-export interface ReactorCare {
+export interface ReactorAdmin {
   /** Whether the configuration asks for a reactor. */
   readonly isRunning: boolean;
   /** The list as it is in force: maps of one tag each. */

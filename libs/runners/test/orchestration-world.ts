@@ -14,7 +14,7 @@ import {
 import { pyStr } from '@brine/wire/text';
 import { callFunction } from '../src/call.ts';
 import type { RunnerContext, RunnerMaster } from '../src/function.ts';
-import { type OwnedRun, RunLostError } from '../src/owned-run.ts';
+import { type OwnedRun, RunReleasedError } from '../src/owned-run.ts';
 
 /** Data of an SLS file as an object of JavaScript. */
 export type Plain = null | boolean | number | string | readonly Plain[] | { [key: string]: Plain };
@@ -146,7 +146,7 @@ export class OrchestrationWorld {
       this.saves += 1;
       if (this.saves > this.livesFor) {
         lost.abort();
-        return Promise.reject(new RunLostError('the worker is dead'));
+        return Promise.reject(new RunReleasedError('the worker is dead'));
       }
       this.record = { data: pack(next), fixed: pack(fixed) };
       return Promise.resolve();
@@ -154,12 +154,12 @@ export class OrchestrationWorld {
     return {
       jid,
       data,
-      fixed,
-      lost: lost.signal,
+      input: fixed,
+      released: lost.signal,
       check: () => undefined,
       save,
-      fix: () => Promise.reject(new Error('not asked for')),
-      onWord: (handler) => (this.#onWord = handler),
+      saveInput: () => Promise.reject(new Error('not asked for')),
+      onMessage: (handler) => (this.#onWord = handler),
       end: () => {
         this.record = undefined;
         return Promise.resolve();

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
-import type { EndlessWork } from '@brine/cluster-work';
+import type { ClusterTask } from '@brine/cluster-work';
 import { SecretBox } from '@brine/crypt';
-import { ClusterUpkeep, openEngines, openSchedule, type WorkerRuns } from '@brine/duties';
+import { ClusterUpkeep, openEngines, openSchedule, type ClusterRuns } from '@brine/duties';
 import type { MasterPorts } from '@brine/master';
 import { sweepTokens } from '@brine/master-state';
 import type { PythonCalls } from '@brine/python-host';
-import type { ScheduleCare } from '@brine/runners';
+import type { ScheduleAdmin } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { pack } from '@brine/wire';
 
@@ -21,14 +21,14 @@ export interface OwnWorkParts {
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
   /** The long work of this worker; made after this. */
-  readonly runs: () => WorkerRuns;
+  readonly runs: () => ClusterRuns;
 }
 
 /** What the master does by itself: its schedule, its engines, its upkeep. */
 export interface OwnWork {
   /** What the cluster does in one worker at a time. */
-  readonly endless: readonly EndlessWork[];
-  readonly schedule: ScheduleCare;
+  readonly endless: readonly ClusterTask[];
+  readonly schedule: ScheduleAdmin;
   /** Begins to take what is due, once this worker can run it. */
   start(): void;
   status(): object;
@@ -59,8 +59,8 @@ export function openOwnWork(parts: OwnWorkParts): OwnWork {
   });
   const upkeep = openUpkeep(parts);
   return {
-    endless: [...schedule.endless, ...engines.endless, upkeep.endless],
-    schedule: schedule.care,
+    endless: [...schedule.tasks, ...engines.tasks, upkeep.task],
+    schedule: schedule.admin,
     start: () => schedule.start(),
     status: () => ({
       schedule: schedule.stats(),

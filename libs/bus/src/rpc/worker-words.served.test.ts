@@ -3,7 +3,7 @@ import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { hearWorkers, tellWorkers } from './worker-words.ts';
+import { onBroadcast, broadcastToWorkers } from './worker-words.ts';
 
 let nats: TestNats;
 let one: Bus;
@@ -22,7 +22,7 @@ test('a word reaches every worker, and no other service hears it', async () => {
   const heard: [string, SaltMap][] = [];
   const troubles: unknown[] = [];
   const hear = (bus: Bus, name: string): (() => void) =>
-    hearWorkers(
+    onBroadcast(
       bus,
       (word) => heard.push([name, word]),
       (err) => troubles.push(err),
@@ -30,10 +30,10 @@ test('a word reaches every worker, and no other service hears it', async () => {
   const stops = [hear(one, 'one'), hear(other, 'other'), hear(gateway, 'gateway')];
   await Promise.all([one.flush(), other.flush()]);
   await until('the gateway is refused', () => troubles.length > 0);
-  tellWorkers(one, mapOf({ kind: 'files', act: 'update' }));
+  broadcastToWorkers(one, mapOf({ kind: 'files', act: 'update' }));
   await until('both have heard it', () => heard.length >= 2);
   stops.forEach((stop) => stop());
   expect(heard.map(([name]) => name).sort()).toEqual(['one', 'other']);
   expect(heard[0]?.[1]).toEqual(mapOf({ kind: 'files', act: 'update' }));
-  expect(() => tellWorkers(one, mapOf({ long: 'x'.repeat(70_000) }))).toThrow(RangeError);
+  expect(() => broadcastToWorkers(one, mapOf({ long: 'x'.repeat(70_000) }))).toThrow(RangeError);
 });

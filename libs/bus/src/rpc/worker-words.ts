@@ -4,21 +4,21 @@ import { publish } from '../connection/inbox.ts';
 import { subjects } from '../subjects/names.ts';
 
 /** A longer word is not sent: words name things, they do not carry them. */
-const WORD_MAX_BYTES = 64 * 1024;
+const BROADCAST_MAX_BYTES = 64 * 1024;
 
 /**
  * Says a word that every worker of the cluster hears, this one too. It is no message of a stream:
  * a worker that is away does without, so a word may only hasten what happens anyway.
  * @throws RangeError for more than 64 KiB
  */
-export function tellWorkers(bus: Bus, word: SaltMap): void {
+export function broadcastToWorkers(bus: Bus, word: SaltMap): void {
   const bytes = pack(word);
-  if (bytes.length > WORD_MAX_BYTES) throw new RangeError('a word to workers is too long');
+  if (bytes.length > BROADCAST_MAX_BYTES) throw new RangeError('a word to workers is too long');
   if (bus.status === 'connected') publish(bus.connection, subjects.word, bytes);
 }
 
 /** Calls `take` with each word from now on, until the returned function is called. */
-export function hearWorkers(
+export function onBroadcast(
   bus: Bus,
   take: (word: SaltMap) => void,
   onTrouble: (err: unknown) => void,

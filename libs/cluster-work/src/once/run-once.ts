@@ -44,7 +44,7 @@ export async function runOnce(
   // Another worker goes on with it, and tells.
   if (outcome.moved === true) return outcome;
   const what = `the result of ${call.fun} (${call.jid})`;
-  await keepTelling(what, () => tellOutcome(ports, call, outcome), onTrouble);
+  await untilStored(what, () => tellOutcome(ports, call, outcome), onTrouble);
   return outcome;
 }
 
@@ -52,7 +52,7 @@ export async function runOnce(
  * Tells what became of something that is done, again while a part of the cluster is away. Never
  * rejects; a line in the log says what is lost.
  */
-export async function keepTelling(
+export async function untilStored(
   what: string,
   tell: () => Promise<unknown>,
   onTrouble: RunOnceParts['onTrouble'],

@@ -2,36 +2,36 @@ import type { SaltMap } from '@brine/wire';
 import { RUNNER, type RunRecord } from './run-record.ts';
 
 /** How a held run reaches its record. */
-export interface HeldRunPorts {
+export interface RunStorePorts {
   /** Whether this worker's lease still holds, by the clock now. */
   isLeased(): boolean;
   /** Writes the record over the revision; gives the new one, undefined where it is another's. */
   write(jid: string, record: RunRecord, revision: number): Promise<number | undefined>;
   /** Stores what never changes; gives the name of its key. */
-  writeFixed(jid: string, fixed: SaltMap): Promise<string>;
+  writeInput(jid: string, fixed: SaltMap): Promise<string>;
   /** Takes the run away: it has ended. */
-  remove(held: HeldRun, last: SaltMap | undefined): Promise<void>;
+  remove(held: StoredRun, last: SaltMap | undefined): Promise<void>;
   /** This worker has the run no more. */
-  dropped(held: HeldRun): void;
+  released(held: StoredRun): void;
   /** The error of a run that is another worker's. */
-  lostError(jid: string): Error;
+  releasedError(jid: string): Error;
 }
 
 /** A run that this worker owns. */
-export class HeldRun {
+export class StoredRun {
   readonly jid: string;
-  readonly #ports: HeldRunPorts;
+  readonly #ports: RunStorePorts;
   readonly #controller = new AbortController();
-  readonly #words: SaltMap[] = [];
-  #fixed: SaltMap;
+  readonly #messages: SaltMap[] = [];
+  #input: SaltMap;
   #record: RunRecord;
   #revision: number;
   #writing: Promise<unknown> = Promise.resolve();
-  #heard = 0;
+  #delivered = 0;
   #handler: ((word: SaltMap) => void) | undefined;
 
   constructor(
-    ports: HeldRunPorts,
+    ports: RunStorePorts,
     about: {
       readonly jid: string;
       readonly record: RunRecord;
@@ -41,7 +41,7 @@ export class HeldRun {
   ) {
     this.#ports = ports;
     this.jid = about.jid;
-    this.#fixed = about.fixed;
+    this.#input = about.fixed;
     this.#record = about.record;
     this.#revision = about.revision;
   }
@@ -55,55 +55,55 @@ export class HeldRun {
   }
 
   /** What was given once and never changes. */
-  get fixed(): SaltMap {
-    return this.#fixed;
+  get input(): SaltMap {
+    return this.#input;
   }
 
-  get fixedAt(): string | undefined {
-    return this.#record.fixedAt;
+  get inputKey(): string | undefined {
+    return this.#record.inputKey;
   }
 
-  get by(): SaltMap {
-    return this.#record.by;
+  get call(): SaltMap {
+    return this.#record.call;
   }
 
-  get moves(): number {
-    return this.#record.moves;
+  get takeovers(): number {
+    return this.#record.takeovers;
   }
 
-  get under(): string | undefined {
-    return this.#record.under;
+  get replacesKind(): string | undefined {
+    return this.#record.replacesKind;
   }
 
   get revision(): number {
     return this.#revision;
   }
 
-  get lost(): AbortSignal {
+  get released(): AbortSignal {
     return this.#controller.signal;
   }
 
   check(): void {
-    if (this.kind !== RUNNER && !this.#ports.isLeased()) this.lose();
-    if (this.lost.aborted) throw this.#ports.lostError(this.jid);
+    if (this.kind !== RUNNER && !this.#ports.isLeased()) this.release();
+    if (this.released.aborted) throw this.#ports.releasedError(this.jid);
   }
 
   /** The run is another worker's now, or nobody's: its work has to stop. */
-  lose(): void {
-    if (this.lost.aborted) return;
-    this.#ports.dropped(this);
-    this.#controller.abort(this.#ports.lostError(this.jid));
+  release(): void {
+    if (this.released.aborted) return;
+    this.#ports.released(this);
+    this.#controller.abort(this.#ports.releasedError(this.jid));
   }
 
   save(data: SaltMap): Promise<void> {
-    return this.rewrite((record) => ({ ...record, data, moves: 0 }));
+    return this.rewrite((record) => ({ ...record, data, takeovers: 0 }));
   }
 
   /** Gives the run what never changes, with its next state. */
-  async fix(fixed: SaltMap, data: SaltMap, kind = this.kind, under = this.under): Promise<void> {
-    const fixedAt = await this.#ports.writeFixed(this.jid, fixed);
-    await this.rewrite((record) => ({ ...record, kind, under, data, fixedAt, moves: 0 }));
-    this.#fixed = fixed;
+  async saveInput(fixed: SaltMap, data: SaltMap, kind = this.kind, under = this.replacesKind): Promise<void> {
+    const fixedAt = await this.#ports.writeInput(this.jid, fixed);
+    await this.rewrite((record) => ({ ...record, kind, replacesKind: under, data, inputKey: fixedAt, takeovers: 0 }));
+    this.#input = fixed;
   }
 
   /** Changes the record, one change after the other. */
@@ -112,7 +112,7 @@ export class HeldRun {
       this.check();
       const next = change(this.#record);
       const revision = await this.#ports.write(this.jid, next, this.#revision);
-      if (revision === undefined) this.lose();
+      if (revision === undefined) this.release();
       this.check();
       if (revision === undefined) return;
       this.#record = next;
@@ -127,15 +127,15 @@ export class HeldRun {
     await this.#writing;
   }
 
-  onWord(handler: (word: SaltMap) => void): void {
+  onMessage(handler: (word: SaltMap) => void): void {
     this.#handler = handler;
-    this.#tell();
+    this.#deliverNew();
   }
 
   /** Takes all words that were left so far. */
-  hear(words: readonly SaltMap[]): void {
-    this.#words.push(...words.slice(this.#words.length));
-    this.#tell();
+  deliver(words: readonly SaltMap[]): void {
+    this.#messages.push(...words.slice(this.#messages.length));
+    this.#deliverNew();
   }
 
   async end(last?: SaltMap): Promise<void> {
@@ -144,12 +144,12 @@ export class HeldRun {
     await this.#ports.remove(this, last);
   }
 
-  #tell(): void {
+  #deliverNew(): void {
     const handler = this.#handler;
     if (handler === undefined) return;
-    for (; this.#heard < this.#words.length;) {
-      const word = this.#words[this.#heard];
-      this.#heard += 1;
+    for (; this.#delivered < this.#messages.length;) {
+      const word = this.#messages[this.#delivered];
+      this.#delivered += 1;
       if (word !== undefined) handler(word);
     }
   }

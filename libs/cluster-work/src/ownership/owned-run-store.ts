@@ -13,7 +13,7 @@ import {
 import type { SecretBox } from '@brine/crypt';
 import { fromHotState, reachableBucket } from '@brine/master-state';
 import { mapOf, type SaltMap } from '@brine/wire';
-import { HeldRun, type HeldRunPorts } from './held-run.ts';
+import { StoredRun, type RunStorePorts } from './held-run.ts';
 import { ENDED, headOf, type RunHead, RUNNER, type RunRecord, RunRecords } from './run-record.ts';
 
 /** How a worker keeps its runs, and takes those of others. Times in ms. */
@@ -35,9 +35,9 @@ export interface OwnedRunParts {
   /** Kinds that this worker can go on with. */
   readonly kinds: ReadonlySet<string>;
   /** Called with a run that another worker had; its promise ends with that work. */
-  readonly takeOver: (run: HeldRun) => Promise<void>;
+  readonly takeOver: (run: StoredRun) => Promise<void>;
   /** The error of a run that is another worker's. */
-  readonly lostError: (jid: string) => Error;
+  readonly releasedError: (jid: string) => Error;
   readonly onTrouble: (text: string, err?: unknown) => void;
 }
 
@@ -47,7 +47,7 @@ export interface FoundRun extends RunHead {
   readonly ended: boolean;
   readonly data: SaltMap;
   /** What began it. */
-  readonly by: SaltMap;
+  readonly call: SaltMap;
 }
 
 /** A record as the bucket had it last. */
@@ -61,7 +61,7 @@ interface Known extends RunHead {
 const LEASE_MS = 10_000;
 const MAX_RUNS = 256;
 const MAX_RUNNERS = 1_000;
-const MAX_WORDS = 200;
+const MAX_MESSAGES = 200;
 /** How often the clock is looked at; beats go out at a quarter of the lease. */
 const LOOK_MS = 250;
 /** A longer time between two looks was a pause of this process. */
@@ -69,7 +69,7 @@ const PAUSE_MS = 1_500;
 /** Workers do not all reach for a free run at the same moment. */
 const SPREAD_MS = 300;
 /** A run that was moved so often and saved nothing ends the workers that take it. */
-const MOVES_MAX = 5;
+const TAKEOVERS_MAX = 5;
 /** How long a list of runs waits for the bucket. */
 const LIST_WAIT_MS = 3_000;
 /** Between two tries to write while the bucket is away. */
@@ -94,17 +94,17 @@ export class OwnedRunStore {
   readonly #leaseMs: number;
   readonly #limits: { readonly runs: number; readonly runners: number };
   readonly #known = new Map<string, Known>();
-  readonly #words = new Map<string, readonly SaltMap[]>();
+  readonly #messages = new Map<string, readonly SaltMap[]>();
   /** When a beat of a worker was last heard, and its revision. */
   readonly #beats = new Map<string, { readonly atMs: number; readonly revision: number }>();
-  readonly #held = new Map<string, HeldRun>();
+  readonly #owned = new Map<string, StoredRun>();
   /** Runs on the way to this worker or away from it. */
   readonly #busy = new Set<string>();
   /** Runs that could not be taken, and when to try again. */
   readonly #notBefore = new Map<string, number>();
   readonly #watch: BucketWatch;
   readonly #pauses: PauseWatch;
-  readonly #ports: HeldRunPorts;
+  readonly #ports: RunStorePorts;
   #listeningSince = performance.now();
   #leasedUntil = -Infinity;
   #beatAt = -Infinity;
@@ -123,12 +123,12 @@ export class OwnedRunStore {
     this.#ports = {
       isLeased: () => performance.now() < this.#leasedUntil,
       write: (jid, record, revision) => this.#write(jid, record, revision),
-      writeFixed: (jid, fixed) => this.#writeFixed(jid, fixed),
+      writeInput: (jid, fixed) => this.#writeInput(jid, fixed),
       remove: (held, last) => this.#remove(held, last),
-      dropped: (held) => {
-        if (this.#held.get(held.jid) === held) this.#held.delete(held.jid);
+      released: (held) => {
+        if (this.#owned.get(held.jid) === held) this.#owned.delete(held.jid);
       },
-      lostError: parts.lostError,
+      releasedError: parts.releasedError,
     };
     this.#watch = parts.bucket.watch({
       onChange: (entry) => this.#changed(entry),
@@ -150,7 +150,7 @@ export class OwnedRunStore {
 
   /** Runs of this worker, and of the cluster. */
   stats(): { readonly held: number; readonly known: number } {
-    return { held: this.#held.size, known: this.#known.size };
+    return { held: this.#owned.size, known: this.#known.size };
   }
 
   /**
@@ -161,25 +161,25 @@ export class OwnedRunStore {
     kind: string,
     jid: string,
     about: { readonly data: SaltMap; readonly by: SaltMap; readonly fixed?: SaltMap | undefined },
-  ): Promise<HeldRun> {
-    const outer = this.#held.get(jid);
+  ): Promise<StoredRun> {
+    const outer = this.#owned.get(jid);
     this.#refuseBeyond(kind);
     const { data, by, fixed = mapOf({}) } = about;
     if (outer?.kind === RUNNER && kind !== RUNNER) {
       await this.#leased();
-      await outer.fix(fixed, data, kind, RUNNER);
+      await outer.saveInput(fixed, data, kind, RUNNER);
       return outer;
     }
-    const fixedAt = fixed.size === 0 ? {} : { fixedAt: await this.#writeFixed(jid, fixed) };
+    const fixedAt = fixed.size === 0 ? {} : { fixedAt: await this.#writeInput(jid, fixed) };
     const owner = this.#parts.workerId;
-    const record: RunRecord = { kind, owner, by, data, moves: 0, ...fixedAt };
+    const record: RunRecord = { kind, owner, call: by, data, takeovers: 0, ...fixedAt };
     const value = this.#records.write(jid, record);
     this.#busy.add(jid);
     try {
       await this.#leased();
       const revision = await this.#bucket.create(runKey(jid), value);
       if (revision === undefined) throw new Error(`a run with the job id ${jid} is there already`);
-      return this.#hold(jid, record, revision, fixed);
+      return this.#own(jid, record, revision, fixed);
     } finally {
       this.#busy.delete(jid);
     }
@@ -200,7 +200,7 @@ export class OwnedRunStore {
     return [...this.#known].flatMap(([jid, { value }]) => {
       const record = this.#records.read(jid, value);
       if (record === undefined || record.owner === ENDED) return [];
-      return [{ jid, owner: record.owner, by: record.by }];
+      return [{ jid, owner: record.owner, by: record.call }];
     });
   }
 
@@ -217,57 +217,57 @@ export class OwnedRunStore {
     return entry === undefined ? undefined : this.#found(jid, entry.value);
   }
 
-  async #fixedOf(jid: string, { fixedAt }: RunRecord): Promise<SaltMap> {
+  async #inputOf(jid: string, { inputKey: fixedAt }: RunRecord): Promise<SaltMap> {
     if (fixedAt === undefined) return mapOf({});
-    const entry = await this.#bucket.get(fixedKey(jid, fixedAt));
-    return this.#records.readFixed(jid, entry?.value ?? GONE);
+    const entry = await this.#bucket.get(inputKeyOf(jid, fixedAt));
+    return this.#records.readInput(jid, entry?.value ?? GONE);
   }
 
   /** Leaves a word; false where no run is under way. @throws Error for too many */
-  async tell(jid: string, word: SaltMap): Promise<boolean> {
+  async send(jid: string, word: SaltMap): Promise<boolean> {
     const found = await this.find(jid);
     if (found === undefined || found.ended) return false;
-    return changeValue(this.#bucket, wordsKey(jid), (entry) => {
-      const words = entry === undefined ? [] : this.#records.readWords(jid, entry.value);
-      if (words.length >= MAX_WORDS) throw new Error(`the run ${jid} was told too much already`);
-      return { answer: true, value: this.#records.writeWords(jid, [...words, word]) };
+    return changeValue(this.#bucket, messagesKey(jid), (entry) => {
+      const words = entry === undefined ? [] : this.#records.readMessages(jid, entry.value);
+      if (words.length >= MAX_MESSAGES) throw new Error(`the run ${jid} was told too much already`);
+      return { answer: true, value: this.#records.writeMessages(jid, [...words, word]) };
     });
   }
 
   /** The words that were left for a run which is under way, in their order. */
-  words(jid: string): readonly SaltMap[] {
-    return this.#words.get(jid) ?? [];
+  messages(jid: string): readonly SaltMap[] {
+    return this.#messages.get(jid) ?? [];
   }
 
   /** Hands on what another worker can go on with, at once; nothing more is taken from now on. */
   async handOver(): Promise<void> {
     this.#leaving = true;
     await Promise.all(
-      [...this.#held.values()]
+      [...this.#owned.values()]
         .filter(({ kind }) => kind !== RUNNER)
-        .map((held) => this.#release(held)),
+        .map((held) => this.#handOn(held)),
     );
   }
 
   /** Hands on everything, also runners that are cut off, and ends. */
   async close(): Promise<void> {
     this.#leaving = true;
-    await Promise.all([...this.#held.values()].map((held) => this.#release(held)));
+    await Promise.all([...this.#owned.values()].map((held) => this.#handOn(held)));
     this.#pauses.close();
     this.#watch.close();
   }
 
   /** Frees a run for another worker. */
-  async #release(held: HeldRun): Promise<void> {
+  async #handOn(held: StoredRun): Promise<void> {
     const { jid } = held;
     this.#busy.add(jid);
     try {
       // After the writes that are under way: theirs is the revision to write over.
       await held.rewrite((record) => ({ ...record, owner: '' }));
     } catch (err) {
-      if (!held.lost.aborted) this.#parts.onTrouble(`run ${jid} could not be handed on`, err);
+      if (!held.released.aborted) this.#parts.onTrouble(`run ${jid} could not be handed on`, err);
     } finally {
-      held.lose();
+      held.release();
       this.#busy.delete(jid);
     }
   }
@@ -281,17 +281,17 @@ export class OwnedRunStore {
   }
 
   /** Under a name of its own: a worker that has lost the run can not write over it. */
-  async #writeFixed(jid: string, fixed: SaltMap): Promise<string> {
-    const value = this.#records.writeFixed(jid, fixed);
+  async #writeInput(jid: string, fixed: SaltMap): Promise<string> {
+    const value = this.#records.writeInput(jid, fixed);
     const name = randomBytes(6).toString('hex');
-    await this.#bucket.put(fixedKey(jid, name), value);
+    await this.#bucket.put(inputKeyOf(jid, name), value);
     return name;
   }
 
-  #hold(jid: string, record: RunRecord, revision: number, fixed: SaltMap): HeldRun {
-    const held = new HeldRun(this.#ports, { jid, record, revision, fixed });
-    this.#held.set(jid, held);
-    held.hear(this.#words.get(jid) ?? []);
+  #own(jid: string, record: RunRecord, revision: number, fixed: SaltMap): StoredRun {
+    const held = new StoredRun(this.#ports, { jid, record, revision, fixed });
+    this.#owned.set(jid, held);
+    held.deliver(this.#messages.get(jid) ?? []);
     return held;
   }
 
@@ -311,27 +311,27 @@ export class OwnedRunStore {
     }
   }
 
-  async #remove(held: HeldRun, last: SaltMap | undefined): Promise<void> {
-    const { jid, under, by, kind, fixedAt } = held;
+  async #remove(held: StoredRun, last: SaltMap | undefined): Promise<void> {
+    const { jid, replacesKind: under, call: by, kind, inputKey: fixedAt } = held;
     if (under !== undefined && last === undefined) {
       const data = mapOf({});
-      await held.rewrite((record) => ({ ...record, kind: under, data, under: undefined }));
+      await held.rewrite((record) => ({ ...record, kind: under, data, replacesKind: undefined }));
       return;
     }
-    const ended: RunRecord = { kind, owner: ENDED, by, data: last ?? mapOf({}), moves: 0 };
+    const ended: RunRecord = { kind, owner: ENDED, call: by, data: last ?? mapOf({}), takeovers: 0 };
     const value = last === undefined ? GONE : this.#records.write(jid, ended);
     this.#busy.add(jid);
     try {
       const removed = await this.#update(jid, value, held.revision);
-      if (removed === undefined) throw this.#parts.lostError(jid);
+      if (removed === undefined) throw this.#parts.releasedError(jid);
       const rest = [
-        ...(fixedAt === undefined ? [] : [fixedKey(jid, fixedAt)]),
-        ...(this.#words.has(jid) ? [wordsKey(jid)] : []),
+        ...(fixedAt === undefined ? [] : [inputKeyOf(jid, fixedAt)]),
+        ...(this.#messages.has(jid) ? [messagesKey(jid)] : []),
       ];
       // They go by their age in any case.
       await Promise.all(rest.map((key) => this.#bucket.put(key, GONE).catch(() => 0)));
     } finally {
-      held.lose();
+      held.release();
       this.#busy.delete(jid);
     }
   }
@@ -339,9 +339,9 @@ export class OwnedRunStore {
   #found(jid: string, value: Uint8Array): FoundRun | undefined {
     const record = this.#records.read(jid, value);
     if (record === undefined) return undefined;
-    const { kind, owner, data, by } = record;
+    const { kind, owner, data, call: by } = record;
     const ended = owner === ENDED;
-    return { jid, kind, owner: ended ? '' : owner, ended, data, by };
+    return { jid, kind, owner: ended ? '' : owner, ended, data, call: by };
   }
 
   // What the bucket tells.
@@ -351,18 +351,18 @@ export class OwnedRunStore {
     if (what === 'run') this.#runChanged(name, value, revision);
     if (what === 'beat') this.#beats.set(name, { atMs: performance.now(), revision });
     if (what !== 'words') return;
-    if (value.length === 0) this.#words.delete(name);
-    else this.#words.set(name, this.#records.readWords(name, value));
-    this.#held.get(name)?.hear(this.#words.get(name) ?? []);
+    if (value.length === 0) this.#messages.delete(name);
+    else this.#messages.set(name, this.#records.readMessages(name, value));
+    this.#owned.get(name)?.deliver(this.#messages.get(name) ?? []);
   }
 
   #runChanged(jid: string, value: Uint8Array, revision: number): void {
     const head = headOf(value);
-    const held = this.#held.get(jid);
+    const held = this.#owned.get(jid);
     const isOurs = head?.owner === this.#parts.workerId;
     // Our own writes come back late; only what is newer than them can be another worker's.
     if (held !== undefined && !isOurs && revision > held.revision && !this.#busy.has(jid)) {
-      held.lose();
+      held.release();
     }
     if (head === undefined || head.owner === ENDED) {
       this.#known.delete(jid);
@@ -376,7 +376,7 @@ export class OwnedRunStore {
 
   #reset(): void {
     this.#known.clear();
-    this.#words.clear();
+    this.#messages.clear();
     this.#beats.clear();
     this.#listeningSince = performance.now();
   }
@@ -385,11 +385,11 @@ export class OwnedRunStore {
 
   #look(): void {
     const now = performance.now();
-    if (this.#held.size > 0 && now >= this.#leasedUntil) {
-      for (const held of [...this.#held.values()]) if (held.kind !== RUNNER) held.lose();
+    if (this.#owned.size > 0 && now >= this.#leasedUntil) {
+      for (const held of [...this.#owned.values()]) if (held.kind !== RUNNER) held.release();
     }
     const isDue = now - this.#beatAt >= this.#leaseMs / 4;
-    if (this.#held.size > 0 && isDue) this.#beat().catch(() => undefined);
+    if (this.#owned.size > 0 && isDue) this.#beat().catch(() => undefined);
     if (!this.#watch.ready) {
       this.#listeningSince = now;
       return;
@@ -401,7 +401,7 @@ export class OwnedRunStore {
   }
 
   #isFree(jid: string, { owner, kind, sinceMs }: Known, now: number): boolean {
-    if (this.#held.has(jid) || this.#busy.has(jid)) return false;
+    if (this.#owned.has(jid) || this.#busy.has(jid)) return false;
     if (!this.#parts.kinds.has(kind) || now < (this.#notBefore.get(jid) ?? 0)) return false;
     // Our own that we do not hold: we lost it when we could not write our beats.
     if (owner === '' || owner === this.#parts.workerId) return true;
@@ -411,20 +411,20 @@ export class OwnedRunStore {
 
   async #take(jid: string, { owner, revision, value }: Known): Promise<void> {
     this.#busy.add(jid);
-    let held: HeldRun | undefined;
+    let held: StoredRun | undefined;
     try {
       // A worker with many runs is slower to reach for one more.
-      await sleep(Math.random() * SPREAD_MS + Math.min(this.#held.size, 20) * 50);
+      await sleep(Math.random() * SPREAD_MS + Math.min(this.#owned.size, 20) * 50);
       if (this.#leaving || (await this.#isAlive(owner))) return;
       const record = this.#records.read(jid, value);
       if (record === undefined) return;
       await this.#leased();
-      const mine = { ...record, owner: this.#parts.workerId, moves: record.moves + 1 };
+      const mine = { ...record, owner: this.#parts.workerId, moves: record.takeovers + 1 };
       const written = this.#records.write(jid, mine);
       const taken = await this.#bucket.update(runKey(jid), written, revision);
       if (taken === undefined) return;
-      const fixed = await this.#fixedOf(jid, record);
-      held = this.#hold(jid, mine, taken, fixed);
+      const fixed = await this.#inputOf(jid, record);
+      held = this.#own(jid, mine, taken, fixed);
       this.#notBefore.delete(jid);
     } catch (err) {
       this.#notBefore.set(jid, performance.now() + AGAIN_MS);
@@ -432,16 +432,16 @@ export class OwnedRunStore {
     } finally {
       this.#busy.delete(jid);
     }
-    if (held !== undefined) await this.#goOn(held);
+    if (held !== undefined) await this.#resume(held);
   }
 
-  async #goOn(held: HeldRun): Promise<void> {
+  async #resume(held: StoredRun): Promise<void> {
     try {
       await this.#parts.takeOver(held);
     } catch (err) {
-      if (held.lost.aborted) return;
+      if (held.released.aborted) return;
       this.#parts.onTrouble(`run ${held.jid} could not be gone on with`, err);
-      await this.#release(held);
+      await this.#handOn(held);
     }
   }
 
@@ -485,14 +485,14 @@ export async function offerRun(
   jid: string,
   { data, by }: { readonly data: SaltMap; readonly by: SaltMap },
 ): Promise<boolean> {
-  const record: RunRecord = { kind, owner: '', by, data, moves: 0 };
+  const record: RunRecord = { kind, owner: '', call: by, data, takeovers: 0 };
   const created = bucket.create(runKey(jid), new RunRecords(box).write(jid, record));
   return (await fromHotState(WHAT, created)) !== undefined;
 }
 
 /** Whether a run was moved so often without a save that it must not be tried again. */
-export function isPoison({ moves }: Pick<HeldRun, 'moves'>): boolean {
-  return moves > MOVES_MAX;
+export function isPoison({ takeovers: moves }: Pick<StoredRun, 'moves'>): boolean {
+  return moves > TAKEOVERS_MAX;
 }
 
 /** What stands in place of a removed record: a bucket has no delete. */
@@ -502,11 +502,11 @@ function runKey(jid: string): BucketKey {
   return escapeKey('run', jid);
 }
 
-function fixedKey(jid: string, name: string): BucketKey {
+function inputKeyOf(jid: string, name: string): BucketKey {
   return escapeKey('fixed', jid, name);
 }
 
-function wordsKey(jid: string): BucketKey {
+function messagesKey(jid: string): BucketKey {
   return escapeKey('words', jid);
 }
 

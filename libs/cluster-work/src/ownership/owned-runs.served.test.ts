@@ -4,7 +4,7 @@ import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import type { HeldRun } from './held-run.ts';
+import type { StoredRun } from './held-run.ts';
 import { offerRun, type OwnedRunOptions, OwnedRunStore } from './owned-run-store.ts';
 import { RUN_LIMITS } from './run-record.ts';
 
@@ -38,14 +38,14 @@ class FaultyBucket extends Bucket {
   }
 }
 
-const jidsOf = (...workers: readonly { readonly taken: readonly HeldRun[] }[]): string[] =>
+const jidsOf = (...workers: readonly { readonly taken: readonly StoredRun[] }[]): string[] =>
   workers.flatMap(({ taken }) => taken.map(({ jid }) => jid));
 
 /** A worker with its runs. What it takes over waits until it is lost. */
 async function worker(workerId: string, options: OwnedRunOptions = {}) {
   const bus = await nats.connect('worker-pool');
   const bucket = new FaultyBucket(bus, 'brine_runs');
-  const taken: HeldRun[] = [];
+  const taken: StoredRun[] = [];
   const troubles: string[] = [];
   const store = new OwnedRunStore(
     {
@@ -53,9 +53,9 @@ async function worker(workerId: string, options: OwnedRunOptions = {}) {
       kinds: new Set(['batch', 'runner']),
       takeOver: async (run) => {
         taken.push(run);
-        await new Promise((resolve) => run.lost.addEventListener('abort', resolve));
+        await new Promise((resolve) => run.released.addEventListener('abort', resolve));
       },
-      lostError: (jid) => new Error(`lost ${jid}`),
+      releasedError: (jid) => new Error(`lost ${jid}`),
       onTrouble: (text) => void troubles.push(text),
     },
     { leaseMs: LEASE_MS, ...options },
@@ -93,12 +93,12 @@ test('a run goes on in another worker when its own is killed, from what was save
   await until('the run of the dead one is taken', () => jidsOf(first, second).includes(OTHER));
   expect(jidsOf(first, second)).toEqual([OTHER]);
   await first.kill();
-  const ofFirst = (): HeldRun | undefined => second.taken.find(({ jid }) => jid === JID);
+  const ofFirst = (): StoredRun | undefined => second.taken.find(({ jid }) => jid === JID);
   await until('the second worker has the run', ofFirst);
   const taken = ofFirst();
   expect(taken?.data).toEqual(mapOf({ step: 2 }));
-  expect(taken?.fixed).toEqual(mapOf({ ids: ['a', 'b'] }));
-  expect(taken?.by).toEqual(mapOf({ user: 'anne' }));
+  expect(taken?.input).toEqual(mapOf({ ids: ['a', 'b'] }));
+  expect(taken?.call).toEqual(mapOf({ user: 'anne' }));
   expect((await second.store.find(JID))?.owner).toBe('two');
 });
 
@@ -125,7 +125,7 @@ test('a worker that was taken for dead can save nothing more', async () => {
   first.bucket.beats = 'lie';
   await until('the second worker has the run', () => second.taken.length === 1);
   await expect(run.save(mapOf({ step: 9 }))).rejects.toThrow(`lost ${JID}`);
-  expect(run.lost.aborted).toBe(true);
+  expect(run.released.aborted).toBe(true);
   expect((await second.store.find(JID))?.data).toEqual(mapOf({}));
 });
 
@@ -133,8 +133,8 @@ test('a worker that can not write its beats stops before another takes its runs'
   const first = await worker('one');
   const second = await worker('two');
   const run = await first.store.begin('batch', JID, order(mapOf({})));
-  let takenBefore: readonly HeldRun[] | undefined;
-  run.lost.addEventListener('abort', () => (takenBefore = [...second.taken]));
+  let takenBefore: readonly StoredRun[] | undefined;
+  run.released.addEventListener('abort', () => (takenBefore = [...second.taken]));
   first.bucket.beats = 'fail';
   await until('the second worker has the run', () => second.taken.length === 1);
   expect(takenBefore).toEqual([]);
@@ -159,8 +159,8 @@ test('an ordered stop hands a run on at once, and no runner', async () => {
   const run = await first.store.begin('batch', JID, order(mapOf({ step: 1 })));
   const runner = await first.store.begin('runner', OTHER, order(mapOf({})));
   await first.store.handOver();
-  expect(run.lost.aborted).toBe(true);
-  expect(runner.lost.aborted).toBe(false);
+  expect(run.released.aborted).toBe(true);
+  expect(runner.released.aborted).toBe(false);
   await until('the second worker has the run', () => second.taken.length === 1);
   expect(second.taken[0]?.jid).toBe(JID);
   await first.store.close();
@@ -173,23 +173,23 @@ describe('a word', () => {
     const second = await worker('two');
     const run = await first.store.begin('batch', JID, order(mapOf({})));
     const heard: SaltMap[] = [];
-    run.onWord((word) => heard.push(word));
-    expect(await second.store.tell(JID, mapOf({ what: 'pause' }))).toBe(true);
-    expect(await second.store.tell(JID, mapOf({ what: 'resume' }))).toBe(true);
+    run.onMessage((word) => heard.push(word));
+    expect(await second.store.send(JID, mapOf({ what: 'pause' }))).toBe(true);
+    expect(await second.store.send(JID, mapOf({ what: 'resume' }))).toBe(true);
     await until('the owner heard both', () => heard.length === 2);
-    await until('others know both', () => second.store.words(JID).length === 2);
-    expect(second.store.words(JID)).toEqual(heard);
-    expect(second.store.words('20990101000000000000')).toEqual([]);
+    await until('others know both', () => second.store.messages(JID).length === 2);
+    expect(second.store.messages(JID)).toEqual(heard);
+    expect(second.store.messages('20990101000000000000')).toEqual([]);
     await first.kill();
     await until('the second worker has the run', () => second.taken.length === 1);
     const again: SaltMap[] = [];
-    second.taken[0]?.onWord((word) => again.push(word));
+    second.taken[0]?.onMessage((word) => again.push(word));
     expect(again).toEqual(heard);
   });
 
   it('for a run that is not there is not kept', async () => {
     const { store } = await worker('one');
-    expect(await store.tell(JID, mapOf({ what: 'stop' }))).toBe(false);
+    expect(await store.send(JID, mapOf({ what: 'stop' }))).toBe(false);
   });
 });
 

@@ -45,14 +45,14 @@ export interface RunRecord {
   /** Id of the worker; empty: any worker may take it; {@link ENDED}: it has ended. */
   readonly owner: string;
   /** What began it, for the worker that goes on. */
-  readonly by: SaltMap;
+  readonly call: SaltMap;
   readonly data: SaltMap;
   /** How often it was taken over since something was saved. */
-  readonly moves: number;
+  readonly takeovers: number;
   /** Kind of the record that is there again when this one ends. */
-  readonly under?: string | undefined;
+  readonly replacesKind?: string | undefined;
   /** Name of the key that has what never changes; absent where there is nothing. */
-  readonly fixedAt?: string | undefined;
+  readonly inputKey?: string | undefined;
 }
 
 /** Kind and owner, which stand in the clear; undefined for a removed record. */
@@ -86,30 +86,30 @@ export class RunRecords {
     if (!isMap(body)) return undefined;
     return {
       ...head,
-      by: mapIn(body, 'by') ?? mapOf({}),
+      call: mapIn(body, 'by') ?? mapOf({}),
       data: mapIn(body, 'data') ?? mapOf({}),
-      moves: Number(body.get('moves') ?? 0),
-      under: textOf(body, 'under'),
-      fixedAt: textOf(body, 'fixedAt'),
+      takeovers: Number(body.get('moves') ?? 0),
+      replacesKind: textOf(body, 'under'),
+      inputKey: textOf(body, 'fixedAt'),
     };
   }
 
   /** @throws RunTooLargeError */
-  writeFixed(jid: string, fixed: SaltMap): Buffer {
+  writeInput(jid: string, fixed: SaltMap): Buffer {
     return this.#seal('the plan', jid, fixed, RUN_LIMITS.fixed);
   }
 
-  readFixed(jid: string, value: Uint8Array): SaltMap {
+  readInput(jid: string, value: Uint8Array): SaltMap {
     const fixed = value.length === 0 ? undefined : this.#open(jid, value);
     return isMap(fixed) ? fixed : mapOf({});
   }
 
   /** @throws RunTooLargeError */
-  writeWords(jid: string, words: readonly SaltMap[]): Buffer {
+  writeMessages(jid: string, words: readonly SaltMap[]): Buffer {
     return this.#seal('the words', jid, [...words], RUN_LIMITS.words);
   }
 
-  readWords(jid: string, value: Uint8Array): readonly SaltMap[] {
+  readMessages(jid: string, value: Uint8Array): readonly SaltMap[] {
     const words = value.length === 0 ? [] : this.#open(jid, value);
     return Array.isArray(words) ? words.filter(isMap) : [];
   }

@@ -1,13 +1,13 @@
 import { until } from '@brine/testing/waits';
 import { expect, test } from 'vitest';
-import { EndlessRuns } from './endless-runs.ts';
+import { ClusterTasks } from './endless-runs.ts';
 
 const work = (name: string) => ({ kind: 'schedule' as const, name, work: async () => undefined });
 
 test('what has no record is offered, and what has one is not', async () => {
   const there = new Set(['a']);
   const offered: string[] = [];
-  const runs = new EndlessRuns([work('a'), work('b')], {
+  const runs = new ClusterTasks([work('a'), work('b')], {
     isThere: async (name) => there.has(name),
     offer: async (_kind, name) => {
       offered.push(name);
@@ -24,7 +24,7 @@ test('what has no record is offered, and what has one is not', async () => {
 test('a bucket that is away is told of once, and tried again', async () => {
   let tries = 0;
   const troubles: string[] = [];
-  const runs = new EndlessRuns([work('a')], {
+  const runs = new ClusterTasks([work('a')], {
     isThere: async () => {
       tries += 1;
       if (tries < 3) throw new Error('away');

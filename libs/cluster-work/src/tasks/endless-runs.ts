@@ -1,11 +1,11 @@
 import type { OwnedKind } from '@brine/runners';
-import type { HeldRun } from '../ownership/held-run.ts';
+import type { StoredRun } from '../ownership/held-run.ts';
 
 /**
  * Work that the cluster does as long as it lives, in one worker at a time: a run that never ends.
  * Another worker takes it over as it takes over any run.
  */
-export interface EndlessWork {
+export interface ClusterTask {
   /** The kind of its record; a worker that does not know the kind leaves the run alone. */
   readonly kind: OwnedKind;
   /** In place of a job id. */
@@ -14,11 +14,11 @@ export interface EndlessWork {
    * Does the work until the run is lost. It saves something at once: a run that is moved and moved
    * without a save is taken for one that ends its workers.
    */
-  readonly work: (run: HeldRun) => Promise<void>;
+  readonly work: (run: StoredRun) => Promise<void>;
 }
 
 /** What offering works with. */
-export interface OfferParts {
+export interface TaskOffers {
   /** Adds the record of a run without an owner; false where there is one. */
   readonly offer: (kind: string, name: string) => Promise<boolean>;
   /** Whether a record is there. */
@@ -35,15 +35,15 @@ const FIRST_LOOK_MS = 500;
  * Sees to it that there is a record for each endless work, at the start of a worker and after a
  * loss of the bucket.
  */
-export class EndlessRuns {
-  readonly #works: readonly EndlessWork[];
-  readonly #parts: OfferParts;
+export class ClusterTasks {
+  readonly #tasks: readonly ClusterTask[];
+  readonly #parts: TaskOffers;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #inTrouble = false;
 
-  constructor(works: readonly EndlessWork[], parts: OfferParts) {
-    this.#works = works;
+  constructor(works: readonly ClusterTask[], parts: TaskOffers) {
+    this.#tasks = works;
     this.#parts = parts;
     if (works.length > 0) void this.#look();
   }
@@ -56,7 +56,7 @@ export class EndlessRuns {
   async #look(): Promise<void> {
     let delayMs = LOOK_MS;
     try {
-      for (const { kind, name } of this.#works) {
+      for (const { kind, name } of this.#tasks) {
         if (!(await this.#parts.isThere(name))) await this.#parts.offer(kind, name);
       }
       this.#inTrouble = false;

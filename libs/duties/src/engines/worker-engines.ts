@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { isPosition, Timeline } from '@brine/bus/timeline';
-import type { EndlessWork, HeldRun } from '@brine/cluster-work';
+import type { ClusterTask, StoredRun } from '@brine/cluster-work';
 import { saltValue } from '@brine/config';
 import {
   type EngineFeed,
@@ -25,7 +25,7 @@ import { isName, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
 /** What the engines of a worker are made of. */
-export interface WorkerEnginesParts {
+export interface EnginesParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
   /** The ports of requests; made after this. */
@@ -35,9 +35,9 @@ export interface WorkerEnginesParts {
 }
 
 /** The engines that this worker has, and those that others have. */
-export interface WorkerEngines {
+export interface Engines {
   /** Each engine is had by one worker at a time, of the cluster or of its host. */
-  readonly endless: readonly EndlessWork[];
+  readonly tasks: readonly ClusterTask[];
   status(): readonly EngineStatus[];
   /** Ends the engines here; other workers begin them once their runs are handed on. */
   leave(): Promise<void>;
@@ -49,7 +49,7 @@ const AGAIN_MS = 1_000;
 const READ_AHEAD = 200;
 
 /** Opens the engines of a worker. Those that are refused are told of, once. */
-export function openEngines(parts: WorkerEnginesParts): WorkerEngines {
+export function openEngines(parts: EnginesParts): Engines {
   const { options, log, metrics } = parts.context;
   const { engines, faults } = readEngines(plainOf(saltValue(options.engines)), {
     hasPython: options.brine.python !== '',
@@ -64,13 +64,13 @@ export function openEngines(parts: WorkerEnginesParts): WorkerEngines {
   const leaving = new AbortController();
   const running = new Set<Promise<void>>();
   expose(metrics, supervised);
-  const work = async (engine: SupervisedEngine, run: HeldRun): Promise<void> => {
+  const work = async (engine: SupervisedEngine, run: StoredRun): Promise<void> => {
     const one = workOn(engine, run, leaving.signal).finally(() => running.delete(one));
     running.add(one);
     await one;
   };
   return {
-    endless: supervised.map((engine): EndlessWork => {
+    tasks: supervised.map((engine): ClusterTask => {
       const { name, where } = engine.spec;
       const place = where === 'host' ? `${name}@${options.brine.host}` : name;
       return { kind: `engine:${place}`, name: `engine-${place}`, work: (run) => work(engine, run) };
@@ -90,8 +90,8 @@ function runsTypeScript(): boolean {
 }
 
 /** Runs an engine while its run is this worker's, and the worker stays. */
-async function workOn(engine: SupervisedEngine, run: HeldRun, leaving: AbortSignal): Promise<void> {
-  const stop = AbortSignal.any([run.lost, leaving]);
+async function workOn(engine: SupervisedEngine, run: StoredRun, leaving: AbortSignal): Promise<void> {
+  const stop = AbortSignal.any([run.released, leaving]);
   let record = recordIn(run.data);
   // That it was begun is stored: a run that is only moved is taken for one that ends its workers.
   while (!stop.aborted && !(await isSaved(run, record))) await sleep(AGAIN_MS);
@@ -107,7 +107,7 @@ async function workOn(engine: SupervisedEngine, run: HeldRun, leaving: AbortSign
   await engine.run(keeper, stop);
 }
 
-async function isSaved(run: HeldRun, record: EngineRecord): Promise<boolean> {
+async function isSaved(run: StoredRun, record: EngineRecord): Promise<boolean> {
   try {
     await run.save(recordMap(record));
     return true;
@@ -130,7 +130,7 @@ function recordIn(data: SaltMap): EngineRecord {
   };
 }
 
-function portsOf({ bus, context, ports, fire }: WorkerEnginesParts): EnginePorts {
+function portsOf({ bus, context, ports, fire }: EnginesParts): EnginePorts {
   const { options, log } = context;
   return {
     masterId: options.id,

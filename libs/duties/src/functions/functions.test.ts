@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
 import type { Answer } from '@brine/master';
 import type { ClearRequest } from '@brine/master/functions';
-import { answerHere } from '@brine/master-ports';
+import { answerLocally } from '@brine/master-ports';
 import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { settingsFor } from './functions.ts';
@@ -25,8 +25,8 @@ test('what a runner sends is sent as its caller', async () => {
     return Promise.resolve({ kind: 'reply', body: pack('') });
   };
   const caller = { kind: 'user', user: 'anne', principal: 'anne', acl: [] } as const;
-  await answerHere({ answer }, pack(''), { host: 'h', caller }, () => undefined);
-  await answerHere({ answer }, pack(''), { host: 'h' }, () => undefined);
+  await answerLocally({ answer }, pack(''), { host: 'h', caller }, () => undefined);
+  await answerLocally({ answer }, pack(''), { host: 'h' }, () => undefined);
   expect(callers).toEqual(['anne', undefined]);
 });
 
@@ -40,7 +40,7 @@ test('what a runner sends under an id is one request, and anything else a new on
   };
   const traced: unknown[] = [];
   const send = (more: { readonly id?: string; readonly link?: string }): Promise<Uint8Array> =>
-    answerHere({ answer }, pack(''), { host: 'h', ...more }, (_id, about) => traced.push(about));
+    answerLocally({ answer }, pack(''), { host: 'h', ...more }, (_id, about) => traced.push(about));
   for (const more of [{ id: 'step-1', link: 'x' }, { id: 'step-1' }, {}, {}]) await send(more);
   expect(ids.slice(0, 2)).toEqual(['step-1', 'step-1']);
   expect(new Set(ids).size).toBe(3);

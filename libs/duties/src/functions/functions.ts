@@ -22,7 +22,7 @@ import type {
   MinionBanks,
 } from '@brine/master';
 import { callerOf, judgeInner, nameOfCall } from '@brine/master/functions';
-import type { OwnRequest } from '@brine/master-ports';
+import type { LocalRequest } from '@brine/master-ports';
 import type { PythonCalls } from '@brine/python-host';
 import {
   callFunction,
@@ -31,14 +31,14 @@ import {
   isKnown,
   type MasterContext,
   type OwnedRuns,
-  type ReactorCare,
+  type ReactorAdmin,
   refusedBecause,
   type RowSeal,
   runFunction,
   type RunnerContext,
   type RunnerMaster,
   runnerNamed,
-  type ScheduleCare,
+  type ScheduleAdmin,
   type Shown,
 } from '@brine/runners';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
@@ -49,7 +49,7 @@ export interface FunctionsOptions {
   readonly bus: Bus;
   readonly options: MasterOptions;
   /** Answers a request as this worker answers those of gateways. */
-  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
+  readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   readonly auditSeal: RowSeal;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
@@ -63,9 +63,9 @@ export interface FunctionsOptions {
   /** What functions reach on this host; made after this. */
   readonly hostPorts: () => HostPorts;
   /** The reactor of the cluster; made after this. */
-  readonly reactor: () => ReactorCare;
+  readonly reactor: () => ReactorAdmin;
   /** The schedule of the cluster; made after this. */
-  readonly schedule: () => ScheduleCare;
+  readonly schedule: () => ScheduleAdmin;
   /** Modules in Python, where the master has some. */
   readonly python?: PythonCalls | undefined;
 }

@@ -1,5 +1,5 @@
 import { type Bus } from '@brine/bus';
-import { tellWorkers } from '@brine/bus/rpc';
+import { broadcastToWorkers } from '@brine/bus/rpc';
 import { type MasterOptions, textsOf } from '@brine/config';
 import { operatorEnvironment } from '@brine/environment';
 import {
@@ -15,7 +15,7 @@ import { expandRoots, type FileServer } from '@brine/fileserver';
 import { FILES_WORD } from '@brine/master-ports';
 import { askWeb, wake } from '@brine/outgoing';
 import type { ThreadedPillars } from '@brine/rendering';
-import type { FileServerCare, HostFiles, HostPorts } from '@brine/runners';
+import type { FileServerAdmin, HostFiles, HostPorts } from '@brine/runners';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** What functions of the master reach on this host is made of this. */
@@ -30,16 +30,16 @@ export interface HostParts {
 /** The ports of functions to this host. */
 export function openHostPorts(parts: HostParts): Omit<HostPorts, 'ownStates'> {
   return {
-    fileServer: careOf(parts),
+    fileServer: fileServerAdmin(parts),
     hostFiles: hostFilesOf(parts.options),
     outgoing: { web: askWeb, wake },
   };
 }
 
-function careOf({ bus, files, options, pillars, workerId }: HostParts): FileServerCare {
+function fileServerAdmin({ bus, files, options, pillars, workerId }: HostParts): FileServerAdmin {
   const { host } = options.brine;
   const tell = (act: string, more: SaltMap): void => {
-    tellWorkers(bus, new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]));
+    broadcastToWorkers(bus, new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]));
   };
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];
   return {

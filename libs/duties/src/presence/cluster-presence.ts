@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
-import type { EndlessWork } from '@brine/cluster-work';
+import type { ClusterTask } from '@brine/cluster-work';
 import { JidMaker } from '@brine/job';
 import type { MasterPorts } from '@brine/master';
 import { presenceQuestion, questionJid } from '@brine/master-ports';
@@ -24,7 +24,7 @@ export interface ClusterPresenceParts {
 /** The presence of the cluster, which one process owns at a time. */
 export interface ClusterPresence {
   /** What the cluster does in one worker at a time. */
-  readonly endless: readonly EndlessWork[];
+  readonly tasks: readonly ClusterTask[];
   /** Of the worker that owns presence; empty in the others. */
   status(): object;
 }
@@ -40,7 +40,7 @@ export function openClusterPresence(parts: ClusterPresenceParts): ClusterPresenc
   let owner: PresenceOwner | undefined;
   exposePresence(metrics, () => owner);
   return {
-    endless: [
+    tasks: [
       {
         kind: PRESENCE,
         name: PRESENCE,

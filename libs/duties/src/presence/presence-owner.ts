@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Bus, PauseWatch } from '@brine/bus';
 import { hearPresence, sayPresence, serve } from '@brine/bus/rpc';
-import type { HeldRun } from '@brine/cluster-work';
+import type { StoredRun } from '@brine/cluster-work';
 import { PRESENCE_QUESTIONS } from '@brine/master-ports';
 import {
   Presence,
@@ -40,7 +40,7 @@ export interface PresenceOwnerParts {
 }
 
 /** What of a run this needs. */
-type OwnRun = Pick<HeldRun, 'data' | 'lost' | 'check' | 'save'>;
+type OwnRun = Pick<StoredRun, 'data' | 'lost' | 'check' | 'save'>;
 
 const LOOK_MS = 1_000;
 /** A longer time between two looks was a pause of this process. */
@@ -88,9 +88,9 @@ export class PresenceOwner {
     if (!(await this.#begin(run))) return;
     const closers = this.#open();
     try {
-      while (!run.lost.aborted) {
-        await pause(this.#nextTickAt - performance.now(), run.lost);
-        if (!run.lost.aborted) await this.#tick(run);
+      while (!run.released.aborted) {
+        await pause(this.#nextTickAt - performance.now(), run.released);
+        if (!run.released.aborted) await this.#tick(run);
       }
     } finally {
       for (const close of closers) close();
@@ -111,22 +111,22 @@ export class PresenceOwner {
     const soonMs = Math.min(RETRY_MS, intervalMs);
     this.#nextTickAt = performance.now() + Math.max(soonMs, intervalMs - sinceMs);
     await this.#save(run, tickedMs).catch((err: unknown) => {
-      if (!run.lost.aborted) onTrouble('presence can not be saved', err);
+      if (!run.released.aborted) onTrouble('presence can not be saved', err);
     });
-    return !run.lost.aborted;
+    return !run.released.aborted;
   }
 
   /** What the owner before saved; undefined where the run was lost meanwhile. */
   async #saved(run: OwnRun): Promise<readonly SavedMinion[] | undefined> {
     const { keys, records, onTrouble } = this.#parts;
-    while (!run.lost.aborted) {
+    while (!run.released.aborted) {
       // Before the keys are read every saved minion would seem to have lost its own.
-      while (!keys.isReady() && !run.lost.aborted) await pause(KEYS_LOOK_MS, run.lost);
+      while (!keys.isReady() && !run.released.aborted) await pause(KEYS_LOOK_MS, run.released);
       try {
         return await records.read();
       } catch (err) {
         onTrouble('presence can not begin', err);
-        await pause(RETRY_MS, run.lost);
+        await pause(RETRY_MS, run.released);
       }
     }
     return undefined;
@@ -222,7 +222,7 @@ export class PresenceOwner {
       await this.#save(run, Date.now());
       this.#inTrouble = false;
     } catch (err) {
-      if (!run.lost.aborted) this.#trouble('presence is not told', err);
+      if (!run.released.aborted) this.#trouble('presence is not told', err);
     }
   }
 

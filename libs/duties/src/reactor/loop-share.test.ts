@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { LoopShare } from './loop-share.ts';
+import { EventLoopLoad } from './loop-share.ts';
 
 test('a loop that works most of its time is busy until it has time again', () => {
   const shares = [0.2, 0.9, 0.76, 0.75];
   let now = 0;
-  const share = new LoopShare(
+  const share = new EventLoopLoad(
     () => shares.shift() ?? 0,
     () => now,
   );
@@ -19,6 +19,6 @@ test('a loop that works most of its time is busy until it has time again', () =>
 
 test('the share of this process can be read', () => {
   let now = 0;
-  const share = new LoopShare(undefined, () => (now += 1_000));
+  const share = new EventLoopLoad(undefined, () => (now += 1_000));
   expect(typeof share.isBusy).toBe('boolean');
 });

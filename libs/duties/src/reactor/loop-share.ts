@@ -10,7 +10,7 @@ export type ReadShare = () => number;
  * Whether the event loop of this process has room for work that can wait. Reactions wait on disk;
  * minions that wait for an answer send their requests again.
  */
-export class LoopShare {
+export class EventLoopLoad {
   readonly #read: ReadShare;
   readonly #now: () => number;
   #lookedAt: number;

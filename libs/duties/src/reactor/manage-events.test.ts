@@ -1,5 +1,5 @@
 import type { EventMessage } from '@brine/bus/events';
-import type { ReactorCare } from '@brine/runners';
+import type { ReactorAdmin } from '@brine/runners';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { manageByEvent } from './manage-events.ts';
@@ -12,7 +12,7 @@ function scene() {
   const calls: unknown[] = [];
   const troubles: string[] = [];
   let isLeader = true;
-  const care: ReactorCare = {
+  const care: ReactorAdmin = {
     isRunning: true,
     list: async () => [LIST],
     add: async (...given) => {

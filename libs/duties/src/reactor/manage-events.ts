@@ -1,12 +1,12 @@
 import type { EventMessage } from '@brine/bus/events';
 import type { RecordMac } from '@brine/crypt';
 import { isProven, MANAGE_ROOT, type ManageAct, manageActOf } from '@brine/reactor';
-import type { ReactorCare } from '@brine/runners';
+import type { ReactorAdmin } from '@brine/runners';
 import { listOf, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 
 /** What answers stock runners of this host. */
 export interface ManageParts {
-  readonly care: ReactorCare;
+  readonly admin: ReactorAdmin;
   /** Made for `MANAGE_PURPOSE`. */
   readonly mac: Pick<RecordMac, 'isOf'>;
   /** Id of the master itself, which `set_leader` names. */
@@ -38,19 +38,19 @@ export async function manageByEvent(event: EventMessage, parts: ManageParts): Pr
 type Act = (data: SaltMap, parts: ManageParts) => Promise<[tag: string, answer: SaltMap]>;
 
 const ACTS: Readonly<Record<ManageAct, Act>> = {
-  is_leader: async (_, { care }) => ['leader/value', mapOf({ result: await care.isLeader() })],
-  set_leader: async (data, { care, id }) => {
+  is_leader: async (_, { admin: care }) => ['leader/value', mapOf({ result: await care.isLeader() })],
+  set_leader: async (data, { admin: care, id }) => {
     if (data.get('id') === id) await care.setLeader(data.get('value') !== false);
     return ['leader/value', mapOf({ result: await care.isLeader() })];
   },
-  add: async (data, { care }) => {
+  add: async (data, { admin: care }) => {
     const reactors = (listOf(data, 'reactors') ?? []).filter((file) => typeof file === 'string');
     const result = await care.add(textOf(data, 'event') ?? '', reactors);
     return ['add-complete', mapOf({ reactors: [...(await care.list())], result })];
   },
-  delete: async (data, { care }) => {
+  delete: async (data, { admin: care }) => {
     const result = await care.remove(textOf(data, 'event') ?? '');
     return ['delete-complete', mapOf({ reactors: [...(await care.list())], result })];
   },
-  list: async (_, { care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })],
+  list: async (_, { admin: care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })],
 };

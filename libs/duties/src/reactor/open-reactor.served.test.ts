@@ -5,12 +5,12 @@ import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openReactor, type ReactorParts, type WorkerReactor } from './open-reactor.ts';
+import { openReactor, type ReactorParts, type OpenReactor } from './open-reactor.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 
 let nats: TestNats;
-const open: WorkerReactor[] = [];
+const open: OpenReactor[] = [];
 
 beforeEach(async () => {
   nats = await startNats();
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 /** The reactor of a worker whose host has this list. */
-async function workerWith(reactor: readonly object[]): Promise<WorkerReactor> {
+async function workerWith(reactor: readonly object[]): Promise<OpenReactor> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const { options: defaults } = loadMasterConfig({ configDir: '/nonexistent', env: {} });
   const options = { ...defaults, reactor, cachedir: '/nonexistent' };
@@ -48,7 +48,7 @@ test('a host without a list leaves reactions to the hosts that have one', async 
   // Two that take reactions share them.
   const waiting = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((n) => addEvent('my/tag', n)));
   await until('the reactions are over', async () => (await waiting[0]?.()) === 0);
-  const { list } = await other.care.failures();
+  const { list } = await other.admin.failures();
   expect(list.map(({ what }) => what)).toEqual(Array(8).fill('/no/such/file.sls'));
 });
 
@@ -56,7 +56,7 @@ test('a reaction that no entry of its worker matches is on record', async () => 
   const reactor = await workerWith([{ 'other/*': ['/no/such/file.sls'] }]);
   const waiting = await addEvent('my/tag');
   await until('the reaction is over', async () => (await waiting()) === 0);
-  const { list } = await reactor.care.failures();
+  const { list } = await reactor.admin.failures();
   expect(list).toMatchObject([
     { tag: 'my/tag', kind: 'missing', why: expect.stringContaining('the same on all hosts') },
   ]);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
-import { hearWorkers, tellWorkers } from '@brine/bus/rpc';
+import { onBroadcast, broadcastToWorkers } from '@brine/bus/rpc';
 import { type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
 import { saltValue } from '@brine/config';
 import { RecordMac, SecretBox } from '@brine/crypt';
@@ -23,17 +23,17 @@ import {
   withRemoved,
 } from '@brine/reactor';
 import { ThreadedSls } from '@brine/rendering';
-import { type OwnedRuns, type OwnStates, type ReactorCare, signatureOf } from '@brine/runners';
+import { type OwnedRuns, type OwnStates, type ReactorAdmin, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { errorText } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import { LoopShare } from './loop-share.ts';
+import { EventLoopLoad } from './loop-share.ts';
 import { manageByEvent } from './manage-events.ts';
 import { Matching, REACTOR_USER } from './matching.ts';
-import { type CallParts, openCalls, type OwnCalls } from './reaction-calls.ts';
+import { type CallParts, openCalls, type ReactionCalls } from './reaction-calls.ts';
 import { ReactionFiles } from './reaction-files.ts';
 import { reactorMetrics } from './reactor-metrics.ts';
 import { ReactorState, type SharedReactor } from './reactor-state.ts';
@@ -59,10 +59,10 @@ export interface ReactorParts {
 }
 
 /** The reactor of a worker. */
-export interface WorkerReactor {
-  readonly care: ReactorCare;
+export interface OpenReactor {
+  readonly admin: ReactorAdmin;
   /** Makes the calls of the master's own: those of reactions, and those of the schedule. */
-  readonly calls: OwnCalls;
+  readonly calls: ReactionCalls;
   status(): object;
   /** Takes nothing more; resolves when what is under way has ended. */
   leave(): Promise<void>;
@@ -87,13 +87,13 @@ const JID_TRIES = 100;
 const NO_ENTRY = 'No entry of this worker matches; is `reactor` the same on all hosts?';
 
 /** Opens the reactor of a worker: it matches events, and works on the queue of the cluster. */
-export function openReactor(parts: ReactorParts): WorkerReactor {
+export function openReactor(parts: ReactorParts): OpenReactor {
   return new Reactor(parts);
 }
 
-class Reactor implements WorkerReactor {
-  readonly care: ReactorCare;
-  readonly calls: OwnCalls;
+class Reactor implements OpenReactor {
+  readonly admin: ReactorAdmin;
+  readonly calls: ReactionCalls;
   readonly #parts: ReactorParts;
   readonly #state: ReactorState;
   readonly #matching: Matching | undefined;
@@ -103,7 +103,7 @@ class Reactor implements WorkerReactor {
   readonly #files: ReactionFiles;
   readonly #metrics: ReturnType<typeof reactorMetrics>;
   readonly #stop = new AbortController();
-  readonly #loop = new LoopShare();
+  readonly #loop = new EventLoopLoad();
   readonly #stopHearing: () => void;
   readonly #timer: NodeJS.Timeout;
   #wanted: { map: ReactorMap; isLeader: boolean; key: string };
@@ -120,7 +120,7 @@ class Reactor implements WorkerReactor {
     this.#state = new ReactorState(new Bucket(bus, 'brine_reactor'), box);
     this.#wanted = { map: new ReactorMap(null), isLeader: true, key: '' };
     const isRunning = asksForReactor(options);
-    this.care = this.#careOf(isRunning);
+    this.admin = this.#adminOf(isRunning);
     this.calls = openCalls(context, parts);
     this.#threads = this.#openThreads(options);
     this.#files = this.#openFiles();
@@ -134,7 +134,7 @@ class Reactor implements WorkerReactor {
     const heed = (word: SaltMap): void => {
       if (word.get('kind') === WORD) void this.#refreshed();
     };
-    this.#stopHearing = hearWorkers(bus, heed, (err) =>
+    this.#stopHearing = onBroadcast(bus, heed, (err) =>
       onTrouble('words of other workers about the reactor are not heard', err),
     );
     this.#timer = setInterval(() => void this.#refreshed(), REFRESH_MS);
@@ -144,7 +144,7 @@ class Reactor implements WorkerReactor {
   status(): object {
     const { map, isLeader } = this.#wanted;
     return {
-      running: this.care.isRunning,
+      running: this.admin.isRunning,
       entries: map.globs.length,
       leader: isLeader,
       matching: this.#matching?.reading ?? false,
@@ -170,7 +170,7 @@ class Reactor implements WorkerReactor {
 
   /** Reads again what is to be reacted to. Never rejects: what is known stays in force. */
   async #refreshed(): Promise<void> {
-    if (!this.care.isRunning) return;
+    if (!this.admin.isRunning) return;
     this.#refreshing ??= this.#refresh()
       .catch((err: unknown) => {
         const trouble = errorText(err);
@@ -190,7 +190,7 @@ class Reactor implements WorkerReactor {
     if (key !== this.#wanted.key) {
       const isNew = this.#wanted.key === '';
       this.#wanted = { map, isLeader: shared.isLeader, key };
-      this.#tellList(map, shared, isNew);
+      this.#logList(map, shared, isNew);
     }
     await this.#matching?.want(this.#wanted);
     this.#trouble = '';
@@ -205,10 +205,10 @@ class Reactor implements WorkerReactor {
     return loadYaml(bytes.toString('utf8'), YamlWork.ofFile());
   }
 
-  #tellList(map: ReactorMap, { changes, isLeader }: SharedReactor, isNew: boolean): void {
+  #logList(map: ReactorMap, { changes, isLeader }: SharedReactor, isNew: boolean): void {
     const { log } = this.#parts.context;
     for (const problem of map.problems) log.error(problem);
-    if (!isNew || !this.care.isRunning) return;
+    if (!isNew || !this.admin.isRunning) return;
     for (const glob of changes.removed) {
       log.warn(`reactor: '${glob}' is off since reactor.delete; reactor.add brings it back`);
     }
@@ -216,11 +216,11 @@ class Reactor implements WorkerReactor {
   }
 
   /** For the runner `reactor`, and for stock runners of this host. */
-  #careOf(isRunning: boolean): ReactorCare {
+  #adminOf(isRunning: boolean): ReactorAdmin {
     const state = this.#state;
     const changed = (result: SharedReactor | string, comment: string): SaltMap => {
       if (typeof result === 'string') return mapOf({ status: false, comment: result });
-      tellWorkers(this.#parts.bus, mapOf({ kind: WORD }));
+      broadcastToWorkers(this.#parts.bus, mapOf({ kind: WORD }));
       return mapOf({ status: true, comment });
     };
     const withChanges = async (
@@ -393,7 +393,7 @@ class Reactor implements WorkerReactor {
         ...{ bus, queue, onTrouble, maxEventSize: options.maxEventSize },
         manage: (event) =>
           manageByEvent(event, {
-            ...{ care: this.care, mac, id: ports().rules.masterMinionId, onTrouble },
+            ...{ admin: this.admin, mac, id: ports().rules.masterMinionId, onTrouble },
             fire: async (tag, data) => this.#fire(event, tag, data),
           }),
         count: (outcome) => this.#metrics.matched(outcome),

@@ -5,7 +5,7 @@ import { type CallToMake, OutageError, type ReactionCall } from '@brine/reactor'
 import type { OwnedRunRecord } from '@brine/runners';
 import { isMap, mapIn, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
-import { OwnCalls } from './reaction-calls.ts';
+import { ReactionCalls } from './reaction-calls.ts';
 
 const JID = '20261126120000123456';
 const CAUSE = { name: 'my/event', timeMs: 1_000, begunMs: 1_500, link: 'a link' };
@@ -58,7 +58,7 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
       },
     },
   } as unknown as MasterPorts;
-  const calls = new OwnCalls({
+  const calls = new ReactionCalls({
     ...{ options: OPTIONS, atOnce, ports: () => ports, ownKey: () => 'key' },
     isReady: () => world.ready !== false,
     answer: async (body, { id = '', caller }) => {

@@ -4,7 +4,7 @@ import type { MasterOptions } from '@brine/config';
 import { type Jid, traceparentOf } from '@brine/job';
 import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
 import { recordInner } from '@brine/master/functions';
-import type { OwnRequest } from '@brine/master-ports';
+import type { LocalRequest } from '@brine/master-ports';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
 import type { OwnedRuns } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
@@ -35,7 +35,7 @@ export interface CallParts {
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
   /** Answers a request as this worker answers those of gateways; one id is one request. */
-  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
+  readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   /** Whether this worker knows the minions: while it reads them again, targets match none. */
@@ -55,9 +55,9 @@ export function openCalls(
     readonly runs: { of(call: FunctionCall): OwnedRuns };
     readonly state: { ready(): boolean };
   },
-): OwnCalls {
+): ReactionCalls {
   const { answer, ownKey, ports, runs, state } = parts;
-  return new OwnCalls({
+  return new ReactionCalls({
     ...{ options, answer, ownKey, ports, spans: telemetry },
     isReady: () => state.ready(),
     runsOf: (call) => runs.of(call),
@@ -71,7 +71,7 @@ export function openCalls(
  * client, runners and wheels through the one table. One key is one call: made again after the death
  * of a worker, a job is not published twice, and a run that others can go on with is waited for.
  */
-export class OwnCalls {
+export class ReactionCalls {
   readonly #parts: CallParts;
   #running = 0;
   readonly #waiting: (() => void)[] = [];

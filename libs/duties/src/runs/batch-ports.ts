@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { EventMessage } from '@brine/bus/events';
 import { highestRetcode, isAway, LocalClient, RefusedError } from '@brine/client';
-import type { HeldRun } from '@brine/cluster-work';
+import type { StoredRun } from '@brine/cluster-work';
 import type { MasterOptions } from '@brine/config';
 import type { EventKind } from '@brine/job';
 import type { WorkerTraces } from '@brine/job-traces';
@@ -49,10 +49,10 @@ const PING_KINDS = ['ret', 'job', 'syndic'] as const;
 
 /** The ports of one batch. Whatever it publishes is judged by the rights of its caller. */
 export function batchPorts(
-  run: HeldRun,
+  run: StoredRun,
   parts: BatchPortsParts,
 ): BatchPorts & { close(): Promise<void> } {
-  const order = run.fixed;
+  const order = run.input;
   const load = mapIn(order, 'load') ?? mapOf({});
   const settings = mapIn(order, 'settings') ?? mapOf({});
   const publisher = new BatchPublisher(run, parts, load);
@@ -109,11 +109,11 @@ function sleepUntil(wakeMs: number): { readonly done: Promise<void>; readonly wa
 
 /** Publishes for a batch, as its caller. */
 class BatchPublisher {
-  readonly #run: HeldRun;
+  readonly #run: StoredRun;
   readonly #parts: BatchPortsParts;
   readonly #load: SaltMap;
 
-  constructor(run: HeldRun, parts: BatchPortsParts, load: SaltMap) {
+  constructor(run: StoredRun, parts: BatchPortsParts, load: SaltMap) {
     this.#run = run;
     this.#parts = parts;
     this.#load = load;
@@ -147,7 +147,7 @@ class BatchPublisher {
   /** @throws BatchRefusedError for a load that is none: trying again would not help */
   async publish(load: SaltMap, id: string): Promise<SaltMap> {
     this.#run.check();
-    const { by } = this.#run;
+    const { call: by } = this.#run;
     const gatewayHost = textOf(by, 'host') ?? this.#parts.options.brine.host;
     const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now() };
     const startMs = nowMs();

@@ -1,9 +1,9 @@
 import { Bucket, type Bus } from '@brine/bus';
 import {
-  EndlessRuns,
-  type EndlessWork,
+  ClusterTasks,
+  type ClusterTask,
   type FoundRun,
-  type HeldRun,
+  type StoredRun,
   isPoison,
   offerRun,
   type OwnedRunOptions,
@@ -25,7 +25,7 @@ import {
   type OwnedRunRecord,
   type OwnedRuns,
   type OwnedWork,
-  RunLostError,
+  RunReleasedError,
   type RunnerContext,
   workBatch,
 } from '@brine/runners';
@@ -34,7 +34,7 @@ import { boolOf, listOf, mapIn, mapOf, pack, type SaltMap, textOf } from '@brine
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
 /** What the runs of a worker are made of. */
-export interface WorkerRunsParts extends BatchPortsParts {
+export interface ClusterRunsParts extends BatchPortsParts {
   readonly bus: Bus;
   /** The master's private key, which the records are sealed with. */
   readonly pem: string;
@@ -45,7 +45,7 @@ export interface WorkerRunsParts extends BatchPortsParts {
     readonly close: () => Promise<void>;
   };
   /** What the cluster does as long as it lives, in one worker at a time. */
-  readonly endless?: readonly EndlessWork[];
+  readonly tasks?: readonly ClusterTask[];
   /** For tests: how long a lease lasts, and how many runs there may be. */
   readonly limits?: OwnedRunOptions;
 }
@@ -56,28 +56,28 @@ const BATCH = 'batch';
 const RUNNER = 'runner';
 
 /** The long work of this worker, in the bucket `brine_runs`. */
-export class WorkerRuns {
-  readonly #parts: WorkerRunsParts;
+export class ClusterRuns {
+  readonly #parts: ClusterRunsParts;
   readonly #store: OwnedRunStore;
   readonly #working = new Set<Promise<void>>();
-  readonly #endless: EndlessRuns;
+  readonly #endless: ClusterTasks;
   /** Calls whose run another worker has now; it tells what comes of them. */
   readonly #elsewhere = new Set<string>();
 
-  constructor(parts: WorkerRunsParts) {
+  constructor(parts: ClusterRunsParts) {
     this.#parts = parts;
-    const endless = parts.endless ?? [];
+    const endless = parts.tasks ?? [];
     const store = {
       bucket: new Bucket(parts.bus, 'brine_runs'),
       box: SecretBox.fromMasterKey(parts.pem, 'runs'),
       workerId: parts.workerId,
       kinds: new Set<string>([...OWNED_WORK.keys(), BATCH, ...endless.map(({ kind }) => kind)]),
-      takeOver: (run: HeldRun) => this.#tracked(this.#goOn(run)),
-      lostError: (jid: string) => new RunLostError(`the run ${jid} is another worker's`),
+      takeOver: (run: StoredRun) => this.#tracked(this.#goOn(run)),
+      lostError: (jid: string) => new RunReleasedError(`the run ${jid} is another worker's`),
       onTrouble: parts.onTrouble,
     };
     this.#store = new OwnedRunStore(store, parts.limits);
-    this.#endless = new EndlessRuns(endless, {
+    this.#endless = new ClusterTasks(endless, {
       isThere: async (name) => (await this.#store.find(name)) !== undefined,
       offer: (kind, name) => offerRun(store, kind, name, { data: mapOf({}), by: mapOf({}) }),
       onTrouble: parts.onTrouble,
@@ -103,8 +103,8 @@ export class WorkerRuns {
         const found = await store.find(jid);
         return found && recordOf(found);
       },
-      tell: (jid, word) => store.tell(jid, word),
-      words: (jid) => store.words(jid),
+      send: (jid, word) => store.send(jid, word),
+      messages: (jid) => store.messages(jid),
     };
   }
 
@@ -121,13 +121,13 @@ export class WorkerRuns {
       return undefined;
     });
     const onLost = (): void => void this.#elsewhere.add(call.jid);
-    run?.lost.addEventListener('abort', onLost);
+    run?.released.addEventListener('abort', onLost);
     try {
       await work();
     } finally {
-      run?.lost.removeEventListener('abort', onLost);
+      run?.released.removeEventListener('abort', onLost);
       this.#elsewhere.delete(call.jid);
-      if (run?.lost.aborted === false) await run.end();
+      if (run?.released.aborted === false) await run.end();
     }
   }
 
@@ -157,7 +157,7 @@ export class WorkerRuns {
     if (found?.kind !== BATCH) return undefined;
     const state: SaltMap = new Map(found.data);
     state.set('ended', found.ended);
-    const of = (name: string): string => textOf(found.by, name) ?? '';
+    const of = (name: string): string => textOf(found.call, name) ?? '';
     return { principal: of('principal'), command: of('command'), state };
   }
 
@@ -184,23 +184,23 @@ export class WorkerRuns {
   }
 
   /** Goes on with a run that another worker had. */
-  async #goOn(run: HeldRun): Promise<void> {
+  async #goOn(run: StoredRun): Promise<void> {
     const { jid, kind } = run;
-    const endless = this.#parts.endless?.find((one) => one.kind === kind && one.name === jid);
+    const endless = this.#parts.tasks?.find((one) => one.kind === kind && one.name === jid);
     if (endless !== undefined) return endless.work(run);
     this.#parts.ports().count('run_taken_over');
     if (kind === BATCH) return this.#batch(run);
-    const call = callOf(run.by, jid);
+    const call = callOf(run.call, jid);
     const work = OWNED_WORK.get(kind as OwnedKind);
     if (call === undefined || work === undefined) throw new Error(`no work of kind ${kind}`);
     const outcome = isPoison(run) ? TOO_OFTEN : await this.#work(work, run, call);
     if (outcome !== undefined) await tellOutcome(this.#parts.ports(), call, outcome);
-    if (!run.lost.aborted) await run.end();
+    if (!run.released.aborted) await run.end();
   }
 
   async #work(
     work: OwnedWork,
-    run: HeldRun,
+    run: StoredRun,
     call: FunctionCall,
   ): Promise<FunctionOutcome | undefined> {
     const { context, close } = this.#parts.contextOf(call);
@@ -208,7 +208,7 @@ export class WorkerRuns {
       return await work(run, context);
     } catch (err) {
       // The next owner goes on, and it alone tells.
-      if (run.lost.aborted || err instanceof MasterUnavailableError) throw err;
+      if (run.released.aborted || err instanceof MasterUnavailableError) throw err;
       const text = errorText(err);
       const value = `Exception occurred in runner ${call.fun}: ${text}`;
       return { value, success: false, retcode: 1 };
@@ -217,7 +217,7 @@ export class WorkerRuns {
     }
   }
 
-  async #batch(run: HeldRun): Promise<void> {
+  async #batch(run: StoredRun): Promise<void> {
     let ports: ReturnType<typeof batchPorts> | undefined;
     try {
       if (isPoison(run)) throw new Error(TOO_OFTEN.value);
@@ -226,7 +226,7 @@ export class WorkerRuns {
       await workBatch(run, ports);
     } catch (err) {
       // The next owner goes on.
-      if (run.lost.aborted) return;
+      if (run.released.aborted) return;
       this.#parts.onTrouble(`batch ${run.jid} is given up`, err);
       const reason = errorText(err);
       await run.end(new Map([...run.data, ['halted', true], ['halted_reason', reason]]));

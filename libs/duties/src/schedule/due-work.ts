@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { keepTelling, type QueuedWork, runOnce, type WorkEnd } from '@brine/cluster-work';
+import { untilStored, type QueuedWork, runOnce, type WorkEnd } from '@brine/cluster-work';
 import { type Jid, traceparentOf } from '@brine/job';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '@brine/master';
 import { recordInner } from '@brine/master/functions';
@@ -123,7 +123,7 @@ export class DueWork {
       const outcome = await this.#outcomeOf(due, again);
       const how = { success: outcome?.success ?? true, retcode: outcome?.retcode ?? 0 };
       const endedMs = Date.now();
-      await keepTelling(
+      await untilStored(
         `the record of ${job.name}`,
         () => records.ended(job.name, dueMs, { endedMs, ...how }),
         onTrouble,
@@ -193,7 +193,7 @@ export class DueWork {
       ...({ kind: 'local', tag: '__schedule_return' } as const),
       msgId: `schedule_return:${job.name}:${dueMs}`,
     };
-    await keepTelling(
+    await untilStored(
       `__schedule_return of ${job.name}`,
       async () => ports().events.append({ ...event, body: pack(load) }),
       onTrouble,

@@ -1,11 +1,11 @@
 import { type Bucket, changeValue, escapeKey } from '@brine/bus';
-import type { ScheduleCare } from '@brine/runners';
+import type { ScheduleAdmin } from '@brine/runners';
 import { askedMap, NOTHING_ASKED, readAsked, readState, type Zone } from '@brine/schedule';
 import { isMap, mapOf, pack, type SaltMap, unpack } from '@brine/wire';
 import type { DueRecords } from './due-records.ts';
 
 /** What the care for a schedule is made of. */
-export interface CareParts {
+export interface ScheduleAdminParts {
   readonly bucket: Pick<Bucket, 'get' | 'update'>;
   readonly records: DueRecords;
   /** What the worker that looks after the schedule has saved. */
@@ -16,7 +16,7 @@ export interface CareParts {
 const KEY = escapeKey('schedule');
 
 /** What runners see of the schedule, and what they ask of it, in the bucket `brine_reactor`. */
-export function scheduleCare({ bucket, records, saved, zone }: CareParts): ScheduleCare {
+export function scheduleAdmin({ bucket, records, saved, zone }: ScheduleAdminParts): ScheduleAdmin {
   return {
     zone,
     state: async () => {

@@ -1,5 +1,5 @@
 import type { Reaction } from '@brine/bus/reactions';
-import type { HeldRun } from '@brine/cluster-work';
+import type { StoredRun } from '@brine/cluster-work';
 import { type Asked, NOTHING_ASKED, readSchedule, readState } from '@brine/schedule';
 import { until } from '@brine/testing/waits';
 import { isMap, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
@@ -43,7 +43,7 @@ class Cluster {
         }
         this.data = data;
       },
-    } as unknown as HeldRun;
+    } as unknown as StoredRun;
     const owner = new ScheduleOwner({
       schedule: readSchedule(isMap(given) ? given : new Map(), 2026),
       zone: { offsetAt: () => 0 },

@@ -1,5 +1,5 @@
 import { dueReactionId, type QueuedAs, type Reaction } from '@brine/bus/reactions';
-import type { HeldRun } from '@brine/cluster-work';
+import type { StoredRun } from '@brine/cluster-work';
 import {
   type Asked,
   beginState,
@@ -61,14 +61,14 @@ export class ScheduleOwner {
   }
 
   /** Never rejects: what fails is tried again, until the run is another worker's. */
-  async work(run: HeldRun): Promise<void> {
+  async work(run: StoredRun): Promise<void> {
     const { schedule, now } = this.#parts;
     this.#noteZone(run);
     await this.#ask();
     const before = readState(run.data);
     let state = beginState(schedule, before, now(), this.#settings());
     let savedMs: number | undefined;
-    while (!run.lost.aborted) {
+    while (!run.released.aborted) {
       try {
         // That it starts is stored first: the next worker must not start it once more.
         if (savedMs === undefined) {
@@ -83,17 +83,17 @@ export class ScheduleOwner {
         state = step.state;
         this.#isHeldUp = false;
       } catch (err) {
-        if (run.lost.aborted) return;
+        if (run.released.aborted) return;
         this.#heldUp(err);
       }
-      await pause(this.#untilNext(state), run.lost);
+      await pause(this.#untilNext(state), run.released);
       await this.#ask();
     }
   }
 
   /** Puts into the queue what is due now. */
   async #look(
-    run: HeldRun,
+    run: StoredRun,
     state: ScheduleState,
   ): Promise<{ readonly state: ScheduleState; readonly changed: boolean }> {
     const { schedule, now } = this.#parts;
@@ -157,7 +157,7 @@ export class ScheduleOwner {
   }
 
   /** Workers of another time zone reckon other due times. */
-  #noteZone(run: HeldRun): void {
+  #noteZone(run: StoredRun): void {
     const { zoneName, onTrouble } = this.#parts;
     const before = run.data.get('zone');
     if (typeof before !== 'string' || before === zoneName) return;

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue } from '@brine/bus/reactions';
-import { type EndlessWork, type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
+import { type ClusterTask, type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
 import { saltValue } from '@brine/config';
 import type { FunctionCall, MasterPorts } from '@brine/master';
 import type { PythonCalls } from '@brine/python-host';
-import { isKnown, type OwnedRuns, refusedBecause, type ScheduleCare } from '@brine/runners';
+import { isKnown, type OwnedRuns, refusedBecause, type ScheduleAdmin } from '@brine/runners';
 import { readSchedule, type Schedule, type ScheduledJob } from '@brine/schedule';
 import type { Metrics, ServiceContext } from '@brine/service';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import { DueRecords } from './due-records.ts';
 import { type DueOutcome, DueWork } from './due-work.ts';
 import { LOCAL_ZONE, localZoneName } from './local-zone.ts';
-import { scheduleCare } from './schedule-care.ts';
+import { scheduleAdmin } from './schedule-care.ts';
 import { type ScheduleOutcome, ScheduleOwner } from './schedule-owner.ts';
 
 /** Name of the run that looks after the schedule. */
@@ -25,7 +25,7 @@ const AT_ONCE = 32;
 const CLOSE_MS = 5_000;
 
 /** What the schedule of a worker is made of. */
-export interface WorkerScheduleParts {
+export interface MasterScheduleParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log' | 'telemetry'>;
   readonly workerId: string;
@@ -40,11 +40,11 @@ export interface WorkerScheduleParts {
 }
 
 /** The part of the cluster's schedule that this worker has. */
-export interface WorkerSchedule {
+export interface MasterSchedule {
   /** What the cluster does in one worker at a time; none without a schedule. */
-  readonly endless: readonly EndlessWork[];
+  readonly tasks: readonly ClusterTask[];
   /** For the runners `schedule.*`. */
-  readonly care: ScheduleCare;
+  readonly admin: ScheduleAdmin;
   /** Begins to take what is due out of the queue. */
   start(): void;
   stats(): object;
@@ -54,14 +54,14 @@ export interface WorkerSchedule {
 }
 
 /** Opens the schedule of a worker. Without one it takes no work and looks after nothing. */
-export function openSchedule(parts: WorkerScheduleParts): WorkerSchedule {
+export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   const { bus, context, ports, workerId, python } = parts;
   const { options, log, telemetry, metrics } = context;
   const schedule = scheduleOf(options);
   const bucket = new Bucket(bus, 'brine_reactor');
   const records = new DueRecords(bucket);
   const saved = (): Promise<SaltMap | undefined> => parts.savedOf(SCHEDULE);
-  const care = scheduleCare({ bucket, records, saved, zone: LOCAL_ZONE });
+  const care = scheduleAdmin({ bucket, records, saved, zone: LOCAL_ZONE });
   const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
   const count = countInto(metrics);
   const kindOf = (fun: string) => kindOfFunction(ports(), fun);
@@ -88,8 +88,8 @@ export function openSchedule(parts: WorkerScheduleParts): WorkerSchedule {
   };
   const isAsked = schedule.jobs.length > 0;
   return {
-    endless: isAsked ? [{ kind: SCHEDULE, name: SCHEDULE, work: (run) => owner().work(run) }] : [],
-    care,
+    tasks: isAsked ? [{ kind: SCHEDULE, name: SCHEDULE, work: (run) => owner().work(run) }] : [],
+    admin: care,
     start: () => {
       if (!isAsked) return;
       void tellFaults(schedule, kindOf, python !== undefined, (text) => log.error(text));

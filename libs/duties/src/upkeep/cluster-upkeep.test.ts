@@ -32,7 +32,7 @@ async function ownedUntil(
 ): Promise<{ readonly told: string[]; readonly status: object }> {
   const told: string[] = [];
   const upkeep = new ClusterUpkeep({ tasks, onTrouble: (text) => told.push(text), now, lookMs: 1 });
-  const working = upkeep.endless.work(run as never);
+  const working = upkeep.task.work(run as never);
   await expect.poll(isEnough, { interval: 1 }).toBe(true);
   lost.abort();
   await working;

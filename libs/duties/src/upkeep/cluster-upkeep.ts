@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EndlessWork, HeldRun } from '@brine/cluster-work';
+import type { ClusterTask, StoredRun } from '@brine/cluster-work';
 import { LastRuns } from '@brine/service';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
@@ -39,7 +39,7 @@ export class ClusterUpkeep {
   }
 
   /** For the list of what workers do in turn. */
-  get endless(): EndlessWork {
+  get task(): ClusterTask {
     return { kind: UPKEEP, name: UPKEEP, work: (run) => this.#work(run) };
   }
 
@@ -49,12 +49,12 @@ export class ClusterUpkeep {
   }
 
   /** Never rejects: what fails is tried again at the next look. */
-  async #work(run: Pick<HeldRun, 'data' | 'lost' | 'check' | 'save'>): Promise<void> {
+  async #work(run: Pick<StoredRun, 'data' | 'lost' | 'check' | 'save'>): Promise<void> {
     const { tasks, now, lookMs = LOOK_MS } = this.#parts;
     const doneMs = new Map(tasks.map(({ name }) => [name, intOf(run.data, name) ?? 0]));
     for (const [name, ms] of doneMs) if (ms > 0) this.#runs.ran(name, ms);
     let isSaved = false;
-    while (!run.lost.aborted) {
+    while (!run.released.aborted) {
       for (const task of tasks) {
         // A clock that was set back makes it due as well.
         const ageMs = now() - (doneMs.get(task.name) ?? 0);
@@ -66,25 +66,25 @@ export class ClusterUpkeep {
       }
       // The first save says that the run was begun, and not only moved.
       isSaved ||= await this.#save(run, mapOf(Object.fromEntries<SaltValue>(doneMs)));
-      await sleep(lookMs, undefined, { signal: run.lost, ref: false }).catch(() => undefined);
+      await sleep(lookMs, undefined, { signal: run.released, ref: false }).catch(() => undefined);
     }
   }
 
-  async #do(task: UpkeepTask, run: Pick<HeldRun, 'lost' | 'check'>): Promise<boolean> {
+  async #do(task: UpkeepTask, run: Pick<StoredRun, 'lost' | 'check'>): Promise<boolean> {
     try {
       run.check();
-      await task.work(run.lost);
+      await task.work(run.released);
       this.#failing.delete(task.name);
       return true;
     } catch (err) {
-      if (run.lost.aborted) return false;
+      if (run.released.aborted) return false;
       if (!this.#failing.has(task.name)) this.#parts.onTrouble(`${task.name} were not tidied`, err);
       this.#failing.add(task.name);
       return false;
     }
   }
 
-  async #save(run: Pick<HeldRun, 'save'>, data: SaltMap): Promise<boolean> {
+  async #save(run: Pick<StoredRun, 'save'>, data: SaltMap): Promise<boolean> {
     try {
       await run.save(data);
       return true;

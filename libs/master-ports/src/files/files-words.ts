@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import { hearWorkers } from '@brine/bus/rpc';
+import { onBroadcast } from '@brine/bus/rpc';
 import type { FileServer } from '@brine/fileserver';
 import { listOf, type SaltMap, textOf } from '@brine/wire';
 
@@ -19,7 +19,7 @@ export interface FilesWordsParts {
 /** Does what functions of other workers asked of all file servers, until the end is called. */
 export function heedFilesWords(parts: FilesWordsParts): () => void {
   const { bus, onTrouble } = parts;
-  return hearWorkers(
+  return onBroadcast(
     bus,
     (word) => {
       heed(word, parts).catch((err: unknown) =>

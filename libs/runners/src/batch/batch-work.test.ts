@@ -1,6 +1,6 @@
 import { isMap, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { describe, expect, it, test } from 'vitest';
-import { type OwnedRun, RunLostError } from '../owned-run.ts';
+import { type OwnedRun, RunReleasedError } from '../owned-run.ts';
 import { type BatchSettings, settingsMap } from './batch-plan.ts';
 import { type BatchNews, type BatchPorts, BatchRefusedError, workBatch } from './batch-work.ts';
 
@@ -152,7 +152,7 @@ class Worker {
   }
 
   lose(): void {
-    this.#lost.abort(new RunLostError(JID));
+    this.#lost.abort(new RunReleasedError(JID));
   }
 
   /** One step that others see. A dead worker's never ends. */
@@ -169,30 +169,30 @@ class Worker {
     const world = this.#world;
     const { record } = world;
     const check = (): void => {
-      if (record.owner !== this.#me) throw new RunLostError(JID);
-      if (this.#lost.signal.aborted) throw new RunLostError(JID);
+      if (record.owner !== this.#me) throw new RunReleasedError(JID);
+      if (this.#lost.signal.aborted) throw new RunReleasedError(JID);
     };
     return {
       jid: JID,
       get data() {
         return record.data;
       },
-      get fixed() {
+      get input() {
         return record.fixed;
       },
-      lost: this.#lost.signal,
+      released: this.#lost.signal,
       check,
       save: (data) =>
         this.#step(() => {
           check();
           record.data = data;
         }),
-      fix: (fixed, data) =>
+      saveInput: (fixed, data) =>
         this.#step(() => {
           check();
           Object.assign(record, { fixed, data });
         }),
-      onWord: (handler) => {
+      onMessage: (handler) => {
         world.onWord = handler;
         for (const word of world.words) handler(word);
       },
@@ -326,7 +326,7 @@ test('a run that is taken away ends the work at once', async () => {
   const worker = new Worker(world);
   await world.goOn(500);
   worker.lose();
-  await expect(worker.done).rejects.toThrow(RunLostError);
+  await expect(worker.done).rejects.toThrow(RunReleasedError);
   expect(world.runs.size).toBe(2);
 });
 

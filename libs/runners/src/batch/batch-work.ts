@@ -73,7 +73,7 @@ export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void>
 }
 
 /** What a batch was given at its begin: `load` and `settings`, and later its minions. */
-function orderOf({ fixed }: OwnedRun): { readonly load: SaltMap; readonly settings: SaltMap } {
+function orderOf({ input: fixed }: OwnedRun): { readonly load: SaltMap; readonly settings: SaltMap } {
   const [load, settings] = [fixed.get('load'), fixed.get('settings')];
   if (!isMap(load) || !isMap(settings)) throw new Error('a batch without its order');
   return { load, settings };
@@ -97,7 +97,7 @@ class BatchWork {
   }
 
   async toTheEnd(): Promise<void> {
-    const { lost } = this.#run;
+    const { released: lost } = this.#run;
     const onLost = (): void => this.#wake();
     lost.addEventListener('abort', onLost);
     try {
@@ -111,7 +111,7 @@ class BatchWork {
 
   /** The plan: the saved one, or a new one with the minions that answer a ping. */
   async #planned(): Promise<BatchPlan | undefined> {
-    const { fixed, data } = this.#run;
+    const { input: fixed, data } = this.#run;
     const ids = fixed.get('ids');
     const now = this.#ports.now();
     const saved = data.get('plan');
@@ -128,7 +128,7 @@ class BatchWork {
     }
     const plan = new BatchPlan(found.up, this.#settings, this.#ports.now());
     const known = new Map(fixed).set('ids', [...found.up]).set('down', [...found.down]);
-    await this.#run.fix(known, this.#saved(plan));
+    await this.#run.saveInput(known, this.#saved(plan));
     // Once: a worker that takes the batch over finds its plan.
     if (!hasFile(plan)) this.#ports.withoutFile(plan.ids.length);
     await this.#tellNew(plan);
@@ -145,7 +145,7 @@ class BatchWork {
     const listening = await this.#untilThere(() => this.#ports.listen(sinceMs, hear));
     if (listening instanceof BatchRefusedError) throw listening;
     try {
-      run.onWord((word) => {
+      run.onMessage((word) => {
         this.#words.push(word);
         this.#wake();
       });
@@ -154,7 +154,7 @@ class BatchWork {
         const { done, wake } = this.#ports.sleep(plan.wakeMs());
         this.#wake = wake;
         // What came while the step was saved is taken at once.
-        if (this.#news.length > 0 || this.#words.length > 0 || run.lost.aborted) wake();
+        if (this.#news.length > 0 || this.#words.length > 0 || run.released.aborted) wake();
         await done;
       }
     } finally {
@@ -291,7 +291,7 @@ class BatchWork {
   }
 
   async #tellNew(plan: BatchPlan): Promise<void> {
-    const down = this.#run.fixed.get('down');
+    const down = this.#run.input.get('down');
     await this.#tell('new', plan, mapOf({ down: Array.isArray(down) ? down : [] }));
   }
 

@@ -42,7 +42,7 @@ async function tell(
 ): Promise<boolean> {
   const found = await batchOf(given, context);
   if (found === undefined || found.ended) return false;
-  return masterOf(context).runs.tell(found.jid, mapOf({ what }));
+  return masterOf(context).runs.send(found.jid, mapOf({ what }));
 }
 
 const status: RunnerFunction = {

@@ -26,13 +26,13 @@ function runOf(data: SaltMap) {
 test('the batch of a stock command goes on after the part that it has published', async () => {
   const run = runOf(mapOf({ adopt: state }));
   await adoptStockBatch(run, NOW);
-  const load = mapIn(run.fixed, 'load') ?? mapOf({});
+  const load = mapIn(run.input, 'load') ?? mapOf({});
   expect(load.get('fun')).toBe('test.echo');
   expect(load.get('arg')).toEqual(['x', mapOf({ y: 1, __kwarg__: true })]);
-  const settings = settingsOf(mapIn(run.fixed, 'settings') ?? mapOf({}));
+  const settings = settingsOf(mapIn(run.input, 'settings') ?? mapOf({}));
   expect(settings).toMatchObject({ size: '2', waitMs: 2_000, failhard: true, timeoutMs: 5_000 });
   const saved = run.data.get('plan');
-  const ids = run.fixed.get('ids') as string[];
+  const ids = run.input.get('ids') as string[];
   const plan = new BatchPlan(ids, settings, NOW, isMap(saved) ? saved : undefined);
   expect(plan.active).toEqual(['a', 'b']);
   expect(plan.unpublished).toEqual([]);

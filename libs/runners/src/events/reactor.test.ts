@@ -1,7 +1,7 @@
 import { mapOf, type SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { sceneOf } from '../../test/runner-master.ts';
-import type { ReactionFailure, ReactorCare } from '../reactor-care.ts';
+import type { ReactionFailure, ReactorAdmin } from '../reactor-care.ts';
 
 const FAILURES: readonly ReactionFailure[] = [
   {
@@ -12,7 +12,7 @@ const FAILURES: readonly ReactionFailure[] = [
 ];
 
 /** A reactor in memory. */
-function reactor(isRunning = true): ReactorCare & { readonly calls: unknown[] } {
+function reactor(isRunning = true): ReactorAdmin & { readonly calls: unknown[] } {
   const calls: unknown[] = [];
   let isLeader = true;
   const done = (comment: string): SaltMap => mapOf({ status: true, comment });

@@ -10,7 +10,7 @@ import {
   type RunnerFunction,
   type RunnerMaster,
 } from '../function.ts';
-import type { ReactionFailure, ReactorCare } from '../reactor-care.ts';
+import type { ReactionFailure, ReactorAdmin } from '../reactor-care.ts';
 
 /** Arguments that Salt's functions have and do not use. */
 const UNUSED = [
@@ -22,7 +22,7 @@ const UNUSED = [
 const SHOWN = 20;
 
 /** The reactor. @throws Error in Salt's words where the configuration has none */
-function reactorOf(context: RunnerContext): ReactorCare {
+function reactorOf(context: RunnerContext): ReactorAdmin {
   const { reactor } = masterOf(context);
   if (!reactor.isRunning) throw new Error('Reactor system is not running.');
   return reactor;

@@ -1,10 +1,10 @@
 import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { sceneOf } from '../../test/runner-master.ts';
-import type { FileServerCare } from '../host-ports.ts';
+import type { FileServerAdmin } from '../host-ports.ts';
 
 /** A file server that notes what it is asked. */
-function scene(care: Partial<FileServerCare> = {}) {
+function scene(care: Partial<FileServerAdmin> = {}) {
   const asked: unknown[] = [];
   const note =
     <T>(what: string, answer: T) =>

@@ -8,7 +8,7 @@ import {
   type RunnerFunction,
 } from '../function.ts';
 import { namesGiven, textGiven } from '../given-values.ts';
-import type { CareDone } from '../host-ports.ts';
+import type { AdminDone } from '../host-ports.ts';
 
 const BACKEND = ['backend', null] as const;
 const LISTED = [['saltenv', 'base'], BACKEND] as const;
@@ -140,7 +140,7 @@ async function changeLocks(
   return shown(await fileServer.changeLocks(to, namesGiven(named.get('backend')), glob), key, none);
 }
 
-function shown({ done, errors }: CareDone, key: string, none: string): SaltMap | string {
+function shown({ done, errors }: AdminDone, key: string, none: string): SaltMap | string {
   const value = mapOf({
     [key]: done.length > 0 ? [...done] : undefined,
     errors: errors.length > 0 ? [...errors] : undefined,

@@ -22,7 +22,7 @@ export interface ScheduledRun {
  * What functions see of the master's schedule and ask of it. Each rejects with BusError while the
  * buckets are away.
  */
-export interface ScheduleCare {
+export interface ScheduleAdmin {
   /** That of the worker, in which the schedule is meant. */
   readonly zone: Zone;
   /** What the worker that looks after the schedule has saved; undefined before that. */

@@ -8,7 +8,7 @@ import {
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { type Scene, sceneOf } from '../../test/runner-master.ts';
-import type { ScheduleCare, ScheduledRun } from './schedule-care.ts';
+import type { ScheduleAdmin, ScheduledRun } from './schedule-care.ts';
 
 type Plain = null | boolean | number | string | readonly Plain[] | { [key: string]: Plain };
 
@@ -45,7 +45,7 @@ function scheduled(runs: Readonly<Record<string, readonly ScheduledRun[]>> = {})
     loopMs: 60_000,
   });
   const kept: { asked: Asked } = { asked: NOTHING_ASKED };
-  const care: ScheduleCare = {
+  const care: ScheduleAdmin = {
     zone,
     state: async () => state,
     asked: async () => kept.asked,

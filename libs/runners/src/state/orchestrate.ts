@@ -124,7 +124,7 @@ async function amongOthers(work: () => Promise<Shown>): Promise<Shown> {
 /** Goes on with an orchestration that another worker had. */
 export function orchestrateWork(callable: Callable): OwnedWork {
   return async (run, context) => {
-    const { fixed } = run;
+    const { input: fixed } = run;
     if (!RunLedger.isWhole(run.data)) return { value: TOO_LARGE, success: false, retcode: 1 };
     const settings = settingsFrom(mapIn(fixed, 'settings') ?? mapOf({}));
     const minion = await OwnMinion.of(context, settings, callable);
@@ -206,9 +206,9 @@ async function carryOut(
   const outer = textOf(about, 'orchestration_jid') ?? run.jid;
   const pauses = new Pauses(
     () => master.now(),
-    () => (outer === run.jid ? [] : master.runs.words(outer)),
+    () => (outer === run.jid ? [] : master.runs.messages(outer)),
   );
-  run.onWord((word) => pauses.take(word));
+  run.onMessage((word) => pauses.take(word));
   const cutOff = cutOffOf(run);
   const running = await minion.run(high, {
     ledger,
@@ -222,7 +222,7 @@ async function carryOut(
 }
 
 /** Aborted with the run, with an error that ends all of its steps. */
-function cutOffOf({ lost, jid }: OwnedRun): AbortSignal {
+function cutOffOf({ released: lost, jid }: OwnedRun): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new RunCutOffError(`${jid} is another worker's`));
   if (lost.aborted) abort();

@@ -11,7 +11,7 @@ import { ALL_STATES, type PauseWord } from './run-ledger.ts';
  */
 async function tell(context: RunnerContext, jid: SaltValue, word: SaltMap): Promise<void> {
   const id = pyStr(jid);
-  const isTold = await masterOf(context).runs.tell(id, word);
+  const isTold = await masterOf(context).runs.send(id, word);
   if (!isTold) context.out(`No orchestration ${id} is under way.\n`);
 }
 

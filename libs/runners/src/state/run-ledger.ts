@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { copyOf, type DoneStep, RunCutOffError, type StepLedger } from '@brine/states';
 import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf, SaltFloat, type SaltMap } from '@brine/wire';
-import { type OwnedRun, RunLostError } from '../owned-run.ts';
+import { type OwnedRun, RunReleasedError } from '../owned-run.ts';
 import { unlessCutOff } from './world.ts';
 
 /** How often a state that is paused is looked at, ms. */
@@ -70,7 +70,7 @@ export class RunLedger implements StepLedger {
       this.#run.check();
       await this.#run.save(this.#data());
     } catch (error) {
-      if (error instanceof RunLostError) throw new RunCutOffError(error.message);
+      if (error instanceof RunReleasedError) throw new RunCutOffError(error.message);
       if (!this.#isWhole || !isTooLarge(error)) throw error;
       // The run goes on, but a takeover must not do its steps again.
       this.#isWhole = false;
