@@ -12,7 +12,7 @@ import {
   JobFiles,
   type SocketDialect,
 } from '@brine/cachedir';
-import { offerRun } from '@brine/cluster-work';
+import { RunOffers } from '@brine/cluster-work';
 import { type PrivateKey, RecordMac, SealedText, SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
@@ -257,14 +257,12 @@ async function hostBatches(
 ): Promise<HostBatches> {
   const { pkiDir, keysize, cachedir, brine } = options;
   const keys = await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options));
-  const to = {
-    bucket: new Bucket(bus, 'brine_runs'),
-    box: SecretBox.fromMasterKey(keys.privateKey, 'runs'),
-  };
+  const box = SecretBox.fromMasterKey(keys.privateKey, 'runs');
+  const offers = new RunOffers(new Bucket(bus, 'brine_runs'), box);
   const batches = new HostBatches({
     files: new BatchFiles(jobs, cachedir),
     host: brine.host,
-    offer: (jid, data, by) => offerRun(to, 'batch', jid, { data, by }),
+    offer: (jid, data, call) => offers.offer('batch', jid, { data, call }),
     onTrouble: (text, err) => log.warn({ err }, text),
     onAdopted: (jid, user) => log.info({ jid, user }, 'a batch of a stock command is adopted'),
   });

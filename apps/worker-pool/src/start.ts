@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, connectBus } from '@brine/bus';
+import { Bucket, type Bus, connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { hearSent } from '@brine/bus/jobs';
 import {
@@ -10,31 +10,32 @@ import {
   RequestReceiver,
   serveStalled,
 } from '@brine/bus/rpc';
-import { AuditSeal, cryptoInUse } from '@brine/crypt';
+import { HandedCalls, RunOffers, serveAdmissions } from '@brine/cluster-work';
+import { AuditSeal, cryptoInUse, SecretBox } from '@brine/crypt';
 import {
   type ClusterPresence,
+  ClusterRuns,
   openClusterPresence,
   openHostPorts,
   openOwnStates,
+  type OpenReactor,
   openReactor,
   WorkerFunctions,
-  type OpenReactor,
-  ClusterRuns,
 } from '@brine/duties';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
-import { Answerer, type MasterPorts } from '@brine/master';
+import { type Admission, Answerer, type MasterPorts } from '@brine/master';
 import {
   answerLocally,
   exposeMetrics,
   faultLog,
   heedFilesWords,
+  type LocalRequest,
   type MasterKeyService,
   type MasterStats,
   openPresence,
   openPython,
   openRequestMetrics,
   openServedFiles,
-  type LocalRequest,
   portsOf,
   type RequestPresence,
   ThreadedMasterKey,
@@ -50,6 +51,7 @@ import {
 } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
 import { CachedPillars, ThreadedPillars } from '@brine/rendering';
+import { batchSettings } from '@brine/runners';
 import { type LastRuns, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { openOwnWork, type OwnWork } from './adapters/own-work.ts';
@@ -97,6 +99,10 @@ export async function startWorker(
     answerLocally(answerer, body, { ...sent, host }, traces.own);
   const ownKey = (): string => state.userKeys.of(options.user)[0] ?? '';
   const later = { ports: (): MasterPorts => ports, runs: (): ClusterRuns => runs };
+  const handed = new HandedCalls({
+    ...{ bus, processId: workerId, checkBatch: batchSettings, count: requests.count },
+    runs: new RunOffers(new Bucket(bus, 'brine_runs'), SecretBox.fromMasterKey(pem, 'runs')),
+  });
   const functions: WorkerFunctions = new WorkerFunctions({
     ...{ bus, options, answer, auditSeal, ownKey, python },
     ...later,
@@ -115,11 +121,14 @@ export async function startWorker(
   const presence = openPresence(bus, context.metrics);
   const clusterPresence = openClusterPresence({ bus, context, state, ports: () => ports });
   const ports: MasterPorts = portsOf(context, {
-    ...{ bus, state, pem, masterKey, requests, events, audit, functions, files },
+    ...{ bus, state, pem, masterKey, requests, events, audit, files },
+    functions: handed,
     ...{ pillars, pillarThreads, traces, python, presence },
   });
   const answerer: Answerer = new Answerer(ports, faultLog(log));
-  const ownWork: OwnWork = openOwnWork({ bus, pem, context, workerId, python, ...later });
+  const ownWork: OwnWork = openOwnWork({
+    ...{ bus, pem, context, workerId, python, local: functions, ...later },
+  });
   const runs: ClusterRuns = new ClusterRuns({
     ...{ bus, pem, workerId, options, onTrouble: fault, traceOwn: traces.own },
     ...workOf(functions, () => ports),
@@ -127,6 +136,7 @@ export async function startWorker(
   });
   const reactor: OpenReactor = openReactor({
     ...{ context, bus, pem, state, files, python, ownStates, runs, answer, ownKey },
+    local: functions,
     ports: () => ports,
   });
   const receiver = new RequestReceiver(bus, { workerId, host, concurrency: CONCURRENCY });
@@ -136,7 +146,11 @@ export async function startWorker(
   return running({
     ...{ bus, state, masterKey, receiver, runs, acks, traces, audit },
     stopHearing: [hearSent(bus, traces.sent), stopHeeding],
-    asides: answeringGateways(bus, state, audit),
+    asides: [
+      ...answeringGateways(bus, state, audit),
+      serveAdmissions(bus, (kind, fun) => admission(functions, runs, kind, fun)),
+      handed,
+    ],
     ...{ closeFiles, fileRuns, pillarThreads, ownStates, python, reactor, presence },
     ...{ clusterPresence, ownWork },
   });
@@ -161,6 +175,7 @@ function keysOf({ options }: ServiceContext, edges: typeof WORKER_EDGES): Promis
 function workOf(functions: WorkerFunctions, ports: () => MasterPorts) {
   return {
     ports,
+    local: functions,
     listen: functions.listen.bind(functions),
     contextOf: functions.contextOf.bind(functions),
   };
@@ -261,6 +276,16 @@ function answeringGateways(
       audit.recordRefusal({ kind: 'request', outcome: 'stalled', ...told });
     }),
   ];
+}
+
+/** Whether a call may begin in this process. */
+async function admission(
+  functions: WorkerFunctions,
+  runs: ClusterRuns,
+  ...[kind, fun]: Parameters<WorkerFunctions['knows']>
+): Promise<Admission> {
+  if (!(await functions.knows(kind, fun))) return 'unknown';
+  return runs.isFull ? 'full' : 'yes';
 }
 
 /** What a request is answered with. */

@@ -74,7 +74,7 @@ export function portsOf(
     keys: state.keys,
     sessions: state.sessions,
     syndics: state.syndics,
-    aes: new EpochAesKeys(state.epochs),
+    aes: new EpochAesKeys(state.epochs, (text, err) => log.error({ err }, text)),
     masterKey,
     events: requests.counted(events),
     publications: new StreamPublications({

@@ -19,6 +19,7 @@ export type {
 } from './ports/key-ports.ts';
 export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
 export type {
+  Admission,
   Answer,
   AnswerAbout,
   AuditRecord,
@@ -29,6 +30,8 @@ export type {
   FunctionCall,
   FunctionOutcome,
   JobQueries,
+  KnownBatch,
+  LocalFunctions,
   MasterFunctions,
   MasterOptsReply,
   MasterPorts,

@@ -88,6 +88,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.presence.heard',
       'brine.presence.hello',
       'brine.presence.ask',
+      // calls of functions: whether they may begin, and their outcomes
+      'brine.functions.admits',
+      'brine.functions.done.*',
       ownInbox('worker-pool'),
       'brine.events.*',
       'brine.publications.*',
@@ -124,6 +127,8 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.presence.told',
       'brine.presence.heard',
       'brine.presence.ask',
+      'brine.functions.admits',
+      'brine.functions.done.*',
       ROLL,
       'brine.told.*',
     ],

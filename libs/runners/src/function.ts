@@ -1,5 +1,11 @@
 import type { JobRecords, LocalClient } from '@brine/client';
-import type { FunctionCall, FunctionOutcome, MasterPorts, MinionBanks } from '@brine/master';
+import type {
+  FunctionCall,
+  FunctionOutcome,
+  LocalFunctions,
+  MasterPorts,
+  MinionBanks,
+} from '@brine/master';
 import type { CallIdentity } from '@brine/master/functions';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { HostPorts } from './host-ports.ts';
@@ -38,6 +44,8 @@ export type { CallIdentity } from '@brine/master/functions';
 /** What a function can reach in a master, beside the ports of requests. */
 export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
+  /** The functions of this process, for calls that this one makes. */
+  readonly local: LocalFunctions;
   /** Calls that a call may be in: an orchestration that calls itself ends there. */
   readonly depthMax: number;
   /**

@@ -17,7 +17,7 @@ export type {
 } from './function.ts';
 export type { FileServerAdmin, HostFiles, HostPorts, OwnStates } from './host-ports.ts';
 export { timeOf, UNKNOWN_JOB } from './jobs/jobs.ts';
-export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
+export type { OwnedKind, OwnedRun, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunReleasedError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
 export { queryWeb } from './plain/http.ts';

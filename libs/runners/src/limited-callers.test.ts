@@ -38,7 +38,7 @@ describe('a queue', () => {
 
   test('takes other items from everybody', async () => {
     const { memory, value } = scene('queue.insert');
-    memory.ports.functions.knows = (_kind, fun) => fun === 'error.error';
+    memory.local.knows = (_kind, fun) => fun === 'error.error';
     expect(await value('queue.insert', ['q', ['web1.example', mapOf({ k: 1 })]])).toBe(true);
   });
 });

@@ -78,7 +78,7 @@ export class OrchestrationWorld {
   access: AccessRules | undefined;
   pillar: SaltMap = new Map();
   /** The record of the run, as the bucket has it. */
-  record: { data: Uint8Array; fixed: Uint8Array } | undefined;
+  record: { data: Uint8Array; input: Uint8Array } | undefined;
   /** Saves until the worker dies; the one after them is not stored. */
   livesFor = Infinity;
   /** Called when a job is published, before its minions return. */
@@ -99,7 +99,7 @@ export class OrchestrationWorld {
   readonly #batches = new Map<string, Job>();
   #jids = 0;
   #ownJid = '';
-  #onWord: ((word: SaltMap) => void) | undefined;
+  #onMessage: ((message: SaltMap) => void) | undefined;
 
   constructor(
     files: Readonly<Record<string, Plain>>,
@@ -135,12 +135,12 @@ export class OrchestrationWorld {
   /** The run as a worker takes it over. */
   takeOver(jid: string): OwnedRun {
     this.livesFor = Infinity;
-    const { data, fixed } = this.record ?? {};
-    if (data === undefined || fixed === undefined) throw new Error('there is no record');
-    return this.#run(jid, unpackMap(Buffer.from(data)), unpackMap(Buffer.from(fixed)));
+    const { data, input } = this.record ?? {};
+    if (data === undefined || input === undefined) throw new Error('there is no record');
+    return this.#run(jid, unpackMap(Buffer.from(data)), unpackMap(Buffer.from(input)));
   }
 
-  #run(jid: string, data: SaltMap, fixed: SaltMap): OwnedRun {
+  #run(jid: string, data: SaltMap, input: SaltMap): OwnedRun {
     const lost = new AbortController();
     const save = (next: SaltMap): Promise<void> => {
       this.saves += 1;
@@ -148,18 +148,18 @@ export class OrchestrationWorld {
         lost.abort();
         return Promise.reject(new RunReleasedError('the worker is dead'));
       }
-      this.record = { data: pack(next), fixed: pack(fixed) };
+      this.record = { data: pack(next), input: pack(input) };
       return Promise.resolve();
     };
     return {
       jid,
       data,
-      input: fixed,
+      input: input,
       released: lost.signal,
       check: () => undefined,
       save,
       saveInput: () => Promise.reject(new Error('not asked for')),
-      onMessage: (handler) => (this.#onWord = handler),
+      onMessage: (handler) => (this.#onMessage = handler),
       end: () => {
         this.record = undefined;
         return Promise.resolve();
@@ -292,7 +292,7 @@ export class OrchestrationWorld {
             this.#paths().includes(path) ? { path, rel: path, back: 'roots' } : undefined,
           ),
       },
-      functions: { run: (call: FunctionCall) => this.#runFunction(call), knows: () => false },
+      local: { run: (call: FunctionCall) => this.#runFunction(call), knows: () => false },
       ownStates: {
         ask: (asked: SaltMap) => Promise.resolve(this.#rendered(asked)),
         grains: () => Promise.resolve(mapOf({ id: 'm_master' })),
@@ -312,17 +312,17 @@ export class OrchestrationWorld {
         return Promise.resolve({ position, close: () => void this.#listeners.delete(onEvent) });
       },
       runs: {
-        begin: (_kind: string, own: string, data: SaltMap, fixed: SaltMap) => {
+        begin: (_kind: string, own: string, data: SaltMap, input: SaltMap) => {
           this.#ownJid = own;
-          this.record = { data: pack(data), fixed: pack(fixed) };
-          return Promise.resolve(this.#run(own, data, fixed));
+          this.record = { data: pack(data), input: pack(input) };
+          return Promise.resolve(this.#run(own, data, input));
         },
         find: () => Promise.resolve(undefined),
         list: () => Promise.resolve([]),
-        words: () => [],
-        tell: (told: string, word: SaltMap) => {
+        messages: () => [],
+        send: (told: string, word: SaltMap) => {
           const isHere = this.#ownJid === told;
-          if (isHere) this.#onWord?.(word);
+          if (isHere) this.#onMessage?.(word);
           return Promise.resolve(isHere);
         },
       },

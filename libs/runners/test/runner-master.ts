@@ -72,6 +72,7 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
   const fired: (readonly [string, SaltMap])[] = [];
   const master = {
     ...memory.ports,
+    local: memory.local,
     call: {
       ...{ kind: 'runner', fun: 'test.arg', jid: JID, user: 'root', principal: 'root' },
       ...limited?.call,

@@ -4,13 +4,14 @@ import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
   BatchOrder,
   EventToAppend,
-  MasterFunctions,
+  LocalFunctions,
   MasterPorts,
   MasterRules,
   MinionKey,
   StoredMinionKey,
   TokenRecord,
 } from '@brine/master';
+import { runAndTell } from '@brine/master/functions';
 import { callFunction } from '@brine/runners';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { memoryServed } from './memory-served.ts';
@@ -30,7 +31,9 @@ export interface MemoryMaster {
   readonly grains: Map<string, SaltMap>;
   readonly tokens: Map<string, TokenRecord>;
   /** What was begun beside requests. */
-  readonly background: Promise<void>[];
+  readonly background: Promise<unknown>[];
+  /** The functions of this master, as its own process has them. */
+  readonly local: { -readonly [K in keyof LocalFunctions]: LocalFunctions[K] };
   /** Batches that were begun. */
   readonly batches: BatchOrder[];
   setKey(id: string, key: MinionKey): void;
@@ -46,8 +49,9 @@ export interface MemoryMasterOptions {
   readonly nowMs?: number;
   /** Names of runner functions; absent: any. */
   readonly knownRunners?: readonly string[];
-  readonly runRunner?: MasterFunctions['run'];
-  readonly runningRunners?: number;
+  readonly runRunner?: LocalFunctions['run'];
+  /** As many runners run as may. */
+  readonly isFull?: () => boolean;
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -71,7 +75,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const syndics = new Set<string>();
   const answering = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
-  const background: Promise<void>[] = [];
+  const background: Promise<unknown>[] = [];
   const batches: BatchOrder[] = [];
   let revision = 0;
   const jids = new JidMaker();
@@ -84,6 +88,13 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     return session === undefined ? [] : [session];
   };
   const users = options.userKeys ?? {};
+  const local: LocalFunctions = {
+    knows: (_kind, fun) => options.knownRunners?.includes(fun) ?? true,
+    run: (call) => {
+      if (call.kind === 'wheel') return callFunction(call, { master: { ...ports, call } } as never);
+      return options.runRunner?.(call) ?? Promise.resolve({ value: null, success: true });
+    },
+  };
   const ports: MasterPorts = {
     rules: { ...DEFAULT_RULES, ...options.rules },
     sealReturn: (tag) => `sealed:${tag}`,
@@ -128,7 +139,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     aes: {
       current: () => aes,
       forLogin: async () => aes,
-      rotate: async () => {
+      rotate: () => {
         aes = new Crypticle(newKeyString());
       },
       forRequests: () => [aes],
@@ -196,19 +207,21 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       forget: async (token) => void tokens.delete(token),
     },
     functions: {
-      knows: (_kind, fun) => options.knownRunners?.includes(fun) ?? true,
-      run: (call) => {
-        if (call.kind === 'wheel')
-          return callFunction(call, { master: { ...ports, call } } as never);
-        return options.runRunner?.(call) ?? Promise.resolve({ value: null, success: true });
+      admits: async (_kind, fun) => {
+        if (options.knownRunners?.includes(fun) === false) return 'unknown';
+        return options.isFull?.() === true ? 'full' : 'yes';
       },
-      inBackground: (work) => void background.push(work()),
+      begin: async (call) => void background.push(runAndTell(ports, local, call)),
+      call: (call) => {
+        const running = runAndTell(ports, local, call);
+        background.push(running);
+        return running;
+      },
       beginBatch: async (order) => void batches.push(order),
       batch: async (jid) => {
         const found = batches.find((order) => order.jid === jid);
         return found && { ...found, state: found.settings };
       },
-      running: () => options.runningRunners ?? 0,
     },
     inShare: (_peer, _bytes, work) => work(),
     ...memoryServed(),
@@ -233,6 +246,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     counts,
     ...stores,
     background,
+    local,
     batches,
     setKey,
   };

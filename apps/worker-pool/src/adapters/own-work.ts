@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
 import type { ClusterTask } from '@brine/cluster-work';
 import { SecretBox } from '@brine/crypt';
-import { ClusterUpkeep, openEngines, openSchedule, type ClusterRuns } from '@brine/duties';
-import type { MasterPorts } from '@brine/master';
+import { type ClusterRuns,ClusterUpkeep, openEngines, openSchedule } from '@brine/duties';
+import type { LocalFunctions, MasterPorts } from '@brine/master';
 import { sweepTokens } from '@brine/master-state';
 import type { PythonCalls } from '@brine/python-host';
 import type { ScheduleAdmin } from '@brine/runners';
@@ -18,6 +18,8 @@ export interface OwnWorkParts {
   readonly context: ServiceContext;
   readonly workerId: string;
   readonly python: PythonCalls | undefined;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
   /** The long work of this worker; made after this. */
@@ -41,14 +43,14 @@ export interface OwnWork {
 
 /** Opens the schedule and the engines of a worker. */
 export function openOwnWork(parts: OwnWorkParts): OwnWork {
-  const { bus, context, workerId, python, ports, runs } = parts;
+  const { bus, context, workerId, python, ports, local, runs } = parts;
   const schedule = openSchedule({
-    ...{ bus, context, workerId, python, ports },
+    ...{ bus, context, workerId, python, ports, local },
     runsOf: (call) => runs().of(call),
     savedOf: (name) => runs().dataOf(name),
   });
   const engines = openEngines({
-    ...{ bus, context, ports },
+    ...{ bus, context, ports, local },
     fire: async (tag, data, engine) => {
       const body = pack(data);
       const event = { kind: 'local', tag, body, msgId: randomUUID(), engine } as const;

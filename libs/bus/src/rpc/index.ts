@@ -15,4 +15,4 @@ export type { RequestSenderOptions, RequestSenderStats } from './request-sender.
 export { RequestSender } from './request-sender.ts';
 export { serveStalled, tellStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
-export { onBroadcast, broadcastToWorkers } from './worker-words.ts';
+export { broadcastToWorkers,onBroadcast } from './worker-words.ts';

@@ -16,8 +16,8 @@ export interface RunOnceParts {
   readonly ports: MasterPorts;
   /** Long work for the functions of a call. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
-  /** Runs the function; default: at once. */
-  readonly run?: (call: FunctionCall) => Promise<FunctionOutcome>;
+  /** Runs the function, without its events. */
+  readonly run: (call: FunctionCall) => Promise<FunctionOutcome>;
   readonly onTrouble: (text: string, err: unknown) => void;
 }
 
@@ -38,7 +38,7 @@ export async function runOnce(
   parts: RunOnceParts,
 ): Promise<FunctionOutcome | undefined> {
   if (again && (await hasRun(call, parts))) return undefined;
-  const { ports, onTrouble, run = (one) => ports.functions.run(one) } = parts;
+  const { ports, onTrouble, run } = parts;
   await announce(ports, call);
   const outcome = await run(call);
   // Another worker goes on with it, and tells.

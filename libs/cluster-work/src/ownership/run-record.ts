@@ -1,4 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib';
+import { type BucketKey, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import {
   isMap,
@@ -15,22 +16,33 @@ import {
 export const ENDED = '-';
 
 /**
- * The kind of a runner that no other worker can go on with: it is only told that it is gone. Its
- * work does not stop when its worker has no lease.
+ * A call of a runner or wheel that is under way. No other process can resume it: it only reports
+ * that the call has failed. The function does not stop when its process has no lease.
  */
 export const RUNNER = 'runner';
+
+/**
+ * A call that is handed over and has not begun. Its record becomes one of {@link RUNNER} when a
+ * process takes it. A name of its own, since releases before 0.3 report a runner without an owner
+ * as failed.
+ */
+export const CALL = 'call';
+
+/** What errors name where the bucket can not be reached. */
+export const RUNS = 'the record of runs';
 
 /** What one run may have in the bucket, packed and compressed, in bytes. */
 export const RUN_LIMITS = {
   data: 256 * 1024,
-  fixed: 1024 * 1024,
-  /** All words of a run together. */
-  words: 64 * 1024,
+  /** A message of NATS has up to 8 MiB. */
+  input: 4 * 1024 * 1024,
+  /** All messages of a run together. */
+  messages: 64 * 1024,
   /** A record that comes out of the bucket is never larger than this. */
   inflated: 64 * 1024 * 1024,
 } as const;
 
-/** More than {@link RUN_LIMITS} allow: refused, as a cut record could not be gone on with. */
+/** A record larger than {@link RUN_LIMITS}. It is refused, since a cut record could not be resumed. */
 export class RunTooLargeError extends Error {
   override readonly name = 'RunTooLargeError';
 
@@ -39,29 +51,29 @@ export class RunTooLargeError extends Error {
   }
 }
 
-/** A run as its record says it. */
+/** A run as its record has it. */
 export interface RunRecord {
   readonly kind: string;
-  /** Id of the worker; empty: any worker may take it; {@link ENDED}: it has ended. */
+  /** Id of the process; empty: any process may take it; {@link ENDED}: it has ended. */
   readonly owner: string;
-  /** What began it, for the worker that goes on. */
+  /** What began it, for the process that resumes it. */
   readonly call: SaltMap;
   readonly data: SaltMap;
   /** How often it was taken over since something was saved. */
   readonly takeovers: number;
-  /** Kind of the record that is there again when this one ends. */
+  /** Kind of the record that this one replaces until it ends. */
   readonly replacesKind?: string | undefined;
   /** Name of the key that has what never changes; absent where there is nothing. */
   readonly inputKey?: string | undefined;
 }
 
-/** Kind and owner, which stand in the clear; undefined for a removed record. */
+/** Kind and owner of a run: the part of its record that is not sealed. */
 export interface RunHead {
   readonly kind: string;
   readonly owner: string;
 }
 
-/** Reads and writes records of runs; what they hold is sealed, under the jid of the run. */
+/** Reads and writes records of runs. Their contents are sealed, under the jid of the run. */
 export class RunRecords {
   readonly #box: SecretBox;
 
@@ -70,9 +82,13 @@ export class RunRecords {
   }
 
   /** @throws RunTooLargeError */
-  write(jid: string, { kind, owner, ...rest }: RunRecord): Buffer {
-    const body = this.#seal('the state', jid, mapOf({ ...rest }), RUN_LIMITS.data);
-    return pack([kind, owner, body]);
+  write(jid: string, record: RunRecord): Buffer {
+    const { kind, owner, call, data, takeovers, replacesKind, inputKey } = record;
+    // Names that processes of earlier releases read.
+    const body = mapOf({
+      ...{ by: call, data, moves: takeovers, under: replacesKind, fixedAt: inputKey },
+    });
+    return pack([kind, owner, this.#seal('the state', jid, body, RUN_LIMITS.data)]);
   }
 
   /** @throws CryptError for a record that this master's key did not seal */
@@ -95,23 +111,23 @@ export class RunRecords {
   }
 
   /** @throws RunTooLargeError */
-  writeInput(jid: string, fixed: SaltMap): Buffer {
-    return this.#seal('the plan', jid, fixed, RUN_LIMITS.fixed);
+  writeInput(jid: string, input: SaltMap): Buffer {
+    return this.#seal('the input', jid, input, RUN_LIMITS.input);
   }
 
   readInput(jid: string, value: Uint8Array): SaltMap {
-    const fixed = value.length === 0 ? undefined : this.#open(jid, value);
-    return isMap(fixed) ? fixed : mapOf({});
+    const input = value.length === 0 ? undefined : this.#open(jid, value);
+    return isMap(input) ? input : mapOf({});
   }
 
   /** @throws RunTooLargeError */
-  writeMessages(jid: string, words: readonly SaltMap[]): Buffer {
-    return this.#seal('the words', jid, [...words], RUN_LIMITS.words);
+  writeMessages(jid: string, messages: readonly SaltMap[]): Buffer {
+    return this.#seal('the messages', jid, [...messages], RUN_LIMITS.messages);
   }
 
   readMessages(jid: string, value: Uint8Array): readonly SaltMap[] {
-    const words = value.length === 0 ? [] : this.#open(jid, value);
-    return Array.isArray(words) ? words.filter(isMap) : [];
+    const messages = value.length === 0 ? [] : this.#open(jid, value);
+    return Array.isArray(messages) ? messages.filter(isMap) : [];
   }
 
   #seal(what: string, jid: string, value: SaltValue, limit: number): Buffer {
@@ -135,6 +151,23 @@ export function headOf(value: Uint8Array): RunHead | undefined {
   const parts = unpack(value);
   const [kind, owner] = Array.isArray(parts) ? parts : [];
   return typeof kind === 'string' && typeof owner === 'string' ? { kind, owner } : undefined;
+}
+
+/** Key of a record. Its parts are `run`, `fixed`, `words` and `beat`, as earlier releases know. */
+export function runKey(jid: string): BucketKey {
+  return escapeKey('run', jid);
+}
+
+export function inputKeyOf(jid: string, name: string): BucketKey {
+  return escapeKey('fixed', jid, name);
+}
+
+export function messagesKey(jid: string): BucketKey {
+  return escapeKey('words', jid);
+}
+
+export function beatKey(processId: string): BucketKey {
+  return escapeKey('beat', processId);
 }
 
 /** Bytes that happen to be UTF-8 are unpacked as text. */

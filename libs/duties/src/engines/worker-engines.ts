@@ -17,7 +17,7 @@ import {
   saltOf,
   SupervisedEngine,
 } from '@brine/engines';
-import type { FunctionCall, MasterPorts } from '@brine/master';
+import type { FunctionCall, LocalFunctions, MasterPorts } from '@brine/master';
 import { runAndTell } from '@brine/master/functions';
 import { PythonEngine } from '@brine/python-host';
 import type { Metrics, ServiceContext } from '@brine/service';
@@ -30,6 +30,8 @@ export interface EnginesParts {
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   /** Fires an event of an engine on the bus of the whole cluster. */
   readonly fire: EnginePorts['fire'];
 }
@@ -90,7 +92,11 @@ function runsTypeScript(): boolean {
 }
 
 /** Runs an engine while its run is this worker's, and the worker stays. */
-async function workOn(engine: SupervisedEngine, run: StoredRun, leaving: AbortSignal): Promise<void> {
+async function workOn(
+  engine: SupervisedEngine,
+  run: StoredRun,
+  leaving: AbortSignal,
+): Promise<void> {
   const stop = AbortSignal.any([run.released, leaving]);
   let record = recordIn(run.data);
   // That it was begun is stored: a run that is only moved is taken for one that ends its workers.
@@ -130,7 +136,7 @@ function recordIn(data: SaltMap): EngineRecord {
   };
 }
 
-function portsOf({ bus, context, ports, fire }: EnginesParts): EnginePorts {
+function portsOf({ bus, context, ports, local, fire }: EnginesParts): EnginePorts {
   const { options, log } = context;
   return {
     masterId: options.id,
@@ -142,14 +148,14 @@ function portsOf({ bus, context, ports, fire }: EnginesParts): EnginePorts {
     },
     call: async ({ kind, fun, args, kwargs }) => {
       const master = ports();
-      if (!(await master.functions.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
+      if (!(await local.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
       const { user } = master.rules;
       const call: FunctionCall = {
         ...{ kind, fun, jid: master.nextJid(), user, principal: user },
         args: args.map((arg) => saltOf(arg)),
         kwargs: saltMap(kwargs),
       };
-      const { value, success } = await runAndTell(master, call);
+      const { value, success } = await runAndTell(master, local, call);
       if (!success) throw new Error(pyStr(value));
       return plainOf(value);
     },

@@ -14,10 +14,9 @@ import {
 } from '@brine/config';
 import type { EventKind } from '@brine/job';
 import type {
-  BatchOrder,
   FunctionCall,
   FunctionOutcome,
-  MasterFunctions,
+  LocalFunctions,
   MasterPorts,
   MinionBanks,
 } from '@brine/master';
@@ -70,13 +69,11 @@ export interface FunctionsOptions {
   readonly python?: PythonCalls | undefined;
 }
 
-/** Work that outlives this worker. */
-export interface LongWork extends Pick<MasterFunctions, 'beginBatch' | 'batch'> {
+/** Runs that outlive this process. */
+export interface LongWork {
   /** What the functions of one call begin and see of it. */
   of(call: FunctionCall): OwnedRuns;
-  /** Does the work of a call; another worker tells when this one dies with it. */
-  during(call: FunctionCall, work: () => Promise<void>): Promise<void>;
-  /** Whether another worker has the run of a call now. */
+  /** Whether another process has the run of a call now. */
   isElsewhere(jid: string): boolean;
 }
 
@@ -92,12 +89,11 @@ const BATCH_TAGS = 'salt/batch/';
  * Runs the functions of the table inside a worker, as the master's own user. This worker answers
  * their requests without a socket; returns come from the stream of events.
  */
-export class WorkerFunctions implements MasterFunctions {
+export class WorkerFunctions implements LocalFunctions {
   readonly #options: FunctionsOptions;
   readonly #named: SaltMap;
   readonly #shown: SaltMap;
   readonly #site: SiteFunctions | undefined;
-  #running = 0;
 
   constructor(options: FunctionsOptions) {
     this.#options = options;
@@ -108,18 +104,6 @@ export class WorkerFunctions implements MasterFunctions {
     if (python === undefined) return;
     this.#site = new SiteFunctions({ python, fire, onTrouble, now: () => Date.now() });
     void this.#site.refresh();
-  }
-
-  running(): number {
-    return this.#running;
-  }
-
-  inBackground(work: () => Promise<void>, call?: FunctionCall): void {
-    this.#running += 1;
-    const running = call === undefined ? work() : this.#options.runs().during(call, work);
-    running
-      .catch((err: unknown) => this.#options.onTrouble('a runner was cut off', err))
-      .finally(() => (this.#running -= 1));
   }
 
   knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean> {
@@ -138,14 +122,6 @@ export class WorkerFunctions implements MasterFunctions {
     } finally {
       await close();
     }
-  }
-
-  beginBatch(order: BatchOrder): Promise<void> {
-    return this.#options.runs().beginBatch(order);
-  }
-
-  batch(jid: string): ReturnType<MasterFunctions['batch']> {
-    return this.#options.runs().batch(jid);
   }
 
   /** What the function of a call works with, until it is closed. */
@@ -175,6 +151,7 @@ export class WorkerFunctions implements MasterFunctions {
         ...ports(),
         ...hostPorts(),
         call,
+        local: this,
         option: (name) => this.#named.get(name),
         shownOptions: this.#shown,
         banks,

@@ -39,7 +39,10 @@ export function openHostPorts(parts: HostParts): Omit<HostPorts, 'ownStates'> {
 function fileServerAdmin({ bus, files, options, pillars, workerId }: HostParts): FileServerAdmin {
   const { host } = options.brine;
   const tell = (act: string, more: SaltMap): void => {
-    broadcastToWorkers(bus, new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]));
+    broadcastToWorkers(
+      bus,
+      new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]),
+    );
   };
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];
   return {

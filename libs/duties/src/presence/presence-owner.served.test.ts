@@ -40,7 +40,7 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
   const controller = new AbortController();
   const run = {
     data,
-    lost: controller.signal,
+    released: controller.signal,
     check: () => controller.signal.throwIfAborted(),
     save: async (next: SaltMap) => {
       run.data = next;

@@ -40,7 +40,7 @@ export interface PresenceOwnerParts {
 }
 
 /** What of a run this needs. */
-type OwnRun = Pick<StoredRun, 'data' | 'lost' | 'check' | 'save'>;
+type OwnRun = Pick<StoredRun, 'data' | 'released' | 'check' | 'save'>;
 
 const LOOK_MS = 1_000;
 /** A longer time between two looks was a pause of this process. */

@@ -12,7 +12,7 @@ function scene() {
   const calls: unknown[] = [];
   const troubles: string[] = [];
   let isLeader = true;
-  const care: ReactorAdmin = {
+  const admin: ReactorAdmin = {
     isRunning: true,
     list: async () => [LIST],
     add: async (...given) => {
@@ -29,7 +29,7 @@ function scene() {
     waiting: async () => 0,
   };
   const parts = {
-    ...{ care, id: 'm_master' },
+    ...{ admin, id: 'm_master' },
     mac: { isOf: (sum: string) => sum === 'right' },
     fire: async (tag: string, data: SaltMap) => void fired.push([tag, data]),
     onTrouble: (text: string) => void troubles.push(text),

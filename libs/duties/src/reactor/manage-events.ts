@@ -38,7 +38,10 @@ export async function manageByEvent(event: EventMessage, parts: ManageParts): Pr
 type Act = (data: SaltMap, parts: ManageParts) => Promise<[tag: string, answer: SaltMap]>;
 
 const ACTS: Readonly<Record<ManageAct, Act>> = {
-  is_leader: async (_, { admin: care }) => ['leader/value', mapOf({ result: await care.isLeader() })],
+  is_leader: async (_, { admin: care }) => [
+    'leader/value',
+    mapOf({ result: await care.isLeader() }),
+  ],
   set_leader: async (data, { admin: care, id }) => {
     if (data.get('id') === id) await care.setLeader(data.get('value') !== false);
     return ['leader/value', mapOf({ result: await care.isLeader() })];
@@ -52,5 +55,8 @@ const ACTS: Readonly<Record<ManageAct, Act>> = {
     const result = await care.remove(textOf(data, 'event') ?? '');
     return ['delete-complete', mapOf({ reactors: [...(await care.list())], result })];
   },
-  list: async (_, { admin: care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })],
+  list: async (_, { admin: care }) => [
+    'list-results',
+    mapOf({ reactors: [...(await care.list())] }),
+  ],
 };

@@ -5,7 +5,7 @@ import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openReactor, type ReactorParts, type OpenReactor } from './open-reactor.ts';
+import { type OpenReactor,openReactor, type ReactorParts } from './open-reactor.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 

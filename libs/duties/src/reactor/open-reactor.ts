@@ -2,13 +2,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
-import { onBroadcast, broadcastToWorkers } from '@brine/bus/rpc';
+import { broadcastToWorkers,onBroadcast } from '@brine/bus/rpc';
 import { type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
 import { saltValue } from '@brine/config';
 import { RecordMac, SecretBox } from '@brine/crypt';
 import { readBounded } from '@brine/files';
 import type { FileServer } from '@brine/fileserver';
-import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
+import {
+  type FunctionCall,
+  type LocalFunctions,
+  type MasterPorts,
+  MasterUnavailableError,
+} from '@brine/master';
 import type { PythonCalls } from '@brine/python-host';
 import {
   type FailedReaction,
@@ -50,6 +55,8 @@ export interface ReactorParts {
   readonly ownStates: Pick<OwnStates, 'grains'>;
   /** The ports of requests. */
   readonly ports: () => MasterPorts;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   readonly runs: { of(call: FunctionCall): OwnedRuns };
   /** What this worker knows of minions. */
   readonly state: { ready(): boolean };
@@ -303,7 +310,7 @@ class Reactor implements OpenReactor {
   ): Promise<Signature | 'unknown to Brine' | undefined> {
     const known = signatureOf(kind, fun);
     if (known !== undefined) return known;
-    const isOfSite = await this.#parts.ports().functions.knows(kind, fun);
+    const isOfSite = await this.#parts.local.knows(kind, fun);
     return isOfSite ? 'unknown to Brine' : undefined;
   }
 
@@ -355,7 +362,7 @@ class Reactor implements OpenReactor {
   }
 
   #openFiles(): ReactionFiles {
-    const { context, files, ownStates, ports } = this.#parts;
+    const { context, files, ownStates, ports, local } = this.#parts;
     return new ReactionFiles({
       ...{ files, threads: this.#threads },
       pushedDir: join(context.options.cachedir, 'minions'),
@@ -365,7 +372,7 @@ class Reactor implements OpenReactor {
         const master = ports();
         const call = { kind: 'runner', fun, args, kwargs, jid: master.nextJid() } as const;
         const own = { user: REACTOR_USER, principal: master.rules.user, via: 'reactor' };
-        return (await master.functions.run({ ...call, ...own })).value;
+        return (await local.run({ ...call, ...own })).value;
       },
     });
   }

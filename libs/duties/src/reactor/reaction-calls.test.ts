@@ -50,16 +50,16 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
         return { duplicate: false };
       },
     },
-    functions: {
-      knows: async (_kind: string, fun: string) => fun !== 'no.such',
-      run: async (call: FunctionCall) => {
-        called.push(call);
-        return world.run?.(call) ?? { value: true, success: true };
-      },
-    },
   } as unknown as MasterPorts;
+  const local = {
+    knows: async (_kind: string, fun: string) => fun !== 'no.such',
+    run: async (call: FunctionCall) => {
+      called.push(call);
+      return world.run?.(call) ?? { value: true, success: true };
+    },
+  };
   const calls = new ReactionCalls({
-    ...{ options: OPTIONS, atOnce, ports: () => ports, ownKey: () => 'key' },
+    ...{ options: OPTIONS, atOnce, ports: () => ports, local, ownKey: () => 'key' },
     isReady: () => world.ready !== false,
     answer: async (body, { id = '', caller }) => {
       const envelope = unpack(body);

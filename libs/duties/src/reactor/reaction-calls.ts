@@ -2,7 +2,12 @@ import { LocalClient } from '@brine/client';
 import { isOutage, runOnce } from '@brine/cluster-work';
 import type { MasterOptions } from '@brine/config';
 import { type Jid, traceparentOf } from '@brine/job';
-import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
+import {
+  type FunctionCall,
+  type LocalFunctions,
+  type MasterPorts,
+  MasterUnavailableError,
+} from '@brine/master';
 import { recordInner } from '@brine/master/functions';
 import type { LocalRequest } from '@brine/master-ports';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
@@ -40,6 +45,8 @@ export interface CallParts {
   readonly ownKey: () => string;
   /** Whether this worker knows the minions: while it reads them again, targets match none. */
   readonly isReady: () => boolean;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   /** Long work for the functions of a call. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
@@ -51,14 +58,14 @@ export interface CallParts {
 /** Opens the calls of a worker's own, for the reactor and the schedule. */
 export function openCalls(
   { options, telemetry, log }: ServiceContext,
-  parts: Pick<CallParts, 'answer' | 'ownKey' | 'ports'> & {
+  parts: Pick<CallParts, 'answer' | 'ownKey' | 'ports' | 'local'> & {
     readonly runs: { of(call: FunctionCall): OwnedRuns };
     readonly state: { ready(): boolean };
   },
 ): ReactionCalls {
-  const { answer, ownKey, ports, runs, state } = parts;
+  const { answer, ownKey, ports, local, runs, state } = parts;
   return new ReactionCalls({
-    ...{ options, answer, ownKey, ports, spans: telemetry },
+    ...{ options, answer, ownKey, ports, local, spans: telemetry },
     isReady: () => state.ready(),
     runsOf: (call) => runs.of(call),
     onTrouble: (text, err) => log.warn({ err }, text),
@@ -136,10 +143,10 @@ export class ReactionCalls {
   }
 
   async #run(call: MasterCall, { jid, again }: CallToMake, cause: CallCause): Promise<void> {
-    const { runsOf, onTrouble } = this.#parts;
+    const { runsOf, local, onTrouble } = this.#parts;
     const ports = this.#parts.ports();
     const { kind, fun, args, kwargs } = call;
-    if (!(await ports.functions.knows(kind, fun))) throw new Error('function not available');
+    if (!(await local.knows(kind, fun))) throw new Error('function not available');
     const { user: principal } = ports.rules;
     const via = viaOf(cause);
     const asked: FunctionCall = {
@@ -150,7 +157,7 @@ export class ReactionCalls {
     recordInner(ports, asked, { kind: 'user', principal, via }, 'done');
     await runOnce(asked, again, {
       ...{ ports, runsOf, onTrouble },
-      run: (one) => this.#amongOthers(() => ports.functions.run(one)),
+      run: (one) => this.#amongOthers(() => local.run(one)),
     });
   }
 

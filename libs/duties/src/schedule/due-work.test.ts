@@ -57,16 +57,17 @@ function workerWith(
         return { duplicate: false };
       },
     },
-    functions: {
-      run: async (call: FunctionCall) => {
-        calls.push(call);
-        return outcome;
-      },
-    },
     jobs: { ask: async () => more.jobCache ?? null },
     nextJid: () => JID,
     now: () => DUE,
   } as unknown as MasterPorts;
+  const local = {
+    knows: () => true,
+    run: async (call: FunctionCall) => {
+      calls.push(call);
+      return outcome;
+    },
+  };
   const records = {
     claim: async () => claim ?? { kind: 'mine', jid: JID, again: false },
     alive: async () => true,
@@ -77,7 +78,7 @@ function workerWith(
   } as unknown as DueRecords;
   const due = new DueWork({
     schedule: readSchedule(given as SaltMap, 2026),
-    ...{ records, workerId: 'w', ports: () => ports },
+    ...{ records, workerId: 'w', ports: () => ports, local },
     runsOf: () => ({ find: async () => undefined }) as never,
     kindOf: async (fun) => (fun === 'test.gone' ? undefined : (more.kind ?? 'runner')),
     handToReturner: async (name, load) => void returned.push([name, load]),

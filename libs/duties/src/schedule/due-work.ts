@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { untilStored, type QueuedWork, runOnce, type WorkEnd } from '@brine/cluster-work';
+import { type QueuedWork, runOnce, untilStored, type WorkEnd } from '@brine/cluster-work';
 import { type Jid, traceparentOf } from '@brine/job';
-import type { FunctionCall, FunctionOutcome, MasterPorts } from '@brine/master';
+import type { FunctionCall, FunctionOutcome, LocalFunctions, MasterPorts } from '@brine/master';
 import { recordInner } from '@brine/master/functions';
 import type { OwnedRuns } from '@brine/runners';
 import type { Schedule, ScheduledJob } from '@brine/schedule';
@@ -22,6 +22,8 @@ export interface DueWorkParts {
   readonly workerId: string;
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   /** Long work for the functions of a call. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   /** Of which kind a function is; undefined where the master has none of this name. */
@@ -136,7 +138,7 @@ export class DueWork {
 
   /** Runs the function; undefined where another worker came to its end. */
   async #outcomeOf(due: DueRun, again: boolean): Promise<FunctionOutcome | undefined> {
-    const { kindOf, ports, runsOf, onTrouble, spans } = this.#parts;
+    const { kindOf, ports, local, runsOf, onTrouble, spans } = this.#parts;
     const { job, fun, jid, dueMs } = due;
     if (job.dryRun) return { value: null, success: true };
     const kind = await kindOf(fun);
@@ -155,6 +157,7 @@ export class DueWork {
     const startMs = nowMs();
     const outcome = await runOnce(call, again, {
       ...{ ports: this.#keepingPorts(job), runsOf, onTrouble },
+      run: (one) => local.run(one),
     });
     if (outcome === undefined) return undefined;
     spans.recordSpan({

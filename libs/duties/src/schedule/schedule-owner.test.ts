@@ -28,17 +28,17 @@ class Cluster {
 
   /** A worker that has the schedule until it is ended. */
   worker(schedule: Plain): { readonly end: () => Promise<void> } {
-    const lost = new AbortController();
+    const released = new AbortController();
     const given = salted(schedule);
     const run = {
       jid: 'schedule',
       data: this.data,
-      lost: lost.signal,
-      check: () => lost.signal.throwIfAborted(),
+      released: released.signal,
+      check: () => released.signal.throwIfAborted(),
       save: async (data: SaltMap) => {
         this.saves -= 1;
         if (this.saves < 0) {
-          lost.abort();
+          released.abort();
           throw new Error('the worker is dead');
         }
         this.data = data;
@@ -65,7 +65,7 @@ class Cluster {
     const working = owner.work(run);
     return {
       end: async () => {
-        lost.abort();
+        released.abort();
         await working;
       },
     };

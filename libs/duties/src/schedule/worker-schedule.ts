@@ -3,7 +3,7 @@ import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue } from '@brine/bus/reactions';
 import { type ClusterTask, type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
 import { saltValue } from '@brine/config';
-import type { FunctionCall, MasterPorts } from '@brine/master';
+import type { FunctionCall, LocalFunctions, MasterPorts } from '@brine/master';
 import type { PythonCalls } from '@brine/python-host';
 import { isKnown, type OwnedRuns, refusedBecause, type ScheduleAdmin } from '@brine/runners';
 import { readSchedule, type Schedule, type ScheduledJob } from '@brine/schedule';
@@ -31,6 +31,8 @@ export interface MasterScheduleParts {
   readonly workerId: string;
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
+  /** The functions of this process. */
+  readonly local: LocalFunctions;
   /** Long work for the functions of a call; made after this. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   /** What was saved of a run; made after this. */
@@ -55,7 +57,7 @@ export interface MasterSchedule {
 
 /** Opens the schedule of a worker. Without one it takes no work and looks after nothing. */
 export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
-  const { bus, context, ports, workerId, python } = parts;
+  const { bus, context, ports, local, workerId, python } = parts;
   const { options, log, telemetry, metrics } = context;
   const schedule = scheduleOf(options);
   const bucket = new Bucket(bus, 'brine_reactor');
@@ -64,11 +66,11 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   const care = scheduleAdmin({ bucket, records, saved, zone: LOCAL_ZONE });
   const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
   const count = countInto(metrics);
-  const kindOf = (fun: string) => kindOfFunction(ports(), fun);
+  const kindOf = (fun: string) => kindOfFunction(local, fun);
   let queued: QueueWork | undefined;
   let isLeaving = false;
   const due = new DueWork({
-    ...{ schedule, records, workerId, ports, kindOf, count, onTrouble },
+    ...{ schedule, records, workerId, ports, local, kindOf, count, onTrouble },
     runsOf: parts.runsOf,
     handToReturner: python && returnerOf(python),
     spans: telemetry,
@@ -114,12 +116,12 @@ function scheduleOf({ schedule }: Pick<ServiceContext['options'], 'schedule'>): 
 
 /** A runner, else a wheel, of the table or of the site. */
 async function kindOfFunction(
-  { functions }: MasterPorts,
+  local: LocalFunctions,
   fun: string,
 ): Promise<FunctionCall['kind'] | undefined> {
   for (const kind of ['runner', 'wheel'] as const) {
     if (isKnown(kind, fun)) return kind;
-    if (refusedBecause(kind, fun) === undefined && (await functions.knows(kind, fun))) return kind;
+    if (refusedBecause(kind, fun) === undefined && (await local.knows(kind, fun))) return kind;
   }
   return undefined;
 }

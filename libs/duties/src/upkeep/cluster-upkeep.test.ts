@@ -6,15 +6,15 @@ const HOUR = 3_600_000;
 
 /** A run in memory: what was saved, and the end of it. */
 function runOf(data: SaltMap = mapOf({})) {
-  const lost = new AbortController();
+  const released = new AbortController();
   const saved: SaltMap[] = [];
   return {
-    lost,
+    released,
     saved,
     run: {
       data,
-      lost: lost.signal,
-      check: () => lost.signal.throwIfAborted(),
+      released: released.signal,
+      check: () => released.signal.throwIfAborted(),
       save: (next: SaltMap) => {
         saved.push(next);
         return Promise.resolve();
@@ -26,7 +26,7 @@ function runOf(data: SaltMap = mapOf({})) {
 /** Does the work of one owner until the condition holds. */
 async function ownedUntil(
   tasks: readonly UpkeepTask[],
-  { run, lost }: ReturnType<typeof runOf>,
+  { run, released }: ReturnType<typeof runOf>,
   isEnough: () => boolean,
   now: () => number,
 ): Promise<{ readonly told: string[]; readonly status: object }> {
@@ -34,7 +34,7 @@ async function ownedUntil(
   const upkeep = new ClusterUpkeep({ tasks, onTrouble: (text) => told.push(text), now, lookMs: 1 });
   const working = upkeep.task.work(run as never);
   await expect.poll(isEnough, { interval: 1 }).toBe(true);
-  lost.abort();
+  released.abort();
   await working;
   return { told, status: upkeep.status() };
 }

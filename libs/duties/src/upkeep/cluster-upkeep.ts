@@ -9,7 +9,7 @@ export interface UpkeepTask {
   readonly name: string;
   readonly everyMs: number;
   /** Does it; may be cut off anywhere and done again. */
-  readonly work: (lost: AbortSignal) => Promise<void>;
+  readonly work: (released: AbortSignal) => Promise<void>;
 }
 
 /** What the upkeep works with. */
@@ -49,7 +49,7 @@ export class ClusterUpkeep {
   }
 
   /** Never rejects: what fails is tried again at the next look. */
-  async #work(run: Pick<StoredRun, 'data' | 'lost' | 'check' | 'save'>): Promise<void> {
+  async #work(run: Pick<StoredRun, 'data' | 'released' | 'check' | 'save'>): Promise<void> {
     const { tasks, now, lookMs = LOOK_MS } = this.#parts;
     const doneMs = new Map(tasks.map(({ name }) => [name, intOf(run.data, name) ?? 0]));
     for (const [name, ms] of doneMs) if (ms > 0) this.#runs.ran(name, ms);
@@ -70,7 +70,7 @@ export class ClusterUpkeep {
     }
   }
 
-  async #do(task: UpkeepTask, run: Pick<StoredRun, 'lost' | 'check'>): Promise<boolean> {
+  async #do(task: UpkeepTask, run: Pick<StoredRun, 'released' | 'check'>): Promise<boolean> {
     try {
       run.check();
       await task.work(run.released);

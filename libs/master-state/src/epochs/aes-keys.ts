@@ -12,12 +12,14 @@ const ROTATION_WAIT_MS = 2_500;
 /** The master's AES key, handed over where the stream of publications says so. */
 export class EpochAesKeys implements AesKeys {
   readonly #epochs: AesEpochs;
+  readonly #onTrouble: (text: string, err: unknown) => void;
   #current: Crypticle;
   #previous: Crypticle | undefined;
   #changedAt = 0;
 
-  constructor(epochs: AesEpochs) {
+  constructor(epochs: AesEpochs, onTrouble: (text: string, err: unknown) => void) {
     this.#epochs = epochs;
+    this.#onTrouble = onTrouble;
     this.#current = new Crypticle(epochs.current().keyString);
   }
 
@@ -36,8 +38,10 @@ export class EpochAesKeys implements AesKeys {
     return this.current();
   }
 
-  async rotate(): Promise<void> {
-    await fromHotState('AES keys', this.#epochs.rotate());
+  rotate(): void {
+    this.#epochs.rotate().catch((err: unknown) => {
+      this.#onTrouble('the AES key was not rotated', err);
+    });
   }
 
   forRequests(): readonly Crypticle[] {

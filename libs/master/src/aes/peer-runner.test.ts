@@ -11,14 +11,15 @@ const REQUEST = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
 let made: MemoryMaster;
 let calls: FunctionCall[];
 let outcome: () => Promise<FunctionOutcome>;
-let running: number;
+let isFull: boolean;
 beforeEach(() => {
   calls = [];
-  running = 0;
+  isFull = false;
   outcome = () => Promise.resolve({ value: ['web1'], success: true });
   made = memoryMaster({
     masterKey: PrivateKey.parse(auth.master_key.pem),
     knownRunners: ['manage.up', 'jobs.active'],
+    isFull: () => isFull,
     runRunner: (call) => {
       calls.push(call);
       return outcome();
@@ -28,7 +29,6 @@ beforeEach(() => {
       peerRun: { 'web.*': ['manage\\.', 'test\\.'], web1$: ['jobs.active', mapOf({ x: ['.*'] })] },
     },
   });
-  Object.assign(made.ports.functions, { running: () => running });
 });
 afterEach(() => vi.useRealTimers());
 
@@ -80,7 +80,7 @@ test('an allowed name that no runner has is answered as Salt does', async () => 
 });
 
 test('while too many runners run, the answer asks the minion to try again', async () => {
-  running = 32;
+  isFull = true;
   expect(await ask('web1', 'manage.up')).toBe('32 runners are running: try again');
   expect(calls).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { recordPeer } from '../audit-records.ts';
 import { MINION_PREFIX } from '../clear/caller.ts';
 import { withoutInternal } from '../clear/function-call.ts';
 import { keptCaller } from '../clear/kept-caller.ts';
-import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
+import { RUNNERS_FULL } from '../clear/special.ts';
 import type { FunctionCall, MasterPorts } from '../ports/ports.ts';
 import { minionCaller, type PeerCommand, rightsOf } from './peers.ts';
 
@@ -25,14 +25,15 @@ export const minionRunner: PeerCommand = async (ports, request, minion, load) =>
     ports.count('peer_runner_refused');
     return new Map();
   }
-  if (!(await ports.functions.knows('runner', call.fun))) {
+  const admission = await ports.functions.admits('runner', call.fun);
+  if (admission === 'unknown') {
     record('not available');
     return `'${call.fun}' is not available.`;
   }
-  if (ports.functions.running() >= RUNNERS_MAX) {
+  if (admission === 'full') {
     record('busy');
     ports.count('runner_busy');
-    return `${RUNNERS_MAX} runners are running: try again`;
+    return RUNNERS_FULL;
   }
   record('done');
   ports.count('peer_runner');
@@ -46,15 +47,10 @@ function returned(ports: MasterPorts, call: FunctionCall): Promise<SaltValue> {
       ports.count('peer_runner_slow');
       resolve(`'${call.fun}' runner publish timed out`);
     }, WAIT_MAX_MS);
-    ports.functions.inBackground(async () => {
-      try {
-        const running = runAndTell(ports, call);
-        running.then(({ value }) => resolve(value), reject);
-        await running;
-      } finally {
-        clearTimeout(timer);
-      }
-    });
+    ports.functions
+      .call(call)
+      .then(({ value }) => resolve(value), reject)
+      .finally(() => clearTimeout(timer));
   });
 }
 

@@ -109,7 +109,7 @@ export async function changeKeys(
     }
   }
   // The minion has the AES key and must not read what is published from now on.
-  if (revoked && ports.rules.rotateAesKey) ports.functions.inBackground(() => ports.aes.rotate());
+  if (revoked && ports.rules.rotateAesKey) ports.aes.rotate();
   return matchKeys(ports, match);
 }
 
@@ -133,9 +133,7 @@ export async function installKey(
     recordChange(ports, asked, id, `${stored?.state ?? 'none'} to accepted`);
     // A minion with the former key must log in again, and reads nothing from now on.
     if (isThere) await ports.keys.forget(id, { data: false });
-    if (stored?.state === 'accepted' && ports.rules.rotateAesKey) {
-      ports.functions.inBackground(() => ports.aes.rotate());
-    }
+    if (stored?.state === 'accepted' && ports.rules.rotateAesKey) ports.aes.rotate();
     return true;
   }
   throw new MasterUnavailableError(`the key of ${id} is being changed by others`);

@@ -13,13 +13,14 @@ const PEM = masterKey.publicKey.pem;
 
 let made: MemoryMaster;
 let calls: FunctionCall[];
-let running = 0;
+let isFull = false;
 beforeEach(() => {
   calls = [];
   made = memoryMaster({
     masterKey,
     userKeys: { root: 'root-key', carl: 'carl-key' },
     passwords: { anne: 'a', jobs: 'j', keys: 'k' },
+    isFull: () => isFull,
     runRunner: async (call) => {
       calls.push(call);
       return { value: 'done', success: true };
@@ -40,8 +41,7 @@ beforeEach(() => {
       },
     },
   });
-  Object.assign(made.ports.functions, { running: () => running });
-  running = 0;
+  isFull = false;
   made.setKey('web1', { state: 'accepted', pub: PEM, denied: [] });
   made.setKey('new1', { state: 'pending', pub: PEM, denied: [] });
   made.setKey('bad1', { state: 'rejected', pub: PEM, denied: [PEM] });
@@ -156,11 +156,11 @@ describe('a runner over the request port', () => {
   });
 
   it('is refused while so many run that no more can', async () => {
-    running = 32;
+    isFull = true;
     const load = { cmd: 'runner', fun: 'manage.up', [COMMAND_NAME]: 'c1', ...ROOT };
     expect(errorOf(await send(load))).toBe('SaltRunnerError: 32 runners are running: try again');
     // It has begun nothing.
-    running = 0;
+    isFull = false;
     expect(errorOf(await send(load))).toBe('none');
     await Promise.all(made.background);
     expect(calls).toHaveLength(1);

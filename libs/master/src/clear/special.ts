@@ -8,7 +8,7 @@ import {
   hasSecretArguments,
   hasSecretReturn,
 } from '@brine/wire/load';
-import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
+import type { FunctionCall, FunctionOutcome, LocalFunctions, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
   type Caller,
@@ -21,8 +21,10 @@ import {
 import { readCall } from './function-call.ts';
 import { keptCaller } from './kept-caller.ts';
 
-/** Runners that one worker runs at the same time; each may wait for minions. */
+/** Runners that one process runs at the same time; each may wait for minions. */
 export const RUNNERS_MAX = 32;
+
+export const RUNNERS_FULL = `${RUNNERS_MAX} runners are running: try again`;
 
 /** Longer waits are not asked for by a runner's own commands: a day. */
 const TIMEOUT_MAX_S = 86_400;
@@ -39,14 +41,18 @@ export async function runner(
 ): Promise<SaltMap> {
   const call = await allowedCall(ports, request, load, 'runner');
   if (call instanceof Map) return call;
-  ports.functions.inBackground(async () => void (await runAndTell(ports, call)), call);
+  await ports.functions.begin(call);
   return mapOf({ tag: tagOf(call), jid: call.jid });
 }
 
 /** Runs a function between its events `new` and `ret`. */
-export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promise<FunctionOutcome> {
+export async function runAndTell(
+  ports: MasterPorts,
+  functions: Pick<LocalFunctions, 'run'>,
+  call: FunctionCall,
+): Promise<FunctionOutcome> {
   await announce(ports, call);
-  const outcome = await ports.functions.run(call);
+  const outcome = await functions.run(call);
   if (outcome.moved !== true) await tellOutcome(ports, call, outcome);
   return outcome;
 }
@@ -59,7 +65,7 @@ export async function wheel(
 ): Promise<SaltMap> {
   const call = await allowedCall(ports, request, load, 'wheel');
   if (call instanceof Map) return call;
-  const outcome = await runAndTell(ports, call);
+  const outcome = await ports.functions.call(call);
   const data = mapOf({
     fun: `wheel.${call.fun}`,
     jid: call.jid,
@@ -89,9 +95,14 @@ async function allowedCall(
   }
   const { principal } = caller;
   if (may) {
-    if (kind === 'runner' && !(await ports.functions.knows(kind, asked.fun))) {
+    const admission = kind === 'runner' ? await ports.functions.admits(kind, asked.fun) : 'yes';
+    if (admission === 'unknown') {
       ports.count('runner_not_available');
       return buildErrorReply('CommandExecutionError', `'${asked.fun}' is not available.`);
+    }
+    if (admission === 'full') {
+      ports.count('runner_busy');
+      return buildErrorReply('SaltRunnerError', RUNNERS_FULL);
     }
     const jid = kind === 'runner' ? await runFor(ports, caller, load) : ports.nextJid();
     if (typeof jid !== 'string') return jid;
@@ -117,10 +128,6 @@ async function runFor(
   caller: Caller,
   load: SaltMap,
 ): Promise<string | SaltMap> {
-  if (ports.functions.running() >= RUNNERS_MAX) {
-    ports.count('runner_busy');
-    return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
-  }
   const asked = load.get('jid') ?? '';
   const jid = asked === '' ? ports.nextJid() : asked;
   const unfit = (): SaltMap => malformed(ports, 'runner', 'jid is no job id, or it is taken');

@@ -15,4 +15,4 @@ export { callerNow, keptCaller } from '../clear/kept-caller.ts';
 export type { KeyAct } from '../clear/key-acts.ts';
 export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from '../clear/key-acts.ts';
 export { publishFor } from '../clear/publish.ts';
-export { announce, runAndTell, tellOutcome } from '../clear/special.ts';
+export { announce, runAndTell, RUNNERS_MAX, tellOutcome } from '../clear/special.ts';

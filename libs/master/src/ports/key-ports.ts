@@ -78,8 +78,8 @@ export interface AesKeys {
    * minion that gets the old key after the first publication under the new one drops that job.
    */
   forLogin(): Promise<Crypticle>;
-  /** Makes a new key for all; resolves when it is in force. */
-  rotate(): Promise<void>;
+  /** Begins to make a new key for all; a failure goes to the log. */
+  rotate(): void;
   /**
    * Keys a version 2 request may be sealed with: the current one, then the last one while it may be
    * used.

@@ -403,17 +403,21 @@ export interface KnownBatch {
   readonly state: SaltMap;
 }
 
-/** What functions of the master need beside the other ports. */
+/** Whether a call of a function may begin: there is none of this name, or too many run already. */
+export type Admission = 'yes' | 'unknown' | 'full';
+
+/** The functions of the master, for the rules that judge who may call them. */
 export interface MasterFunctions {
-  /** Whether there is a function of this kind and name. */
-  knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean>;
-  /** Runs a function. Never rejects: a failure is an outcome. */
-  run(call: FunctionCall): Promise<FunctionOutcome>;
+  /** @throws MasterUnavailableError where no process can tell */
+  admits(kind: FunctionCall['kind'], fun: string): Promise<Admission>;
   /**
-   * Runs work that the request does not wait for; its errors go to the log. When this worker dies
-   * with the work of a call, another one tells that the call has failed.
+   * Hands a judged call over; resolves when it is kept. The function runs between its events `new`
+   * and `ret`; if its process dies with it, another one fires `ret` with the failure.
+   * @throws MasterUnavailableError, or Error with a text for its caller
    */
-  inBackground(work: () => Promise<void>, call?: FunctionCall): void;
+  begin(call: FunctionCall): Promise<void>;
+  /** As {@link begin}; resolves with the outcome, once the event `ret` is stored. */
+  call(call: FunctionCall): Promise<FunctionOutcome>;
   /**
    * Begins a batch that the cluster owns; resolves when it is kept.
    * @throws MasterUnavailableError, or Error with a text for its caller
@@ -421,6 +425,12 @@ export interface MasterFunctions {
   beginBatch(order: BatchOrder): Promise<void>;
   /** A batch, under way or ended; undefined for none. */
   batch(jid: string): Promise<KnownBatch | undefined>;
-  /** How many of these are running. */
-  running(): number;
+}
+
+/** The functions of the master in the process that runs them. */
+export interface LocalFunctions {
+  /** Whether there is a function of this kind and name. */
+  knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean>;
+  /** Runs a function, without its events. Never rejects: a failure is an outcome. */
+  run(call: FunctionCall): Promise<FunctionOutcome>;
 }

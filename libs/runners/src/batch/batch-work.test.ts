@@ -30,20 +30,20 @@ class World {
   refuses = false;
   /** Sizes of batches that were said to have no state file. */
   readonly withoutFile: number[] = [];
-  record: { owner: number; data: SaltMap; fixed: SaltMap };
+  record: { owner: number; data: SaltMap; input: SaltMap };
   readonly #flying = new Set<string>();
   readonly #published = new Set<string>();
   readonly #log: { readonly atMs: number; readonly news: BatchNews }[] = [];
   readonly #listeners = new Set<(news: BatchNews) => void>();
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
   readonly words: SaltMap[] = [];
-  onWord: ((word: SaltMap) => void) | undefined;
+  onMessage: ((word: SaltMap) => void) | undefined;
 
   constructor(minions: Readonly<Record<string, Minion>>, settings: Partial<BatchSettings> = {}) {
     this.minions = new Map(Object.entries(minions));
     const load = mapOf({ fun: 'test.ping', tgt: '*', tgt_type: 'glob', user: 'root', arg: [] });
-    const fixed = mapOf({ load, settings: settingsMap({ ...SETTINGS, ...settings }) });
-    this.record = { owner: 0, data: mapOf({}), fixed };
+    const input = mapOf({ load, settings: settingsMap({ ...SETTINGS, ...settings }) });
+    this.record = { owner: 0, data: mapOf({}), input };
   }
 
   at(atMs: number, run: () => void): () => void {
@@ -101,7 +101,7 @@ class World {
 
   leave(word: SaltMap): void {
     this.words.push(word);
-    this.onWord?.(word);
+    this.onMessage?.(word);
   }
 
   listen(sinceMs: number, onNews: (news: BatchNews) => void): { close(): void } {
@@ -140,7 +140,7 @@ class Worker {
   readonly done: Promise<void>;
   readonly #world: World;
   readonly #death: Death | undefined;
-  readonly #lost = new AbortController();
+  readonly #released = new AbortController();
   readonly #me: number;
 
   constructor(world: World, death?: Death) {
@@ -152,7 +152,7 @@ class Worker {
   }
 
   lose(): void {
-    this.#lost.abort(new RunReleasedError(JID));
+    this.#released.abort(new RunReleasedError(JID));
   }
 
   /** One step that others see. A dead worker's never ends. */
@@ -170,7 +170,7 @@ class Worker {
     const { record } = world;
     const check = (): void => {
       if (record.owner !== this.#me) throw new RunReleasedError(JID);
-      if (this.#lost.signal.aborted) throw new RunReleasedError(JID);
+      if (this.#released.signal.aborted) throw new RunReleasedError(JID);
     };
     return {
       jid: JID,
@@ -178,22 +178,22 @@ class Worker {
         return record.data;
       },
       get input() {
-        return record.fixed;
+        return record.input;
       },
-      released: this.#lost.signal,
+      released: this.#released.signal,
       check,
       save: (data) =>
         this.#step(() => {
           check();
           record.data = data;
         }),
-      saveInput: (fixed, data) =>
+      saveInput: (input, data) =>
         this.#step(() => {
           check();
-          Object.assign(record, { fixed, data });
+          Object.assign(record, { input, data });
         }),
       onMessage: (handler) => {
-        world.onWord = handler;
+        world.onMessage = handler;
         for (const word of world.words) handler(word);
       },
       end: (last) => this.#step(() => void (world.ended = last)),
@@ -390,7 +390,7 @@ test('a batch that has too many minions for a state file says so once', async ()
   expect(large.withoutFile).toEqual([2_001]);
 });
 
-describe('words for the owner', () => {
+describe('messages for the owner', () => {
   it('pause and resume a batch, also for the worker that takes it over', async () => {
     const world = new World(named(4, () => ({ runsMs: 1_000 })));
     new Worker(world, { step: 9, after: true });
@@ -431,7 +431,7 @@ test('a caller that has lost its right ends the batch with the text of the refus
 
 test('a batch without an order is refused', async () => {
   const world = new World(named(1));
-  world.record.fixed = mapOf({});
+  world.record.input = mapOf({});
   await expect(new Worker(world).done).rejects.toThrow('without its order');
   expect(isMap(world.record.data)).toBe(true);
 });

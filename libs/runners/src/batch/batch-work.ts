@@ -73,7 +73,10 @@ export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void>
 }
 
 /** What a batch was given at its begin: `load` and `settings`, and later its minions. */
-function orderOf({ input: fixed }: OwnedRun): { readonly load: SaltMap; readonly settings: SaltMap } {
+function orderOf({ input: fixed }: OwnedRun): {
+  readonly load: SaltMap;
+  readonly settings: SaltMap;
+} {
   const [load, settings] = [fixed.get('load'), fixed.get('settings')];
   if (!isMap(load) || !isMap(settings)) throw new Error('a batch without its order');
   return { load, settings };

@@ -17,10 +17,10 @@ const state = mapOf({
 });
 
 function runOf(data: SaltMap) {
-  const run = { jid: JID, data, fixed: mapOf({}) };
-  const fix = async (fixed: SaltMap, next: SaltMap): Promise<void> =>
-    void Object.assign(run, { fixed, data: next });
-  return Object.assign(run, { fix }) as unknown as OwnedRun;
+  const run = { jid: JID, data, input: mapOf({}) };
+  const saveInput = async (input: SaltMap, next: SaltMap): Promise<void> =>
+    void Object.assign(run, { input, data: next });
+  return Object.assign(run, { saveInput }) as unknown as OwnedRun;
 }
 
 test('the batch of a stock command goes on after the part that it has published', async () => {

@@ -45,7 +45,10 @@ export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<voi
   const fixed = mapOf({ load, settings: settingsMap(settings), ids, down: [] });
   const data = lastWord(aboutOf(run.jid, load), plan, nowMs);
   // Returns that came before it was adopted are read too.
-  await run.saveInput(fixed, data.set('plan', plan.saved()).set('at', aboutOf(run.jid, load).createdMs));
+  await run.saveInput(
+    fixed,
+    data.set('plan', plan.saved()).set('at', aboutOf(run.jid, load).createdMs),
+  );
 }
 
 /** Whether stock tools of a host can see a batch: one with too many minions has no state file. */

@@ -196,7 +196,7 @@ async function judgeItems(master: RunnerMaster, items: SaltValue): Promise<void>
     const call = runnerIn(item);
     const isText = !isMap(item);
     // Most texts are names of something else.
-    if (isText && !(await master.functions.knows('runner', call.fun))) continue;
+    if (isText && !(await master.local.knows('runner', call.fun))) continue;
     if (isText || item.has('fun')) judgeLater(master, master.call, { kind: 'runner', ...call });
   }
 }

@@ -271,7 +271,7 @@ const runJob: RunnerFunction = {
  * @throws InnerCallRefusedError
  */
 async function judgeJob(master: RunnerMaster, { fun, args, kwargs }: ScheduledJob): Promise<void> {
-  const kind = (await master.functions.knows('runner', fun)) ? 'runner' : 'wheel';
+  const kind = (await master.local.knows('runner', fun)) ? 'runner' : 'wheel';
   judgeLater(master, master.call, { kind, fun, args, kwargs });
 }
 

@@ -108,7 +108,7 @@ async function nestedCall(
 ): Promise<NestedCall> {
   const found = kind === 'runner' ? callable.runner(fun) : callable.wheel(fun);
   // A function of the site in Python checks its arguments itself.
-  if (found === undefined && !(await world.master.functions.knows(kind, fun))) {
+  if (found === undefined && !(await world.master.local.knows(kind, fun))) {
     throw pythonError('KeyError', `'${fun}'`);
   }
   const [arg, kwarg] = kind === 'runner' ? [given.get('arg'), given.get('kwarg')] : [];
@@ -172,7 +172,10 @@ async function runNested(
     ...{ jid, user, principal, via: nameOfCall(master.call), depth: depthWithin(world) },
     ...(caller === undefined ? {} : { caller }),
   };
-  const outcome = await unlessCutOff(runAndTell(master, { ...nested, ...identity }), world.cutOff);
+  const outcome = await unlessCutOff(
+    runAndTell(master, master.local, { ...nested, ...identity }),
+    world.cutOff,
+  );
   return { jid, outcome };
 }
 

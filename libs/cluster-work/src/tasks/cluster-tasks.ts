@@ -1,19 +1,16 @@
 import type { OwnedKind } from '@brine/runners';
-import type { StoredRun } from '../ownership/held-run.ts';
+import type { StoredRun } from '../ownership/stored-run.ts';
 
 /**
- * Work that the cluster does as long as it lives, in one worker at a time: a run that never ends.
- * Another worker takes it over as it takes over any run.
+ * Work that the cluster does as long as it lives, in one process at a time: a run that never ends.
+ * Another process takes it over as it takes over any run.
  */
 export interface ClusterTask {
-  /** The kind of its record; a worker that does not know the kind leaves the run alone. */
+  /** The kind of its record; a process that does not know the kind leaves the run alone. */
   readonly kind: OwnedKind;
   /** In place of a job id. */
   readonly name: string;
-  /**
-   * Does the work until the run is lost. It saves something at once: a run that is moved and moved
-   * without a save is taken for one that ends its workers.
-   */
+  /** Does the work until the run is released. */
   readonly work: (run: StoredRun) => Promise<void>;
 }
 
@@ -26,15 +23,12 @@ export interface TaskOffers {
   readonly onTrouble: (text: string, err: unknown) => void;
 }
 
-/** How often it is looked whether the records are still there, ms. */
+/** How often the records are checked, ms. */
 const LOOK_MS = 10_000;
-/** The first looks follow each other faster: the bucket may not be there yet. */
+/** The first checks follow each other faster: the bucket may not be there yet. */
 const FIRST_LOOK_MS = 500;
 
-/**
- * Sees to it that there is a record for each endless work, at the start of a worker and after a
- * loss of the bucket.
- */
+/** Makes a record for each task, at the start of a process and after a loss of the bucket. */
 export class ClusterTasks {
   readonly #tasks: readonly ClusterTask[];
   readonly #parts: TaskOffers;

@@ -4,9 +4,10 @@ import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import type { StoredRun } from './held-run.ts';
-import { offerRun, type OwnedRunOptions, OwnedRunStore } from './owned-run-store.ts';
+import { RunOffers } from './run-offers.ts';
 import { RUN_LIMITS } from './run-record.ts';
+import { RunStore, type RunStoreOptions } from './run-store.ts';
+import type { StoredRun } from './stored-run.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
@@ -17,7 +18,7 @@ const LEASE_MS = 1_600;
 const KEPT_MS = 4_000;
 
 let nats: TestNats;
-const open: { readonly store: OwnedRunStore; readonly bus: Bus }[] = [];
+const open: { readonly store: RunStore; readonly bus: Bus }[] = [];
 
 beforeEach(async () => {
   nats = await startNats();
@@ -42,15 +43,19 @@ const jidsOf = (...workers: readonly { readonly taken: readonly StoredRun[] }[])
   workers.flatMap(({ taken }) => taken.map(({ jid }) => jid));
 
 /** A worker with its runs. What it takes over waits until it is lost. */
-async function worker(workerId: string, options: OwnedRunOptions = {}) {
+async function worker(
+  processId: string,
+  { room = true, ...options }: RunStoreOptions & { readonly room?: boolean } = {},
+) {
   const bus = await nats.connect('worker-pool');
   const bucket = new FaultyBucket(bus, 'brine_runs');
   const taken: StoredRun[] = [];
   const troubles: string[] = [];
-  const store = new OwnedRunStore(
+  const store = new RunStore(
     {
-      ...{ bucket, box, workerId },
-      kinds: new Set(['batch', 'runner']),
+      ...{ bucket, box, processId },
+      kinds: new Set(['batch', 'runner', 'call']),
+      hasRoom: () => room,
       takeOver: async (run) => {
         taken.push(run);
         await new Promise((resolve) => run.released.addEventListener('abort', resolve));
@@ -74,7 +79,7 @@ async function worker(workerId: string, options: OwnedRunOptions = {}) {
   return { store, bus, bucket, taken, troubles, kill };
 }
 
-const order = (data: SaltMap) => ({ data, by: mapOf({ user: 'anne' }) });
+const order = (data: SaltMap) => ({ data, call: mapOf({ user: 'anne' }) });
 
 test('a run goes on in another worker when its own is killed, from what was saved last', async () => {
   const [first, second, dead] = [
@@ -84,7 +89,7 @@ test('a run goes on in another worker when its own is killed, from what was save
   ];
   const run = await first.store.begin('batch', JID, {
     ...order(mapOf({ step: 1 })),
-    fixed: mapOf({ ids: ['a', 'b'] }),
+    input: mapOf({ ids: ['a', 'b'] }),
   });
   await run.save(mapOf({ step: 2 }));
   // The lease of one that died later is over, and this one is still with its worker.
@@ -99,7 +104,7 @@ test('a run goes on in another worker when its own is killed, from what was save
   expect(taken?.data).toEqual(mapOf({ step: 2 }));
   expect(taken?.input).toEqual(mapOf({ ids: ['a', 'b'] }));
   expect(taken?.call).toEqual(mapOf({ user: 'anne' }));
-  expect((await second.store.find(JID))?.owner).toBe('two');
+  expect((await second.store.offers.find(JID))?.owner).toBe('two');
 });
 
 test('of three workers one alone takes the run of a dead one', async () => {
@@ -126,7 +131,7 @@ test('a worker that was taken for dead can save nothing more', async () => {
   await until('the second worker has the run', () => second.taken.length === 1);
   await expect(run.save(mapOf({ step: 9 }))).rejects.toThrow(`lost ${JID}`);
   expect(run.released.aborted).toBe(true);
-  expect((await second.store.find(JID))?.data).toEqual(mapOf({}));
+  expect((await second.store.offers.find(JID))?.data).toEqual(mapOf({}));
 });
 
 test('a worker that can not write its beats stops before another takes its runs', async () => {
@@ -167,24 +172,24 @@ test('an ordered stop hands a run on at once, and no runner', async () => {
   await until('the second worker has the runner too', () => second.taken.length === 2);
 });
 
-describe('a word', () => {
+describe('a message', () => {
   it('reaches the owner, and the next owner too', async () => {
     const first = await worker('one');
     const second = await worker('two');
     const run = await first.store.begin('batch', JID, order(mapOf({})));
-    const heard: SaltMap[] = [];
-    run.onMessage((word) => heard.push(word));
+    const received: SaltMap[] = [];
+    run.onMessage((message) => received.push(message));
     expect(await second.store.send(JID, mapOf({ what: 'pause' }))).toBe(true);
     expect(await second.store.send(JID, mapOf({ what: 'resume' }))).toBe(true);
-    await until('the owner heard both', () => heard.length === 2);
+    await until('the owner has both', () => received.length === 2);
     await until('others know both', () => second.store.messages(JID).length === 2);
-    expect(second.store.messages(JID)).toEqual(heard);
+    expect(second.store.messages(JID)).toEqual(received);
     expect(second.store.messages('20990101000000000000')).toEqual([]);
     await first.kill();
     await until('the second worker has the run', () => second.taken.length === 1);
     const again: SaltMap[] = [];
-    second.taken[0]?.onMessage((word) => again.push(word));
-    expect(again).toEqual(heard);
+    second.taken[0]?.onMessage((message) => again.push(message));
+    expect(again).toEqual(received);
   });
 
   it('for a run that is not there is not kept', async () => {
@@ -194,32 +199,32 @@ describe('a word', () => {
 });
 
 describe('a run that has ended', () => {
-  it('is not there any more, and may not begin again while its last word is kept', async () => {
+  it('is not there any more, and may not begin again while its last message is kept', async () => {
     const { store } = await worker('one');
     const run = await store.begin('batch', JID, order(mapOf({})));
     await run.end(mapOf({ done: 3 }));
-    expect(await store.find(JID)).toMatchObject({ ended: true, owner: '' });
-    expect((await store.find(JID))?.data).toEqual(mapOf({ done: 3 }));
+    expect(await store.offers.find(JID)).toMatchObject({ ended: true, owner: '' });
+    expect((await store.offers.find(JID))?.data).toEqual(mapOf({ done: 3 }));
     await until('the list is empty', async () => (await store.list()).length === 0);
     await expect(store.begin('batch', JID, order(mapOf({})))).rejects.toThrow('there already');
   });
 
-  it('without a last word leaves nothing', async () => {
+  it('without a last message leaves nothing', async () => {
     const { store } = await worker('one');
     const run = await store.begin('runner', JID, order(mapOf({})));
     await run.end();
-    expect(await store.find(JID)).toBeUndefined();
+    expect(await store.offers.find(JID)).toBeUndefined();
   });
 
   it('under a runner leaves the runner until that ends too', async () => {
     const { store } = await worker('one');
     const outer = await store.begin('runner', JID, order(mapOf({})));
     const inner = await store.begin('batch', JID, order(mapOf({ step: 1 })));
-    expect((await store.find(JID))?.kind).toBe('batch');
+    expect((await store.offers.find(JID))?.kind).toBe('batch');
     await inner.end();
-    expect((await store.find(JID))?.kind).toBe('runner');
+    expect((await store.offers.find(JID))?.kind).toBe('runner');
     await outer.end();
-    expect(await store.find(JID)).toBeUndefined();
+    expect(await store.offers.find(JID)).toBeUndefined();
   });
 });
 
@@ -227,16 +232,39 @@ test('a run that was offered is taken by a worker, once', async () => {
   const first = await worker('one');
   const second = await worker('two');
   const bus = await nats.connect('event-bus');
-  const to = { bucket: new Bucket(bus, 'brine_runs'), box };
-  expect(await offerRun(to, 'batch', JID, order(mapOf({})))).toBe(true);
-  expect(await offerRun(to, 'batch', JID, order(mapOf({})))).toBe(false);
+  const offers = new RunOffers(new Bucket(bus, 'brine_runs'), box);
+  expect(await offers.offer('batch', JID, order(mapOf({})))).toBe(true);
+  expect(await offers.offer('batch', JID, order(mapOf({})))).toBe(false);
   await until('one worker has it', () => jidsOf(first, second).length > 0);
-  expect(await offerRun(to, 'batch', OTHER, order(mapOf({})))).toBe(true);
+  expect(await offers.offer('batch', OTHER, order(mapOf({})))).toBe(true);
   await until('one worker has the next', () => jidsOf(first, second).includes(OTHER));
   await until('both know of both', () =>
     [first, second].every(({ store }) => store.stats().known === 2),
   );
   expect(jidsOf(first, second).sort()).toEqual([JID, OTHER]);
+});
+
+test('a call that is handed over begins once, and its process is missed', async () => {
+  const first = await worker('one', { leaseMs: KEPT_MS });
+  const offers = new RunOffers(new Bucket(await nats.connect('event-bus'), 'brine_runs'), box);
+  const input = mapOf({ args: ['a'] });
+  expect(await offers.offer('call', JID, { ...order(mapOf({})), input })).toBe(true);
+  await until('it is taken', () => first.taken.length === 1);
+  expect(first.taken[0]).toMatchObject({ isNew: true, kind: 'runner', input });
+  const second = await worker('two', { leaseMs: KEPT_MS });
+  await first.kill();
+  await until('the second has it', () => second.taken.length === 1);
+  expect(second.taken[0]).toMatchObject({ isNew: false, kind: 'runner', input });
+});
+
+test('a process without room leaves a call to others', async () => {
+  const full = await worker('full', { room: false });
+  const offers = new RunOffers(new Bucket(await nats.connect('event-bus'), 'brine_runs'), box);
+  await offers.offer('call', JID, order(mapOf({})));
+  await until('it is known', () => full.store.stats().known === 1);
+  const free = await worker('free');
+  await until('the free one has it', () => free.taken.length === 1);
+  expect(full.taken).toEqual([]);
 });
 
 test('more runs than the limit, and more data, are refused with a text', async () => {
@@ -259,5 +287,5 @@ test('a record is sealed, and does not open under another job id', async () => {
   const entry = await bucket.get(escapeKey('run', JID));
   expect(entry && Buffer.from(entry.value).includes('xyzzy')).toBe(false);
   await bucket.put(escapeKey('run', 'other'), entry?.value ?? new Uint8Array(0));
-  await expect(store.find('other')).rejects.toThrow('another run');
+  await expect(store.offers.find('other')).rejects.toThrow('another run');
 });

@@ -1,6 +1,6 @@
 import { until } from '@brine/testing/waits';
 import { expect, test } from 'vitest';
-import { ClusterTasks } from './endless-runs.ts';
+import { ClusterTasks } from './cluster-tasks.ts';
 
 const work = (name: string) => ({ kind: 'schedule' as const, name, work: async () => undefined });
 

@@ -1,0 +1,126 @@
+import { Bucket } from '@brine/bus';
+import { SecretBox } from '@brine/crypt';
+import type { FunctionCall, FunctionOutcome } from '@brine/master';
+import { startNats, type TestNats, vectorFile } from '@brine/testing';
+import { until } from '@brine/testing/waits';
+import { mapOf } from '@brine/wire';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RunOffers } from '../ownership/run-offers.ts';
+import { RunStore } from '../ownership/run-store.ts';
+import { keptCallOf } from './call-record.ts';
+import { HandedCalls, reportOutcome, serveAdmissions } from './handed-calls.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
+const CALL: FunctionCall = {
+  ...{ kind: 'wheel', fun: 'key.list_all', jid: '20261129120000123456' },
+  ...{ user: 'root', principal: 'root', traceparent: '00-1-2-01' },
+  ...{ args: [1, 'two'], kwargs: mapOf({ three: true }) },
+};
+
+let nats: TestNats;
+const ends: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  nats = await startNats();
+});
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+  await nats.close();
+});
+
+/** A process that hands calls over. */
+async function handing(processId = 'w1') {
+  const bus = await nats.connect('worker-pool');
+  const counts: string[] = [];
+  const handed = new HandedCalls({
+    ...{ bus, processId, runs: new RunOffers(new Bucket(bus, 'brine_runs'), box) },
+    checkBatch: (settings) => {
+      if (settings.get('size') === 'none') throw new Error('no size');
+    },
+    count: (outcome) => void counts.push(outcome),
+  });
+  ends.push(() => handed.close());
+  await bus.flush();
+  return { handed, counts };
+}
+
+/** A process that runs them. */
+async function running(outcomeOf: (call: FunctionCall) => FunctionOutcome | Error) {
+  const bus = await nats.connect('worker-pool');
+  const called: FunctionCall[] = [];
+  const store = new RunStore({
+    ...{ box, processId: 'r1', kinds: new Set(['call', 'batch']), hasRoom: () => true },
+    bucket: new Bucket(bus, 'brine_runs'),
+    takeOver: async (run) => {
+      const call = keptCallOf(run.call, run.jid, run.input);
+      if (call === undefined) return;
+      called.push(call);
+      const outcome = outcomeOf(call);
+      if (outcome instanceof Error) throw outcome;
+      await reportOutcome(bus, run.call, run.jid, outcome);
+      await run.end();
+    },
+    releasedError: (jid) => new Error(jid),
+    onTrouble: () => undefined,
+  });
+  await store.whenReady();
+  const admissions = serveAdmissions(bus, async (kind, fun) => {
+    if (fun === 'test.gone') return 'unknown';
+    return kind === 'wheel' ? 'full' : 'yes';
+  });
+  await bus.flush();
+  ends.push(() => store.close(), admissions.close);
+  return { called, store };
+}
+
+test('a call comes whole to the process that runs it, and its outcome back', async () => {
+  const { called } = await running(() => ({
+    value: mapOf({ a: [1] }),
+    success: false,
+    retcode: 3,
+  }));
+  const { handed } = await handing();
+  const outcome = { value: mapOf({ a: [1] }), success: false, retcode: 3 };
+  expect(await handed.call(CALL)).toEqual(outcome);
+  expect(called).toEqual([CALL]);
+});
+
+test('large arguments and outcomes find their way', async () => {
+  const large = 'x'.repeat(1_000_000) + Math.random();
+  const { called } = await running(({ args }) => ({ value: args[0] ?? null, success: true }));
+  const { handed } = await handing();
+  expect(await handed.call({ ...CALL, args: [large] })).toEqual({ value: large, success: true });
+  expect(called[0]?.kwargs).toEqual(CALL.kwargs);
+});
+
+test('a call is kept while no process runs functions, and refused under a jid that is taken', async () => {
+  const { handed } = await handing();
+  await handed.begin(CALL);
+  await expect(handed.begin(CALL)).rejects.toThrow('is there already');
+  const { called } = await running(() => ({ value: true, success: true }));
+  await until('it is called', () => called.length === 1);
+});
+
+test('a caller learns whether a call may begin', async () => {
+  await running(() => ({ value: true, success: true }));
+  const { handed } = await handing();
+  expect(await handed.admits('runner', 'test.arg')).toBe('yes');
+  expect(await handed.admits('runner', 'test.gone')).toBe('unknown');
+  expect(await handed.admits('wheel', 'key.list')).toBe('full');
+});
+
+test('a batch is kept with its order, and invalid settings are refused before', async () => {
+  const { handed, counts } = await handing();
+  const order = {
+    ...{ jid: CALL.jid, caller: mapOf({}), principal: 'anne', command: 'c', host: 'h' },
+    load: mapOf({ tgt: '*' }),
+  };
+  const invalid = handed.beginBatch({ ...order, settings: mapOf({ size: 'none' }) });
+  await expect(invalid).rejects.toThrow('no size');
+  expect(await handed.batch(CALL.jid)).toBeUndefined();
+  await handed.beginBatch({ ...order, settings: mapOf({ size: '10%' }) });
+  const state = mapOf({ ended: false });
+  expect(await handed.batch(CALL.jid)).toEqual({ principal: 'anne', command: 'c', state });
+  expect(counts).toEqual(['batch_begun']);
+});

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Bus, BusError } from '@brine/bus';
+import { type Answering, ask, serve } from '@brine/bus/rpc';
+import {
+  type Admission,
+  type BatchOrder,
+  type FunctionCall,
+  type FunctionOutcome,
+  type KnownBatch,
+  type MasterFunctions,
+  MasterUnavailableError,
+} from '@brine/master';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import type { RunOffers } from '../ownership/run-offers.ts';
+import { CALL } from '../ownership/run-record.ts';
+import { keepCall } from './call-record.ts';
+
+/** What a process hands calls over with. */
+export interface HandedCallsParts {
+  readonly bus: Bus;
+  readonly runs: RunOffers;
+  /** Id of this process, to which outcomes are reported. */
+  readonly processId: string;
+  /** Throws for settings of a batch that are invalid. */
+  readonly checkBatch: (settings: SaltMap) => void;
+  readonly count: (outcome: string) => void;
+}
+
+/** Asks whether a call may begin. */
+const ADMITS = 'functions.admits';
+const ADMIT_TIMEOUT_MS = 2_000;
+/** A process that runs functions may be replaced just now. */
+const ADMIT_WAIT_MS = 10_000;
+const ADMIT_RETRY_MS = 250;
+/** Where the outcome of a call is reported, below which the id of the process follows. */
+const OUTCOMES = 'functions.done';
+const REPORT_TIMEOUT_MS = 5_000;
+/** No client waits longer for the answer to a request. */
+const OUTCOME_WAIT_MS = 15 * 60_000;
+const BATCH = 'batch';
+
+/** The key of a kept call that names the process which waits for the outcome. */
+const REPORT_TO = 'reportTo';
+
+/**
+ * Hands judged calls to the processes that run functions: a call is a record in the bucket
+ * `brine_runs` without an owner, so it outlives this process and the one that takes it.
+ */
+export class HandedCalls implements MasterFunctions {
+  readonly #parts: HandedCallsParts;
+  readonly #waiting = new Map<string, (outcome: FunctionOutcome) => void>();
+  readonly #outcomes: Answering;
+
+  constructor(parts: HandedCallsParts) {
+    this.#parts = parts;
+    this.#outcomes = serve(parts.bus, `${OUTCOMES}.${parts.processId}`, (report) => {
+      const outcome = readOutcome(report);
+      if (outcome !== undefined) this.#waiting.get(outcome.jid)?.(outcome.outcome);
+      return null;
+    });
+  }
+
+  async admits(kind: FunctionCall['kind'], fun: string): Promise<Admission> {
+    const untilMs = performance.now() + ADMIT_WAIT_MS;
+    for (;;) {
+      try {
+        const question = mapOf({ kind, fun });
+        const answer = await ask(this.#parts.bus, ADMITS, question, ADMIT_TIMEOUT_MS);
+        return answer === 'full' || answer === 'unknown' ? answer : 'yes';
+      } catch (cause) {
+        if (!isRetryable(cause) || performance.now() + ADMIT_RETRY_MS > untilMs) {
+          throw new MasterUnavailableError('no process runs functions just now', { cause });
+        }
+        await sleep(ADMIT_RETRY_MS);
+      }
+    }
+  }
+
+  async begin(call: FunctionCall): Promise<void> {
+    const { call: kept, input } = keepCall(call);
+    await this.#offer(CALL, call.jid, { call: kept, input });
+  }
+
+  async call(call: FunctionCall): Promise<FunctionOutcome> {
+    const { jid } = call;
+    const { call: kept, input } = keepCall(call);
+    let timer: NodeJS.Timeout | undefined;
+    const outcome = new Promise<FunctionOutcome>((resolve) => {
+      this.#waiting.set(jid, resolve);
+      timer = setTimeout(() => resolve(tooLate(call)), OUTCOME_WAIT_MS);
+    });
+    try {
+      await this.#offer(CALL, jid, { call: kept.set(REPORT_TO, this.#parts.processId), input });
+      return await outcome;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(jid);
+    }
+  }
+
+  async beginBatch(order: BatchOrder): Promise<void> {
+    const { jid, caller, principal, command, load, settings, host } = order;
+    this.#parts.checkBatch(settings);
+    const call = mapOf({ caller, principal, command, host });
+    await this.#offer(BATCH, jid, { call, input: mapOf({ load, settings }) });
+    this.#parts.count('batch_begun');
+  }
+
+  async batch(jid: string): Promise<KnownBatch | undefined> {
+    const found = await this.#parts.runs.find(jid);
+    if (found?.kind !== BATCH) return undefined;
+    const state: SaltMap = new Map(found.data);
+    state.set('ended', found.ended);
+    const of = (name: string): string => textOf(found.call, name) ?? '';
+    return { principal: of('principal'), command: of('command'), state };
+  }
+
+  /** Waits for no more outcomes. */
+  async close(): Promise<void> {
+    await this.#outcomes.close();
+  }
+
+  async #offer(
+    kind: string,
+    jid: string,
+    given: { readonly call: SaltMap; readonly input?: SaltMap | undefined },
+  ): Promise<void> {
+    const isNew = await this.#parts.runs.offer(kind, jid, { data: mapOf({}), ...given });
+    if (!isNew) throw new Error(`a run with the job id ${jid} is there already`);
+  }
+}
+
+/** Answers whether calls may begin, in a process that runs functions. */
+export function serveAdmissions(
+  bus: Bus,
+  admits: (kind: FunctionCall['kind'], fun: string) => Promise<Admission>,
+): Answering {
+  return serve(bus, ADMITS, async (question) => {
+    const fun = isMap(question) ? textOf(question, 'fun') : undefined;
+    if (!isMap(question) || fun === undefined) throw new Error('a question without a function');
+    return admits(question.get('kind') === 'wheel' ? 'wheel' : 'runner', fun);
+  });
+}
+
+/** Reports an outcome to the process that waits for it, if one does and it still lives. */
+export async function reportOutcome(
+  bus: Bus,
+  kept: SaltMap,
+  jid: string,
+  { value, success, retcode }: FunctionOutcome,
+): Promise<void> {
+  const to = textOf(kept, REPORT_TO);
+  if (to === undefined) return;
+  const report = mapOf({ jid, value, success, retcode });
+  await ask(bus, `${OUTCOMES}.${to}`, report, REPORT_TIMEOUT_MS);
+}
+
+function readOutcome(
+  report: SaltValue,
+): { readonly jid: string; readonly outcome: FunctionOutcome } | undefined {
+  const jid = isMap(report) ? textOf(report, 'jid') : undefined;
+  if (!isMap(report) || jid === undefined) return undefined;
+  const retcode = report.get('retcode');
+  const outcome = { value: report.get('value') ?? null, success: report.get('success') === true };
+  return { jid, outcome: typeof retcode === 'number' ? { ...outcome, retcode } : outcome };
+}
+
+function isRetryable(cause: unknown): boolean {
+  return cause instanceof BusError && cause.retryable;
+}
+
+function tooLate({ fun }: FunctionCall): FunctionOutcome {
+  const minutes = OUTCOME_WAIT_MS / 60_000;
+  const value = `${fun} did not end within ${minutes} minutes; its event \`ret\` has the result`;
+  return { value, success: false, retcode: 1 };
+}
