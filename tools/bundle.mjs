@@ -15,6 +15,7 @@ const ENTRIES = {
   minion: 'main.js',
   publisher: 'main.js',
   'req-gateway': 'main.js',
+  'runner-pool': 'main.js',
   'syndic-relay': 'main.js',
   'worker-pool': 'main.js',
 };

@@ -19,7 +19,13 @@ import type { Event } from '@brine/job';
 import { BucketTokens } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import { MANAGE_PURPOSE } from '@brine/reactor';
-import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
+import {
+  natsOf,
+  Releasers,
+  type RunningService,
+  type ServiceContext,
+  tagPrefixCounter,
+} from '@brine/service';
 import { heldSocket } from '@brine/service/processes';
 import { SECRET_RETURN } from '@brine/wire/load';
 import { eventDoor } from './adapters/event-door.ts';
@@ -32,7 +38,6 @@ import { LocalKeys } from './adapters/local-keys.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
 import { neededEvents } from './adapters/needed-events.ts';
-import { Releasers } from './adapters/releasers.ts';
 import { openSecretReturn } from './adapters/secret-returns.ts';
 
 /**

@@ -1,11 +1,11 @@
 export { openEngines } from './engines/worker-engines.ts';
-export { WorkerFunctions } from './functions/functions.ts';
+export { FunctionTable } from './functions/function-table.ts';
 export { openHostPorts } from './functions/host-ports.ts';
 export { openOwnStates } from './functions/own-states.ts';
-export type { ClusterPresence } from './presence/cluster-presence.ts';
 export { openClusterPresence } from './presence/cluster-presence.ts';
-export type { OpenReactor } from './reactor/open-reactor.ts';
 export { openReactor } from './reactor/open-reactor.ts';
-export { ClusterRuns } from './runs/owned-runs.ts';
+export { ReactorList } from './reactor/reactor-list.ts';
+export { ClusterRuns } from './runs/cluster-runs.ts';
+export { openScheduleAdmin } from './schedule/schedule-admin.ts';
 export { openSchedule } from './schedule/worker-schedule.ts';
-export { ClusterUpkeep } from './upkeep/cluster-upkeep.ts';
+export { openUpkeep } from './upkeep/open-upkeep.ts';

@@ -16,7 +16,7 @@ beforeEach(() => {
     sampling: { first: 3, failed: 2, ratio: 0 },
     traces: (jid) => jid !== 'untraced',
     record: (span) => void spans.push(span),
-    workerId: 'w',
+    processId: 'w',
     now: () => now,
   });
 });

@@ -11,7 +11,7 @@ export interface JobTracesPorts {
   readonly traces: (jid: string) => boolean;
   readonly record: (span: SpanRecord) => void;
   /** Names this process in spans. */
-  readonly workerId: string;
+  readonly processId: string;
   readonly now: () => number;
 }
 
@@ -211,8 +211,8 @@ export class JobTraces {
   }
 
   #tellLeftOut(job: JobTrace): void {
-    const { workerId, record } = this.#ports;
-    record(job.leftOut.take(job.jid, workerId, job.sending === undefined ? undefined : 'publish'));
+    const { processId, record } = this.#ports;
+    record(job.leftOut.take(job.jid, processId, job.sending === undefined ? undefined : 'publish'));
   }
 }
 

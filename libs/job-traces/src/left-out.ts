@@ -30,7 +30,7 @@ export class LeftOut {
   }
 
   /** One span for all of them, so that a trace says what it leaves out; the count begins again. */
-  take(jid: string, workerId: string, parentPart: string | undefined): SpanRecord {
+  take(jid: string, processId: string, parentPart: string | undefined): SpanRecord {
     const startMs = Math.min(this.#firstMs, this.#lastMs);
     const count = this.#count;
     this.#count = 0;
@@ -38,7 +38,7 @@ export class LeftOut {
     return {
       name: 'returns left out',
       jid,
-      part: `left-out.${workerId}.${this.#told}`,
+      part: `left-out.${processId}.${this.#told}`,
       parentPart,
       startMs,
       endMs: this.#lastMs,

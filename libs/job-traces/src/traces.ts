@@ -25,14 +25,14 @@ export interface WorkerTraces {
 export function openTraces(
   telemetry: Pick<Telemetry, 'traces' | 'recordSpan'>,
   options: Pick<MasterOptions, 'brine'>,
-  workerId: string,
+  processId: string,
 ): WorkerTraces {
   const shares = TRACE_SHARES[options.brine.trace];
   const jobs = new JobTraces({
     sampling: shares.returns,
     traces: telemetry.traces,
     record: telemetry.recordSpan,
-    workerId,
+    processId,
     now: nowMs,
   });
   const answers = new AnswerSpans({

@@ -67,6 +67,48 @@ const sendRequests = [
   ...readBodies('rep'),
 ];
 
+/** What only those need that do what the master does by itself. */
+const DUTY_BUCKETS: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_presence']);
+
+/** What a service publishes that answers requests, be it those of gateways or its own. */
+const withMaster = (service: ServiceName): readonly string[] => [
+  ownInbox('worker-pool'),
+  ownInbox('runner-pool'),
+  'brine.epochs',
+  'brine.word',
+  // which minions proved themselves, and which are connected
+  'brine.presence.heard',
+  'brine.presence.ask',
+  // whether a call of a function may begin
+  'brine.functions.admits',
+  'brine.events.*',
+  'brine.publications.*',
+  'brine.kept.>',
+  ...readKept('evt', 'pub'),
+  `$JS.API.DIRECT.GET.${events}`,
+  `$JS.API.DIRECT.GET.${publications}`,
+  ...consume(events),
+  ...consume(publications),
+  ...askQueries,
+  // whether a host has the files of a job
+  'brine.files.*',
+  // a roll call, for a command
+  ROLL,
+  tell(service),
+];
+
+/** What it hears. */
+const hearAsMaster = (service: ServiceName): readonly string[] => [
+  ownInbox(service),
+  'brine.epochs',
+  'brine.word',
+  'brine.sent',
+  'brine.committed',
+  'brine.functions.done.*',
+  ROLL,
+  'brine.told.*',
+];
+
 /**
  * What each service may publish and subscribe. A gateway can reach workers alone, and workers
  * answer at gateways' inboxes alone. Only the owner of the streams may change them. Services that
@@ -80,57 +122,43 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   },
   'worker-pool': {
     publish: [
+      ...withMaster('worker-pool'),
       ownInbox('req-gateway'),
       'brine.workers.*',
-      'brine.epochs',
-      'brine.word',
-      // of the owner of presence: to publishers, and its answers to other workers
-      'brine.presence.heard',
-      'brine.presence.hello',
-      'brine.presence.ask',
-      // calls of functions: whether they may begin, and their outcomes
-      'brine.functions.admits',
-      'brine.functions.done.*',
-      ownInbox('worker-pool'),
-      'brine.events.*',
-      'brine.publications.*',
-      'brine.reactions.>',
-      'brine.due.*',
       'brine.bodies.rep.>',
-      'brine.kept.>',
       ...readBodies('req'),
-      ...readKept('evt', 'pub'),
-      `$JS.API.DIRECT.GET.${events}`,
-      `$JS.API.DIRECT.GET.${publications}`,
-      ...consume(events),
-      ...consume(publications),
-      ...consume(reactions),
-      ...consume(due),
-      ...useBuckets(...BUCKETS),
-      ...askQueries,
-      // whether a host has the files of a job
-      'brine.files.*',
-      // a roll call, for a command
-      ROLL,
-      tell('worker-pool'),
+      ...useBuckets(...BUCKETS.filter((name) => !DUTY_BUCKETS.has(name))),
+      // for pillars
+      'brine.python.call',
     ],
     subscribe: [
-      ownInbox('worker-pool'),
+      ...hearAsMaster('worker-pool'),
       'brine.hello',
       'brine.req.*.*',
       'brine.grant.*',
       'brine.requests.*',
-      'brine.epochs',
-      'brine.word',
-      'brine.sent',
-      'brine.committed',
+    ],
+  },
+  'runner-pool': {
+    publish: [
+      ...withMaster('runner-pool'),
+      // the outcomes of calls, for processes that wait for them
+      'brine.functions.done.*',
+      // of the owner of presence, to publishers
+      'brine.presence.hello',
+      'brine.reactions.>',
+      'brine.due.*',
+      ...consume(reactions),
+      ...consume(due),
+      ...useBuckets(...BUCKETS),
+    ],
+    subscribe: [
+      ...hearAsMaster('runner-pool'),
+      'brine.functions.admits',
+      'brine.python.call',
       'brine.presence.told',
       'brine.presence.heard',
       'brine.presence.ask',
-      'brine.functions.admits',
-      'brine.functions.done.*',
-      ROLL,
-      'brine.told.*',
     ],
   },
   publisher: {
@@ -164,8 +192,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...BUCKETS.map((bucket) => `$KV.${bucket}.>`),
       'brine.epochs',
       ...askQueries,
-      // "written", to workers that wait for it
+      // "written", to those that publish and wait for it
       ownInbox('worker-pool'),
+      ownInbox('runner-pool'),
       tell('event-bus'),
       // answers about consumers, to other accounts
       '_R_.>',
@@ -193,6 +222,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.bodies.qry.>',
       ...readBodies('qry'),
       answersTo('worker-pool'),
+      answersTo('runner-pool'),
       answersTo('publisher'),
       answersTo('event-bus'),
       answersTo('syndic-relay'),

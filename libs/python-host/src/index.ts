@@ -6,3 +6,4 @@ export type { PythonCalls } from './host.ts';
 export { PythonHost } from './host.ts';
 export { openPython } from './open-python.ts';
 export { PythonEngine } from './python-engine.ts';
+export type { PythonUse } from './settings.ts';

@@ -21,6 +21,7 @@ export { endedOn } from './node-release.ts';
 export type { ProbedService } from './probe.ts';
 export { probeService } from './probe.ts';
 export { ownRelease, releaseOnDisk } from './release.ts';
+export { Releasers } from './releasers.ts';
 export type { RunningService, ServiceContext } from './run-service.ts';
 export { EXIT_CONFIG, runService } from './run-service.ts';
 export { keepAliveMs, natsOf, postgresUrlOf } from './servers.ts';

@@ -103,9 +103,9 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
     timeUs: received.timeUs,
     deliveries: received.deliveries,
     written: (by) => {
-      // Only a worker's inbox: a subject of a stream here would store the answer as an event.
-      if (inbox.startsWith(`${SERVICE_INBOXES['worker-pool']}.`) && !bus.connection.isClosed()) {
-        bus.connection.publish(inbox, by);
+      // Only an inbox: a subject of a stream here would store the answer as an event.
+      if (PUBLISHED_BY.some((service) => inbox.startsWith(`${SERVICE_INBOXES[service]}.`))) {
+        if (!bus.connection.isClosed()) bus.connection.publish(inbox, by);
       }
     },
     subject: received.subject,
@@ -114,6 +114,9 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
     nak: (delayMs) => received.settle(nakAfter(delayMs)),
   };
 }
+
+/** The services that publish jobs and may wait for their files. */
+const PUBLISHED_BY = ['worker-pool', 'runner-pool'] as const;
 
 function readMarker(value: unknown): Marker | undefined {
   const epoch = isRecord(value) ? value['epoch'] : undefined;

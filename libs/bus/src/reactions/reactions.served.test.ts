@@ -31,7 +31,7 @@ const open: ReactionReader[] = [];
 
 beforeEach(async () => {
   nats = await startNats();
-  bus = await nats.connect('worker-pool');
+  bus = await nats.connect('runner-pool');
 });
 afterEach(async () => {
   for (const reader of open.splice(0)) reader.close();
@@ -104,7 +104,7 @@ test('the same reaction is in the queue once, also when it is done already', asy
 
 test('processes share the queue: each reaction is in the hands of one', async () => {
   const queue = new ReactionQueue(bus);
-  const second = await nats.connect('worker-pool');
+  const second = await nats.connect('runner-pool');
   const seen: string[] = [];
   const readers = [bus, second].map((on) => reader(on, 'event', 4, NEVER_MS));
   const taking = readers.map(async (from) => {
@@ -129,7 +129,7 @@ test('a process takes no more than it says, so that others find work', async () 
   const slow = reader(bus, 'event', 2);
   const [first] = await take(slow, 1, () => undefined);
   expect(first?.id).toBe('event/EVENTS/1.0');
-  const others = await take(reader(await nats.connect('worker-pool')), 6);
+  const others = await take(reader(await nats.connect('runner-pool')), 6);
   expect(others).toHaveLength(6);
 });
 
@@ -137,7 +137,7 @@ describe('a process', () => {
   test('that works for longer than the wait keeps its reaction', async () => {
     await new ReactionQueue(bus).add(reaction(1));
     const [one] = await take(reader(bus, 'event', 4, KEPT_MS), 1, () => undefined);
-    const other = reader(await nats.connect('worker-pool'), 'event', 4, KEPT_MS);
+    const other = reader(await nats.connect('runner-pool'), 'event', 4, KEPT_MS);
     const next = other.next();
     await workTakes(KEPT_MS * 2);
     one?.done();
@@ -147,7 +147,7 @@ describe('a process', () => {
 
   test('that dies loses it to another one', async () => {
     await new ReactionQueue(bus).add(reaction(1));
-    const dying = await nats.connect('worker-pool');
+    const dying = await nats.connect('runner-pool');
     await take(reader(dying), 1, () => undefined);
     await dying.close();
     const [again] = await take(reader(bus), 1);
@@ -160,7 +160,7 @@ describe('a process', () => {
     const [one] = await take(leaving, 1, () => undefined);
     leaving.finish();
     one?.again(0);
-    const [again] = await take(reader(await nats.connect('worker-pool')), 1);
+    const [again] = await take(reader(await nats.connect('runner-pool')), 1);
     expect(again?.deliveries).toBe(2);
   });
 
@@ -170,7 +170,7 @@ describe('a process', () => {
     const [one] = await take(leaving, 1, () => undefined);
     leaving.finish();
     expect(await leaving.next()).toBeUndefined();
-    const other = reader(await nats.connect('worker-pool'), 'event', 4, KEPT_MS);
+    const other = reader(await nats.connect('runner-pool'), 'event', 4, KEPT_MS);
     const next = other.next();
     await workTakes(KEPT_MS * 2);
     one?.done();
@@ -184,7 +184,7 @@ describe('a process', () => {
     const [one] = await take(stalled, 1, () => undefined);
     stalled.finish();
     one?.letGo();
-    const [again] = await take(reader(await nats.connect('worker-pool')), 1, () => undefined);
+    const [again] = await take(reader(await nats.connect('runner-pool')), 1, () => undefined);
     expect(again?.deliveries).toBe(2);
     expect(await reactionsWaiting(bus)).toBe(1);
     again?.done();
@@ -198,7 +198,7 @@ const placeOf = (stream: string, durable: string) =>
 describe('what one source has waiting', () => {
   test('is bounded, while others and the master itself find room', async () => {
     await using small = await startNats({ limits: { totalBytes: 256 * 1024 * 1024 } });
-    const on = await small.connect('worker-pool');
+    const on = await small.connect('runner-pool');
     const queue = new ReactionQueue(on);
     // The queue has 7.7 MiB, and one source an eighth of that.
     const body = Buffer.alloc(100_000);
@@ -218,7 +218,7 @@ describe('what one source has waiting', () => {
       expect(await queue.add(reaction(n, { body }))).toBe('added');
     }
     // What other processes added counts too, and what is done makes room.
-    const second = new ReactionQueue(await small.connect('worker-pool'));
+    const second = new ReactionQueue(await small.connect('runner-pool'));
     expect(await second.add(reaction(300, { body, source: 'minion a.b*>' }))).toBe('over share');
     const place = placeOf('REACTIONS', 'events-of');
     const taken = await take(reader(on, 'event', 4, NEVER_MS, place), 5);
@@ -240,7 +240,7 @@ describe('what one source has waiting', () => {
 describe('a queue that is full of events', () => {
   test('leaves due times their own', async () => {
     await using small = await startNats({ limits: { totalBytes: 16 * 1024 * 1024 } });
-    const on = await small.connect('worker-pool');
+    const on = await small.connect('runner-pool');
     const queue = new ReactionQueue(on);
     const body = Buffer.alloc(50_000);
     let end = '';
@@ -270,7 +270,7 @@ test('rights of NATS that are of an older release: work goes where it went befor
     (await readFile(old.server.logFile, 'utf8')).includes('Reloaded server configuration'),
   );
   // Those that are connected keep what they were allowed.
-  const on = await old.connect('worker-pool');
+  const on = await old.connect('runner-pool');
   const queue = new ReactionQueue(on);
   expect(await queue.add(reaction(1, { source: 'minion a' }))).toBe('added');
   expect(await queue.add(reaction(2, { kind: 'due', id: dueReactionId('a', 1) }))).toBe('added');
@@ -303,7 +303,7 @@ describe('a full queue', () => {
 
   test('of the disk refuses too, and other streams go on', async () => {
     await using small = await startNats({ limits: { totalBytes: 16 * 1024 * 1024 } });
-    const on = await small.connect('worker-pool');
+    const on = await small.connect('runner-pool');
     const queue = new ReactionQueue(on);
     const body = Buffer.alloc(50_000);
     const ends: string[] = [];

@@ -181,9 +181,11 @@ export const LIMITS = {
 
   /** In each worker. Log-ins have places of their own and take none of the other classes'. */
   worker: {
-    auth: { concurrency: 8, queue: 64 },
+    // They cost RSA work and wait for each other.
+    auth: { concurrency: 16, queue: 64 },
     clear: { concurrency: 64, queue: 256 },
-    aes: { concurrency: 256, queue: 1_024 },
+    // They only wait for the stream, so that many of them make one batch.
+    aes: { concurrency: 512, queue: 1_024 },
   },
 } as const satisfies {
   readonly inHand: Readonly<Record<RequestClass, ClassLimits>>;

@@ -82,6 +82,7 @@ export type RequestClass = (typeof REQUEST_CLASSES)[number];
 export const SERVICE_INBOXES = {
   'req-gateway': '_INBOX.gw',
   'worker-pool': '_INBOX.wk',
+  'runner-pool': '_INBOX.run',
   publisher: '_INBOX.pub',
   'event-bus': '_INBOX.evb',
   'job-cache-returner': '_INBOX.jcr',

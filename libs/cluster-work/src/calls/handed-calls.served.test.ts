@@ -31,7 +31,7 @@ afterEach(async () => {
 
 /** A process that hands calls over. */
 async function handing(processId = 'w1') {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const counts: string[] = [];
   const handed = new HandedCalls({
     ...{ bus, processId, runs: new RunOffers(new Bucket(bus, 'brine_runs'), box) },
@@ -47,11 +47,15 @@ async function handing(processId = 'w1') {
 
 /** A process that runs them. */
 async function running(outcomeOf: (call: FunctionCall) => FunctionOutcome | Error) {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const called: FunctionCall[] = [];
   const store = new RunStore({
-    ...{ box, processId: 'r1', kinds: new Set(['call', 'batch']), hasRoom: () => true },
-    bucket: new Bucket(bus, 'brine_runs'),
+    ...{ box, processId: 'r1', bucket: new Bucket(bus, 'brine_runs') },
+    releasedError: (jid) => new Error(jid),
+    onTrouble: () => undefined,
+  });
+  store.serve({
+    ...{ kinds: new Set(['call', 'batch']), hasRoom: () => true },
     takeOver: async (run) => {
       const call = keptCallOf(run.call, run.jid, run.input);
       if (call === undefined) return;
@@ -61,8 +65,6 @@ async function running(outcomeOf: (call: FunctionCall) => FunctionOutcome | Erro
       await reportOutcome(bus, run.call, run.jid, outcome);
       await run.end();
     },
-    releasedError: (jid) => new Error(jid),
-    onTrouble: () => undefined,
   });
   await store.whenReady();
   const admissions = serveAdmissions(bus, async (kind, fun) => {

@@ -47,24 +47,26 @@ async function worker(
   processId: string,
   { room = true, ...options }: RunStoreOptions & { readonly room?: boolean } = {},
 ) {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const bucket = new FaultyBucket(bus, 'brine_runs');
   const taken: StoredRun[] = [];
   const troubles: string[] = [];
   const store = new RunStore(
     {
       ...{ bucket, box, processId },
-      kinds: new Set(['batch', 'runner', 'call']),
-      hasRoom: () => room,
-      takeOver: async (run) => {
-        taken.push(run);
-        await new Promise((resolve) => run.released.addEventListener('abort', resolve));
-      },
       releasedError: (jid) => new Error(`lost ${jid}`),
       onTrouble: (text) => void troubles.push(text),
     },
     { leaseMs: LEASE_MS, ...options },
   );
+  store.serve({
+    kinds: new Set(['batch', 'runner', 'call']),
+    hasRoom: () => room,
+    takeOver: async (run) => {
+      taken.push(run);
+      await new Promise((resolve) => run.released.addEventListener('abort', resolve));
+    },
+  });
   open.push({ store, bus });
   await store.whenReady();
   /** As kill -9: it writes nothing more, and does not say good-bye. */

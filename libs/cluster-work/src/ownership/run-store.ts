@@ -44,15 +44,19 @@ export interface RunStoreParts {
   readonly box: SecretBox;
   /** Id of this process. */
   readonly processId: string;
+  /** The error of a run that another process owns. */
+  readonly releasedError: (jid: string) => Error;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+}
+
+/** What a process does with runs that it takes. */
+export interface RunTaker {
   /** Kinds that this process can resume. */
   readonly kinds: ReadonlySet<string>;
   /** Whether this process has room for one more run of a kind. */
   readonly hasRoom: (kind: string) => boolean;
   /** Called with a run that this process has taken; its promise ends with that work. */
   readonly takeOver: (run: StoredRun) => Promise<void>;
-  /** The error of a run that another process owns. */
-  readonly releasedError: (jid: string) => Error;
-  readonly onTrouble: (text: string, err?: unknown) => void;
 }
 
 /** A record as the bucket had it last. */
@@ -121,6 +125,7 @@ export class RunStore {
   #beatAt = -Infinity;
   #beating: Promise<void> | undefined;
   #leaving = false;
+  #taker: RunTaker | undefined;
 
   constructor(parts: RunStoreParts, options: RunStoreOptions = {}) {
     this.#parts = parts;
@@ -153,6 +158,12 @@ export class RunStore {
       onBeat: () => this.#look(),
       onPause: () => (this.#listeningSince = performance.now()),
     });
+  }
+
+  /** Begins to take runs that no process owns. Call once. */
+  serve(taker: RunTaker): void {
+    this.#taker = taker;
+    this.#look();
   }
 
   /** Resolves when all records have come. @throws BusError `BUS_CLOSED` */
@@ -397,8 +408,10 @@ export class RunStore {
 
   #isFree(jid: string, { owner, kind, sinceMs }: Known, now: number): boolean {
     if (this.#owned.has(jid) || this.#busy.has(jid)) return false;
-    const { kinds, processId, hasRoom } = this.#parts;
-    if (!kinds.has(kind) || now < (this.#notBefore.get(jid) ?? 0) || !hasRoom(kind)) return false;
+    const { processId } = this.#parts;
+    const taker = this.#taker;
+    if (taker === undefined || !taker.kinds.has(kind) || !taker.hasRoom(kind)) return false;
+    if (now < (this.#notBefore.get(jid) ?? 0)) return false;
     // Our own that we do not own any more: we released it when we could not write our beats.
     if (owner === '' || owner === processId) return true;
     const heardMs = Math.max(this.#beats.get(owner)?.atMs ?? sinceMs, this.#listeningSince);
@@ -438,7 +451,7 @@ export class RunStore {
 
   async #resume(run: StoredRun): Promise<void> {
     try {
-      await this.#parts.takeOver(run);
+      await this.#taker?.takeOver(run);
     } catch (err) {
       if (run.released.aborted) return;
       this.#parts.onTrouble(`run ${run.jid} could not be resumed`, err);

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function worker(atOnce: number, work: (work: QueuedWork) => Promise<WorkEnd>) {
   const troubles: unknown[] = [];
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const made = new QueueWork({
     ...{ bus, kind: 'event', atOnce, work },
     onTrouble: (text, err) => void troubles.push([text, err]),
@@ -30,7 +30,7 @@ async function worker(atOnce: number, work: (work: QueuedWork) => Promise<WorkEn
 }
 
 async function add(count: number): Promise<void> {
-  const queue = new ReactionQueue(await nats.connect('worker-pool'));
+  const queue = new ReactionQueue(await nats.connect('runner-pool'));
   for (let n = 0; n < count; n += 1) {
     const body = pack(mapOf({ n }));
     await queue.add({ kind: 'event', id: `event/E/${n}.0`, name: `t/${n}`, body, timeMs: 1 });
@@ -98,7 +98,7 @@ test('no more are at work than may be, and all are done once', async () => {
 test('a worker with more urgent work is at one reaction at a time', async () => {
   let isBusy = true;
   const held = new HeldWork();
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const work = new QueueWork({
     ...{ bus, kind: 'event', atOnce: 3, onTrouble: () => undefined, isBusy: () => isBusy },
     work: held.work,
@@ -124,7 +124,7 @@ test('a worker with more urgent work is at one reaction at a time', async () => 
 test('what only waits takes no place of others, up to nine for each place', async () => {
   let waiting = 0;
   const held = new HeldWork();
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const work = new QueueWork({
     ...{ bus, kind: 'event', atOnce: 2, onTrouble: () => undefined, waiting: () => waiting },
     work: held.work,

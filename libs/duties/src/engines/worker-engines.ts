@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { isPosition, Timeline } from '@brine/bus/timeline';
@@ -21,19 +22,17 @@ import type { FunctionCall, LocalFunctions, MasterPorts } from '@brine/master';
 import { runAndTell } from '@brine/master/functions';
 import { PythonEngine } from '@brine/python-host';
 import type { Metrics, ServiceContext } from '@brine/service';
-import { isName, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { isName, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
 /** What the engines of a worker are made of. */
 export interface EnginesParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   /** The functions of this process. */
   readonly local: LocalFunctions;
-  /** Fires an event of an engine on the bus of the whole cluster. */
-  readonly fire: EnginePorts['fire'];
 }
 
 /** The engines that this worker has, and those that others have. */
@@ -136,7 +135,7 @@ function recordIn(data: SaltMap): EngineRecord {
   };
 }
 
-function portsOf({ bus, context, ports, local, fire }: EnginesParts): EnginePorts {
+function portsOf({ bus, context, ports, local }: EnginesParts): EnginePorts {
   const { options, log } = context;
   return {
     masterId: options.id,
@@ -144,18 +143,20 @@ function portsOf({ bus, context, ports, local, fire }: EnginesParts): EnginePort
     fire: async (tag, data, engine) => {
       // What strangers send to an engine may be in it.
       if (!isName('tag', tag)) throw new RangeError('a tag of an engine holds signs of no name');
-      await fire(tag, data, engine);
+      const body = pack(data);
+      const event = { kind: 'local', tag, body, msgId: randomUUID(), engine } as const;
+      const append = (): Promise<unknown> => ports.events.append(event);
+      await ports.inShare({ kind: 'engine', id: engine }, body.length, append);
     },
     call: async ({ kind, fun, args, kwargs }) => {
-      const master = ports();
       if (!(await local.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
-      const { user } = master.rules;
+      const { user } = ports.rules;
       const call: FunctionCall = {
-        ...{ kind, fun, jid: master.nextJid(), user, principal: user },
+        ...{ kind, fun, jid: ports.nextJid(), user, principal: user },
         args: args.map((arg) => saltOf(arg)),
         kwargs: saltMap(kwargs),
       };
-      const { value, success } = await runAndTell(master, local, call);
+      const { value, success } = await runAndTell(ports, local, call);
       if (!success) throw new Error(pyStr(value));
       return plainOf(value);
     },

@@ -17,7 +17,7 @@ const dir = mkdtempSync(join(tmpdir(), 'brine-host-ports-'));
 
 beforeAll(async () => {
   nats = await startNats({ streams: false });
-  bus = await nats.connect('worker-pool');
+  bus = await nats.connect('runner-pool');
 }, 600_000);
 afterAll(async () => {
   await nats.close();
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** A worker of a host, and what its file server was asked. */
-function worker(workerId: string, host: string) {
+function worker(processId: string, host: string) {
   const asked: unknown[] = [];
   writeFileSync(join(dir, 'master'), `brine: {host: ${host}}\n`);
   const { options } = loadMasterConfig({ configDir: dir, env: {} });
@@ -41,9 +41,9 @@ function worker(workerId: string, host: string) {
     },
   } as unknown as FileServer;
   const pillars = { updateGit: async () => mapOf({}) };
-  const ports = openHostPorts({ bus, options, workerId, files, pillars });
+  const ports = openHostPorts({ bus, options, processId, files, pillars });
   const onTrouble = (text: string, err: unknown) => void asked.push([text, err]);
-  return { asked, ports, close: heedFilesWords({ bus, files, host, workerId, onTrouble }) };
+  return { asked, ports, close: heedFilesWords({ bus, files, host, processId, onTrouble }) };
 }
 
 test('workers of other hosts do what one was asked, those of its host see it by themselves', async () => {

@@ -22,7 +22,7 @@ import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 export interface HostParts {
   readonly bus: Bus;
   readonly options: MasterOptions;
-  readonly workerId: string;
+  readonly processId: string;
   readonly files: FileServer;
   readonly pillars: Pick<ThreadedPillars, 'updateGit'>;
 }
@@ -36,12 +36,12 @@ export function openHostPorts(parts: HostParts): Omit<HostPorts, 'ownStates'> {
   };
 }
 
-function fileServerAdmin({ bus, files, options, pillars, workerId }: HostParts): FileServerAdmin {
+function fileServerAdmin({ bus, files, options, pillars, processId }: HostParts): FileServerAdmin {
   const { host } = options.brine;
   const tell = (act: string, more: SaltMap): void => {
     broadcastToWorkers(
       bus,
-      new Map([...mapOf({ kind: FILES_WORD, act, host, from: workerId }), ...more]),
+      new Map([...mapOf({ kind: FILES_WORD, act, host, from: processId }), ...more]),
     );
   };
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];

@@ -17,8 +17,8 @@ export interface ClusterPresenceParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
   readonly state: Pick<HotState, 'keys' | 'syndics' | 'ready'>;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
 }
 
 /** The presence of the cluster, which one process owns at a time. */
@@ -75,15 +75,15 @@ function ownerParts({ bus, context, state, ports }: ClusterPresenceParts): Prese
       const jid = questionJid(jids.next(nowMs()), asker);
       const asking = { jid, now: Date.now(), masterId: options.masterId };
       await writer.appendJob(presenceQuestion(ids, asking));
-      ports().count('presence_asked');
+      ports.count('presence_asked');
     },
     heardLately: async (ids) => {
       const sinceMs = Date.now() - sessionS * 1000;
-      const answer = await ports().jobs.ask('heard_since', mapOf({ ids: [...ids], sinceMs }));
+      const answer = await ports.jobs.ask('heard_since', mapOf({ ids: [...ids], sinceMs }));
       return Array.isArray(answer) ? answer.filter((id) => typeof id === 'string') : [];
     },
     fire: async (tag: string, data: SaltMap, msgId: string) => {
-      await ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+      await ports.events.append({ kind: 'local', tag, body: pack(data), msgId });
     },
     onTrouble: (text, err) => log.warn({ err }, text),
   };

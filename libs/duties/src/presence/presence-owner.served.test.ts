@@ -16,7 +16,7 @@ const ends: (() => void)[] = [];
 
 beforeEach(async () => {
   nats = await startNats();
-  worker = await nats.connect('worker-pool');
+  worker = await nats.connect('runner-pool');
   publisher = await nats.connect('publisher');
 });
 
@@ -130,7 +130,7 @@ test('the next owner goes on, and tells nothing twice', async () => {
   await first.lose();
   const told = first.fired.length;
   board.closed('10.0.0.2');
-  const other = await nats.connect('worker-pool');
+  const other = await nats.connect('runner-pool');
   const second = owned(other, {}, first.run.data);
   await until('the one that went meanwhile is lost', () =>
     expect(second.changes()).toHaveLength(1),
@@ -146,7 +146,7 @@ test('without presence_events nothing is fired, no minion is asked, and all is k
   board.opened('10.0.0.1');
   board.opened('10.0.0.1');
   await until('the publisher is known', () => owner.presence.stats().publishers === 1);
-  const presence = new AskedPresence(await nats.connect('worker-pool'));
+  const presence = new AskedPresence(await nats.connect('runner-pool'));
   heard(['a', '10.0.0.1'], ['b', '10.0.0.1']);
   await until('both are present for any worker', async () => {
     expect(await presence.present()).toEqual(
@@ -165,7 +165,7 @@ test('without presence_events nothing is fired, no minion is asked, and all is k
     return true;
   });
   // An owner with presence_events knows the same: it fires and asks.
-  const other = owned(await nats.connect('worker-pool'));
+  const other = owned(await nats.connect('runner-pool'));
   await until('the other one listens', () => expect(other.fired.length).toBeGreaterThan(0));
   heard(['a', '10.0.0.1'], ['b', '10.0.0.1']);
   await until('the other one asks', () => expect(other.asked.length).toBeGreaterThan(0));

@@ -29,7 +29,7 @@ function wantedOf(globs: readonly string[], isLeader = true): Wanted {
 
 /** A worker that matches, and what it puts into the queue. */
 async function worker(wanted: Wanted, maxEventSize = 1_048_576) {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const added: NewReaction[] = [];
   const outcomes: MatchOutcome[] = [];
   const managed: string[] = [];
@@ -71,7 +71,7 @@ async function worker(wanted: Wanted, maxEventSize = 1_048_576) {
 
 /** Fires an event as a service does. */
 async function fire(tag: string, data: SaltMap, more: Partial<Event> = {}): Promise<void> {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const body = pack(data);
   const msgId = more.kind === 'ret' ? {} : { msgId: `${tag} ${Math.random()}` };
   await new EventWriter(bus).append({ kind: 'local', tag, body, ...msgId, ...more });
@@ -126,7 +126,7 @@ test('a source that has its share waiting is left out, counted, and named once',
 
 test('returns are read where a glob can match them, each of a page by itself', async () => {
   const { added } = await worker(wantedOf(['salt/job/*/ret/*']));
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const writer = new EventWriter(bus);
   const append = (id: string) =>
     writer.append({
@@ -155,7 +155,7 @@ test('returns are read from when on the list can match them', async () => {
 
 test('the events of a job come from the stream of jobs', async () => {
   const { added } = await worker(wantedOf(['salt/job/*/new']));
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   await new PublicationWriter(bus).appendJob(JOB);
   await until('it is matched', () => added.length === 1);
   expect(added[0]).toMatchObject({

@@ -1,12 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Bucket, type Bus } from '@brine/bus';
-import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
-import { broadcastToWorkers,onBroadcast } from '@brine/bus/rpc';
+import type { Bus } from '@brine/bus';
+import { ReactionQueue } from '@brine/bus/reactions';
 import { type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
-import { saltValue } from '@brine/config';
-import { RecordMac, SecretBox } from '@brine/crypt';
-import { readBounded } from '@brine/files';
+import { RecordMac } from '@brine/crypt';
 import type { FileServer } from '@brine/fileserver';
 import {
   type FunctionCall,
@@ -21,40 +18,35 @@ import {
   MANAGE_PURPOSE,
   OutageError,
   react,
-  ReactorMap,
   type ReactPorts,
   type Signature,
-  withAdded,
-  withRemoved,
 } from '@brine/reactor';
 import { ThreadedSls } from '@brine/rendering';
-import { type OwnedRuns, type OwnStates, type ReactorAdmin, signatureOf } from '@brine/runners';
+import { type OwnedRuns, type OwnStates, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
-import { errorText } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
-import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import { loadYaml, YamlWork } from '@brine/yaml';
+import { pack, type SaltMap } from '@brine/wire';
 import { EventLoopLoad } from './loop-share.ts';
 import { manageByEvent } from './manage-events.ts';
 import { Matching, REACTOR_USER } from './matching.ts';
 import { type CallParts, openCalls, type ReactionCalls } from './reaction-calls.ts';
 import { ReactionFiles } from './reaction-files.ts';
 import { reactorMetrics } from './reactor-metrics.ts';
-import { ReactorState, type SharedReactor } from './reactor-state.ts';
-import { asksForReactor, mostWaiting, reactorThreads } from './settings.ts';
+import type { ReactorList } from './reactor-list.ts';
+import { mostWaiting, reactorThreads } from './settings.ts';
 
 /** What the reactor of a worker is made of. */
 export interface ReactorParts {
   readonly context: ServiceContext;
   readonly bus: Bus;
-  /** The master's private key, which failures are sealed with. */
+  readonly list: ReactorList;
+  /** The master's private key, which events that manage the reactor are signed with. */
   readonly pem: string;
   readonly files: FileServer;
   readonly python: PythonCalls | undefined;
   readonly ownStates: Pick<OwnStates, 'grains'>;
   /** The ports of requests. */
-  readonly ports: () => MasterPorts;
+  readonly ports: MasterPorts;
   /** The functions of this process. */
   readonly local: LocalFunctions;
   readonly runs: { of(call: FunctionCall): OwnedRuns };
@@ -67,7 +59,6 @@ export interface ReactorParts {
 
 /** The reactor of a worker. */
 export interface OpenReactor {
-  readonly admin: ReactorAdmin;
   /** Makes the calls of the master's own: those of reactions, and those of the schedule. */
   readonly calls: ReactionCalls;
   status(): object;
@@ -78,14 +69,8 @@ export interface OpenReactor {
 
 type Options = ServiceContext['options'];
 
-/** How often the list is looked at, where no word of another worker says that it has changed. */
-const REFRESH_MS = 5_000;
 /** A worker that does not know the list yet looks again after so long. */
 const LIST_WAIT_MS = 250;
-/** The word that says so. */
-const WORD = 'reactor';
-/** A map of reactors in a file of its own. */
-const MAP_MAX_BYTES = 4 * 1024 * 1024;
 /** Failures that one worker puts on record per second; the others are counted. */
 const RECORDS_PER_SECOND = 10;
 /** A process that is told to stop waits so long for calls that are under way. */
@@ -99,10 +84,8 @@ export function openReactor(parts: ReactorParts): OpenReactor {
 }
 
 class Reactor implements OpenReactor {
-  readonly admin: ReactorAdmin;
   readonly calls: ReactionCalls;
   readonly #parts: ReactorParts;
-  readonly #state: ReactorState;
   readonly #matching: Matching | undefined;
   /** What another host has queued, a worker without a reactor leaves to that host. */
   readonly #work: QueueWork | undefined;
@@ -111,47 +94,30 @@ class Reactor implements OpenReactor {
   readonly #metrics: ReturnType<typeof reactorMetrics>;
   readonly #stop = new AbortController();
   readonly #loop = new EventLoopLoad();
-  readonly #stopHearing: () => void;
-  readonly #timer: NodeJS.Timeout;
-  #wanted: { map: ReactorMap; isLeader: boolean; key: string };
-  #refreshing: Promise<void> | undefined;
-  /** Why the list could not be read; told once. */
-  #trouble = '';
+  readonly #stopFollowing: () => void;
   #recorded = { second: 0, count: 0 };
 
   constructor(parts: ReactorParts) {
     this.#parts = parts;
-    const { context, bus, pem } = parts;
-    const { options, log } = context;
-    const box = SecretBox.fromMasterKey(pem, 'reactor');
-    this.#state = new ReactorState(new Bucket(bus, 'brine_reactor'), box);
-    this.#wanted = { map: new ReactorMap(null), isLeader: true, key: '' };
-    const isRunning = asksForReactor(options);
-    this.admin = this.#adminOf(isRunning);
+    const { context, list } = parts;
     this.calls = openCalls(context, parts);
-    this.#threads = this.#openThreads(options);
+    this.#threads = this.#openThreads(context.options);
     this.#files = this.#openFiles();
-    const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
     this.#metrics = reactorMetrics(context.metrics, {
       running: () => this.#work?.running ?? 0,
       calling: () => this.calls.running,
     });
+    const { isRunning } = list.admin;
     this.#work = isRunning ? this.#openWork() : undefined;
     this.#matching = isRunning ? this.#openMatching() : undefined;
-    const heed = (word: SaltMap): void => {
-      if (word.get('kind') === WORD) void this.#refreshed();
-    };
-    this.#stopHearing = onBroadcast(bus, heed, (err) =>
-      onTrouble('words of other workers about the reactor are not heard', err),
-    );
-    this.#timer = setInterval(() => void this.#refreshed(), REFRESH_MS);
-    void this.#refreshed();
+    this.#stopFollowing = list.follow(async (wanted) => this.#matching?.want(wanted));
   }
 
   status(): object {
-    const { map, isLeader } = this.#wanted;
+    const { admin, wanted } = this.#parts.list;
+    const { map, isLeader } = wanted;
     return {
-      running: this.admin.isRunning,
+      running: admin.isRunning,
       entries: map.globs.length,
       leader: isLeader,
       matching: this.#matching?.reading ?? false,
@@ -161,8 +127,7 @@ class Reactor implements OpenReactor {
 
   async leave(): Promise<void> {
     this.#stop.abort();
-    clearInterval(this.#timer);
-    this.#stopHearing();
+    this.#stopFollowing();
     await this.#matching?.close();
     await this.#work?.leave();
   }
@@ -173,109 +138,19 @@ class Reactor implements OpenReactor {
     await this.#threads.close();
   }
 
-  // The list.
-
-  /** Reads again what is to be reacted to. Never rejects: what is known stays in force. */
-  async #refreshed(): Promise<void> {
-    if (!this.admin.isRunning) return;
-    this.#refreshing ??= this.#refresh()
-      .catch((err: unknown) => {
-        const trouble = errorText(err);
-        if (trouble === this.#trouble) return;
-        this.#trouble = trouble;
-        this.#parts.context.log.warn({ err }, 'the list of reactors could not be read again');
-      })
-      .finally(() => (this.#refreshing = undefined));
-    await this.#refreshing;
-  }
-
-  async #refresh(): Promise<void> {
-    const shared = await this.#state.shared();
-    const configured = await this.#configured();
-    const map = new ReactorMap(configured, shared.changes);
-    const key = pyRepr([JSON.stringify(shared), ...map.list()]);
-    if (key !== this.#wanted.key) {
-      const isNew = this.#wanted.key === '';
-      this.#wanted = { map, isLeader: shared.isLeader, key };
-      this.#logList(map, shared, isNew);
-    }
-    await this.#matching?.want(this.#wanted);
-    this.#trouble = '';
-  }
-
-  /** The list of the configuration; a text names a file that has it. */
-  async #configured(): Promise<SaltValue> {
-    const { reactor } = this.#parts.context.options;
-    if (typeof reactor !== 'string') return saltValue(reactor);
-    const bytes = await readBounded(reactor, MAP_MAX_BYTES);
-    if (bytes === undefined) throw new Error(`Failed to read reactor map: "${reactor}"`);
-    return loadYaml(bytes.toString('utf8'), YamlWork.ofFile());
-  }
-
-  #logList(map: ReactorMap, { changes, isLeader }: SharedReactor, isNew: boolean): void {
-    const { log } = this.#parts.context;
-    for (const problem of map.problems) log.error(problem);
-    if (!isNew || !this.admin.isRunning) return;
-    for (const glob of changes.removed) {
-      log.warn(`reactor: '${glob}' is off since reactor.delete; reactor.add brings it back`);
-    }
-    if (!isLeader) log.warn('no event is reacted to since reactor.set_leader False');
-  }
-
-  /** For the runner `reactor`, and for stock runners of this host. */
-  #adminOf(isRunning: boolean): ReactorAdmin {
-    const state = this.#state;
-    const changed = (result: SharedReactor | string, comment: string): SaltMap => {
-      if (typeof result === 'string') return mapOf({ status: false, comment: result });
-      broadcastToWorkers(this.#parts.bus, mapOf({ kind: WORD }));
-      return mapOf({ status: true, comment });
-    };
-    const withChanges = async (
-      make: (shared: SharedReactor, map: ReactorMap) => SharedReactor['changes'] | string,
-      comment: string,
-    ): Promise<SaltMap> => {
-      const configured = await this.#configured();
-      const result = await state.change((shared) => {
-        const changes = make(shared, new ReactorMap(configured, shared.changes));
-        return typeof changes === 'string' ? changes : { ...shared, changes };
-      });
-      await this.#refreshed();
-      return changed(result, comment);
-    };
-    return {
-      isRunning,
-      list: async () => {
-        await this.#refresh();
-        return this.#wanted.map.list();
-      },
-      add: (event, reactors) =>
-        withChanges(
-          ({ changes }, map) => withAdded(changes, map, event, reactors),
-          'Reactor added.',
-        ),
-      remove: (event) =>
-        withChanges(({ changes }, map) => withRemoved(changes, map, event), 'Reactor deleted.'),
-      isLeader: async () => (await state.shared()).isLeader,
-      setLeader: async (isLeader) => {
-        changed(await state.change((shared) => ({ ...shared, isLeader })), '');
-      },
-      failures: () => state.failures(),
-      waiting: () => reactionsWaiting(this.#parts.bus),
-    };
-  }
-
   // Reactions.
 
   async #react(work: QueuedWork): Promise<WorkEnd> {
     const { id, name: tag, data, deliveries, timeMs } = work;
-    while (this.#wanted.key === '') {
+    const { list } = this.#parts;
+    while (list.wanted.key === '') {
       // Without the list nothing would react, and that would be the end of it.
       if (!(await this.#pause(LIST_WAIT_MS))) return 'again';
-      await this.#refreshed();
+      await list.refreshed();
     }
     // The worker that matched the event may have known of a change first.
-    if (!this.#wanted.map.wants(tag)) await this.#refreshed();
-    if (!this.#wanted.map.wants(tag)) {
+    if (!list.wanted.map.wants(tag)) await list.refreshed();
+    if (!list.wanted.map.wants(tag)) {
       await this.#failed({ id, tag, what: tag, why: NO_ENTRY }, 'missing');
     }
     if (!data.has('_stamp')) data.set('_stamp', stampOf(timeMs));
@@ -285,14 +160,14 @@ class Reactor implements OpenReactor {
   }
 
   #portsFor({ name, timeMs, link }: QueuedWork): ReactPorts {
-    const { context } = this.#parts;
+    const { context, list } = this.#parts;
     const cause = { name, timeMs, begunMs: nowMs(), link };
     return {
-      filesFor: (tag) => this.#wanted.map.filesFor(tag),
+      filesFor: (tag) => list.wanted.map.filesFor(tag),
       find: (item) => this.#files.find(item),
       render: (file, names) => this.#files.render(file, names),
       signatureOf: (kind, fun) => this.#signatureOf(kind, fun),
-      plans: this.#state,
+      plans: list.state,
       newJid: () => this.#newJid(),
       call: async (made) => {
         this.#metrics.calls(made.call.kind);
@@ -315,7 +190,7 @@ class Reactor implements OpenReactor {
   }
 
   async #newJid(): Promise<string> {
-    const ports = this.#parts.ports();
+    const { ports } = this.#parts;
     try {
       for (let tries = 0; tries < JID_TRIES; tries += 1) {
         const jid = ports.nextJid();
@@ -340,7 +215,7 @@ class Reactor implements OpenReactor {
     const { tag, what, why } = failed;
     log.error({ tag, what, kind }, `a reaction failed: ${why}`);
     try {
-      await this.#state.keepFailure({ ...failed, kind, atMs: Date.now() });
+      await this.#parts.list.state.keepFailure({ ...failed, kind, atMs: Date.now() });
     } catch (err) {
       log.warn({ err, tag }, 'a failed reaction is not on record');
     }
@@ -366,12 +241,11 @@ class Reactor implements OpenReactor {
     return new ReactionFiles({
       ...{ files, threads: this.#threads },
       pushedDir: join(context.options.cachedir, 'minions'),
-      id: () => ports().rules.masterMinionId,
+      id: () => ports.rules.masterMinionId,
       grains: (id) => ownStates.grains(id),
       runner: async (fun, args, kwargs) => {
-        const master = ports();
-        const call = { kind: 'runner', fun, args, kwargs, jid: master.nextJid() } as const;
-        const own = { user: REACTOR_USER, principal: master.rules.user, via: 'reactor' };
+        const call = { kind: 'runner', fun, args, kwargs, jid: ports.nextJid() } as const;
+        const own = { user: REACTOR_USER, principal: ports.rules.user, via: 'reactor' };
         return (await local.run({ ...call, ...own })).value;
       },
     });
@@ -390,7 +264,7 @@ class Reactor implements OpenReactor {
   }
 
   #openMatching(): Matching {
-    const { context, bus, ports } = this.#parts;
+    const { context, bus, ports, list } = this.#parts;
     const { options, log } = context;
     const queue = new ReactionQueue(bus, { mostWaiting: mostWaiting(options) });
     const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
@@ -400,20 +274,20 @@ class Reactor implements OpenReactor {
         ...{ bus, queue, onTrouble, maxEventSize: options.maxEventSize },
         manage: (event) =>
           manageByEvent(event, {
-            ...{ admin: this.admin, mac, id: ports().rules.masterMinionId, onTrouble },
+            ...{ admin: list.admin, mac, id: ports.rules.masterMinionId, onTrouble },
             fire: async (tag, data) => this.#fire(event, tag, data),
           }),
         count: (outcome) => this.#metrics.matched(outcome),
         onRelief: (text) => log.info(text),
       },
-      this.#wanted,
+      list.wanted,
     );
   }
 
   /** Once for one asking event, however often that is delivered. */
   async #fire(asked: { readonly seq: number }, tag: string, data: SaltMap): Promise<void> {
     const msgId = `reactor:${asked.seq}:${tag}`;
-    await this.#parts.ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+    await this.#parts.ports.events.append({ kind: 'local', tag, body: pack(data), msgId });
   }
 }
 

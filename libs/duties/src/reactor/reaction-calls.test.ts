@@ -59,7 +59,7 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
     },
   };
   const calls = new ReactionCalls({
-    ...{ options: OPTIONS, atOnce, ports: () => ports, local, ownKey: () => 'key' },
+    ...{ options: OPTIONS, atOnce, ports, local, ownKey: () => 'key' },
     isReady: () => world.ready !== false,
     answer: async (body, { id = '', caller }) => {
       const envelope = unpack(body);

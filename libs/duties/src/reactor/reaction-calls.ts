@@ -16,7 +16,7 @@ import type { ServiceContext } from '@brine/service';
 import { errorText } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { isMap, mapOf } from '@brine/wire';
-import { settingsFor } from '../functions/functions.ts';
+import { settingsFor } from '../functions/function-table.ts';
 import { REACTOR_USER } from './matching.ts';
 import { reactorThreads } from './settings.ts';
 
@@ -37,8 +37,8 @@ export interface CallCause {
 /** What calls of the master's own are made with. */
 export interface CallParts {
   readonly options: MasterOptions;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   /** Answers a request as this worker answers those of gateways; one id is one request. */
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
@@ -117,7 +117,7 @@ export class ReactionCalls {
   async #publish(call: LocalCall, { jid, key, again }: CallToMake, via: string): Promise<void> {
     if (again && (await this.#isPublished(jid))) return;
     const { options, answer, ownKey, onTrouble, ports } = this.#parts;
-    const { user } = ports().rules;
+    const { user } = ports.rules;
     const caller = { kind: 'user', user, principal: user, acl: undefined, via } as const;
     const client = new LocalClient(
       {
@@ -135,7 +135,7 @@ export class ReactionCalls {
   /** Where the store does not say, the job is published again: minions know its id. */
   async #isPublished(jid: string): Promise<boolean> {
     try {
-      return isMap(await this.#parts.ports().jobs.ask('job', mapOf({ jid })));
+      return isMap(await this.#parts.ports.jobs.ask('job', mapOf({ jid })));
     } catch (error) {
       if (error instanceof MasterUnavailableError) return false;
       throw error;
@@ -144,7 +144,7 @@ export class ReactionCalls {
 
   async #run(call: MasterCall, { jid, again }: CallToMake, cause: CallCause): Promise<void> {
     const { runsOf, local, onTrouble } = this.#parts;
-    const ports = this.#parts.ports();
+    const ports = this.#parts.ports;
     const { kind, fun, args, kwargs } = call;
     if (!(await local.knows(kind, fun))) throw new Error('function not available');
     const { user: principal } = ports.rules;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => nats.close());
 
 async function stateOf(): Promise<{ state: ReactorState; bucket: Bucket }> {
-  const bucket = new Bucket(await nats.connect('worker-pool'), 'brine_reactor');
+  const bucket = new Bucket(await nats.connect('runner-pool'), 'brine_reactor');
   return { state: new ReactorState(bucket, box), bucket };
 }
 
@@ -76,7 +76,7 @@ test('failures come back the newest first, and the oldest go', async () => {
 });
 
 test('a bucket that is away is an outage, which another try may find over', async () => {
-  const bus = await nats.connect('worker-pool');
+  const bus = await nats.connect('runner-pool');
   const state = new ReactorState(new Bucket(bus, 'brine_reactor'), box);
   await bus.close();
   await expect(state.shared()).rejects.toThrow(OutageError);

@@ -21,7 +21,7 @@ import {
   unpack,
   WireError,
 } from '@brine/wire';
-import { settingsFor } from '../functions/functions.ts';
+import { settingsFor } from '../functions/function-table.ts';
 
 /** Reads the stream of events. */
 export type ListenToEvents = (
@@ -33,8 +33,8 @@ export type ListenToEvents = (
 /** What the batches of a worker reach their master by. */
 export interface BatchPortsParts {
   readonly options: MasterOptions;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   readonly listen: ListenToEvents;
   readonly onTrouble: (text: string, err: unknown) => void;
   /** Records the span of a publish. */
@@ -66,26 +66,26 @@ export function batchPorts(
     ping: () => ping(client, load),
     publish: (ids) => publisher.part(ids),
     findJob: async (ids) => {
-      const question = ports().nextJid();
+      const question = ports.nextJid();
       if (questions.size >= QUESTIONS_MAX) questions.clear();
       questions.add(question);
       await publisher.question(ids, question);
     },
     listen: (sinceMs, onNews) =>
       parts.listen(['ret', 'local'], (event) => newsOf(event, { jid, questions, onNews }), sinceMs),
-    returned: (ids) => returnedOf(ports(), jid, new Set(ids)),
+    returned: (ids) => returnedOf(ports, jid, new Set(ids)),
     publishedTo: async (ids) => {
-      const row = await ports().jobs.ask('job', mapOf({ jid }));
+      const row = await ports.jobs.ask('job', mapOf({ jid }));
       const known = new Set(isMap(row) ? (listOf(row, 'minions') ?? []) : []);
       return new Set(ids.filter((id) => known.has(id)));
     },
     fire: async (suffix, n, data) => {
       const tag = `salt/batch/${jid}/${suffix}`;
       const msgId = `batch:${jid}:${suffix}:${n}`;
-      await ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+      await ports.events.append({ kind: 'local', tag, body: pack(data), msgId });
     },
     withoutFile: (minions) => {
-      ports().count('batch_without_file');
+      ports.count('batch_without_file');
       const text = `batch ${jid} has ${minions} minions: stock tools of the hosts do not see it`;
       parts.onTrouble(text, undefined);
     },
@@ -151,7 +151,7 @@ class BatchPublisher {
     const gatewayHost = textOf(by, 'host') ?? this.#parts.options.brine.host;
     const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now() };
     const startMs = nowMs();
-    const ports = this.#parts.ports();
+    const ports = this.#parts.ports;
     const now = callerNow(ports, mapIn(by, 'caller') ?? mapOf({}));
     const caller = now && { ...now, via: `batch ${this.#run.jid}` };
     try {

@@ -23,8 +23,8 @@ class MemoryBucket {
 }
 
 let jids = 0;
-const by = (workerId: string, nowMs: number, maxRunning?: number): Claimant => ({
-  workerId,
+const by = (processId: string, nowMs: number, maxRunning?: number): Claimant => ({
+  processId,
   nowMs,
   maxRunning,
   newJid: () => `j${(jids += 1)}`,

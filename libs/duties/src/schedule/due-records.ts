@@ -25,7 +25,7 @@ export type Claim =
 
 /** Who reaches for a due time. */
 export interface Claimant {
-  readonly workerId: string;
+  readonly processId: string;
   /** Runs of the job at a time; undefined: any number. */
   readonly maxRunning: number | undefined;
   readonly nowMs: number;
@@ -64,10 +64,10 @@ export class DueRecords {
   }
 
   /** Says that a run goes on; false where another worker has it. @throws BusError */
-  alive(name: string, dueMs: number, workerId: string, nowMs: number): Promise<boolean> {
+  alive(name: string, dueMs: number, processId: string, nowMs: number): Promise<boolean> {
     return this.#change(name, (runs) => {
       const run = runs.find((one) => one.dueMs === dueMs);
-      const isMine = run?.worker === workerId && run.endedMs === undefined;
+      const isMine = run?.worker === processId && run.endedMs === undefined;
       return {
         answer: isMine,
         ...(isMine ? { next: replaced(runs, { ...run, seenMs: nowMs }) } : {}),
@@ -105,13 +105,13 @@ interface Change<T> {
 }
 
 function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claimant): Change<Claim> {
-  const { workerId, maxRunning = Infinity, nowMs } = claimant;
+  const { processId, maxRunning = Infinity, nowMs } = claimant;
   const known = runs.find((run) => run.dueMs === dueMs);
   if (known?.endedMs !== undefined) return { answer: { kind: 'known' } };
   if (known !== undefined) {
     const isHeard = nowMs - known.seenMs < SILENT_MS;
-    if (isHeard && known.worker !== workerId) return { answer: { kind: 'elsewhere' } };
-    const mine = { ...known, worker: workerId, seenMs: nowMs };
+    if (isHeard && known.worker !== processId) return { answer: { kind: 'elsewhere' } };
+    const mine = { ...known, worker: processId, seenMs: nowMs };
     return {
       answer: { kind: 'mine', jid: known.jid, again: true },
       next: replaced(runs, mine),
@@ -125,12 +125,12 @@ function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claiman
   const running = runs.filter((run) => isRunning(run, nowMs));
   if (running.length >= maxRunning) {
     // Put on record, so that it does not run when the message comes again.
-    const skipped = { dueMs, jid: '', worker: workerId, seenMs: nowMs, endedMs: nowMs };
+    const skipped = { dueMs, jid: '', worker: processId, seenMs: nowMs, endedMs: nowMs };
     const reason = 'maxrunning';
     return { answer: { kind: 'full' }, next: kept([{ ...skipped, reason }, ...runs], nowMs) };
   }
   const jid = claimant.newJid();
-  const begun: ScheduledRun = { dueMs, jid, worker: workerId, seenMs: nowMs };
+  const begun: ScheduledRun = { dueMs, jid, worker: processId, seenMs: nowMs };
   return { answer: { kind: 'mine', jid, again: false }, next: kept([begun, ...runs], nowMs) };
 }
 

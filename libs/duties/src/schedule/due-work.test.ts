@@ -78,7 +78,7 @@ function workerWith(
   } as unknown as DueRecords;
   const due = new DueWork({
     schedule: readSchedule(given as SaltMap, 2026),
-    ...{ records, workerId: 'w', ports: () => ports, local },
+    ...{ records, processId: 'w', ports, local },
     runsOf: () => ({ find: async () => undefined }) as never,
     kindOf: async (fun) => (fun === 'test.gone' ? undefined : (more.kind ?? 'runner')),
     handToReturner: async (name, load) => void returned.push([name, load]),

@@ -19,9 +19,9 @@ export interface DueWorkParts {
   /** Jobs that this master can run. */
   readonly schedule: Schedule;
   readonly records: DueRecords;
-  readonly workerId: string;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  readonly processId: string;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   /** The functions of this process. */
   readonly local: LocalFunctions;
   /** Long work for the functions of a call. */
@@ -89,12 +89,12 @@ export class DueWork {
   }
 
   async #claim(job: ScheduledJob, fun: string, dueMs: number): Promise<WorkEnd> {
-    const { records, workerId, ports, count, isLeaving } = this.#parts;
+    const { records, processId, ports, count, isLeaving } = this.#parts;
     const { maxRunning, name } = job;
     for (;;) {
       const claim = await records.claim(name, dueMs, {
-        ...{ workerId, maxRunning, nowMs: Date.now() },
-        newJid: () => ports().nextJid(),
+        ...{ processId, maxRunning, nowMs: Date.now() },
+        newJid: () => ports.nextJid(),
       });
       if (claim.kind === 'known') {
         count('known');
@@ -115,11 +115,11 @@ export class DueWork {
   }
 
   async #run(due: DueRun, again: boolean): Promise<void> {
-    const { records, workerId, count, onTrouble } = this.#parts;
+    const { records, processId, count, onTrouble } = this.#parts;
     const { job, dueMs } = due;
     const timer = setInterval(() => {
       // Where it fails the next one may succeed; three are in the time of silence.
-      records.alive(job.name, dueMs, workerId, Date.now()).catch(() => undefined);
+      records.alive(job.name, dueMs, processId, Date.now()).catch(() => undefined);
     }, ALIVE_MS);
     try {
       const outcome = await this.#outcomeOf(due, again);
@@ -147,13 +147,13 @@ export class DueWork {
       return { value: `'${fun}' is not available.`, success: false, retcode: RAISED };
     }
     const { args, kwargs } = job;
-    const { user } = ports().rules;
+    const { user } = ports.rules;
     const traceparent = traceparentOf(jid as Jid, 'request');
     const via = `schedule ${job.name}`;
     const call: FunctionCall = {
       ...{ kind, fun, jid, user, principal: user, via, traceparent, args, kwargs },
     };
-    recordInner(ports(), call, { kind: 'user', principal: user, via }, 'done');
+    recordInner(ports, call, { kind: 'user', principal: user, via }, 'done');
     const startMs = nowMs();
     const outcome = await runOnce(call, again, {
       ...{ ports: this.#keepingPorts(job), runsOf, onTrouble },
@@ -171,7 +171,7 @@ export class DueWork {
 
   /** Without a place in the job cache for a job that has none. */
   #keepingPorts({ returnJob }: ScheduledJob): MasterPorts {
-    const ports = this.#parts.ports();
+    const ports = this.#parts.ports;
     if (returnJob === 'keep') return ports;
     return { ...ports, rules: { ...ports.rules, runnerReturns: false } };
   }
@@ -198,7 +198,7 @@ export class DueWork {
     };
     await untilStored(
       `__schedule_return of ${job.name}`,
-      async () => ports().events.append({ ...event, body: pack(load) }),
+      async () => ports.events.append({ ...event, body: pack(load) }),
       onTrouble,
     );
   }
@@ -208,7 +208,7 @@ export class DueWork {
     const { value, success, retcode = 0 } = outcome;
     const isSecret = MASTER_KINDS.some((kind) => hasSecretArguments(`${kind}.${fun}`));
     return mapOf({
-      ...{ id: this.#parts.ports().rules.masterMinionId, fun, schedule: name, jid },
+      ...{ id: this.#parts.ports.rules.masterMinionId, fun, schedule: name, jid },
       fun_args: isSecret ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])],
       metadata: metadata && new Map([...metadata, ...pythonText(new Date())]),
       pid: process.pid,

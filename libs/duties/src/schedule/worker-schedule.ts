@@ -12,11 +12,8 @@ import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import { DueRecords } from './due-records.ts';
 import { type DueOutcome, DueWork } from './due-work.ts';
 import { LOCAL_ZONE, localZoneName } from './local-zone.ts';
-import { scheduleAdmin } from './schedule-care.ts';
+import { SCHEDULE } from './schedule-admin.ts';
 import { type ScheduleOutcome, ScheduleOwner } from './schedule-owner.ts';
-
-/** Name of the run that looks after the schedule. */
-const SCHEDULE = 'schedule';
 
 /** Jobs of the schedule that run at once in one worker. */
 const AT_ONCE = 32;
@@ -28,15 +25,13 @@ const CLOSE_MS = 5_000;
 export interface MasterScheduleParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log' | 'telemetry'>;
-  readonly workerId: string;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  readonly processId: string;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   /** The functions of this process. */
   readonly local: LocalFunctions;
-  /** Long work for the functions of a call; made after this. */
-  readonly runsOf: (call: FunctionCall) => OwnedRuns;
-  /** What was saved of a run; made after this. */
-  readonly savedOf: (name: string) => Promise<SaltMap | undefined>;
+  readonly runs: { of(call: FunctionCall): OwnedRuns };
+  readonly admin: ScheduleAdmin;
   /** Modules in Python, where the master has some. */
   readonly python: PythonCalls | undefined;
 }
@@ -45,8 +40,6 @@ export interface MasterScheduleParts {
 export interface MasterSchedule {
   /** What the cluster does in one worker at a time; none without a schedule. */
   readonly tasks: readonly ClusterTask[];
-  /** For the runners `schedule.*`. */
-  readonly admin: ScheduleAdmin;
   /** Begins to take what is due out of the queue. */
   start(): void;
   stats(): object;
@@ -57,21 +50,19 @@ export interface MasterSchedule {
 
 /** Opens the schedule of a worker. Without one it takes no work and looks after nothing. */
 export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
-  const { bus, context, ports, local, workerId, python } = parts;
+  const { bus, context, ports, local, runs, admin, processId, python } = parts;
   const { options, log, telemetry, metrics } = context;
   const schedule = scheduleOf(options);
   const bucket = new Bucket(bus, 'brine_reactor');
   const records = new DueRecords(bucket);
-  const saved = (): Promise<SaltMap | undefined> => parts.savedOf(SCHEDULE);
-  const care = scheduleAdmin({ bucket, records, saved, zone: LOCAL_ZONE });
   const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
   const count = countInto(metrics);
   const kindOf = (fun: string) => kindOfFunction(local, fun);
   let queued: QueueWork | undefined;
   let isLeaving = false;
   const due = new DueWork({
-    ...{ schedule, records, workerId, ports, local, kindOf, count, onTrouble },
-    runsOf: parts.runsOf,
+    ...{ schedule, records, processId, ports, local, kindOf, count, onTrouble },
+    runsOf: (call) => runs.of(call),
     handToReturner: python && returnerOf(python),
     spans: telemetry,
     isLeaving: () => isLeaving,
@@ -81,7 +72,7 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
       ...{ schedule, count, onTrouble, zone: LOCAL_ZONE, zoneName: localZoneName() },
       loopMs: options.loopInterval * 1000,
       queue: new ReactionQueue(bus),
-      asked: () => care.asked(),
+      asked: () => admin.asked(),
       now: () => Date.now(),
     });
   const leave = async (): Promise<void> => {
@@ -91,7 +82,6 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   const isAsked = schedule.jobs.length > 0;
   return {
     tasks: isAsked ? [{ kind: SCHEDULE, name: SCHEDULE, work: (run) => owner().work(run) }] : [],
-    admin: care,
     start: () => {
       if (!isAsked) return;
       void tellFaults(schedule, kindOf, python !== undefined, (text) => log.error(text));

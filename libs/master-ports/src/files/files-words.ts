@@ -12,7 +12,7 @@ export interface FilesWordsParts {
   readonly files: Pick<FileServer, 'forgetLists' | 'update' | 'clearCopies'>;
   /** `brine.host` of this process. */
   readonly host: string;
-  readonly workerId: string;
+  readonly processId: string;
   readonly onTrouble: (text: string, err: unknown) => void;
 }
 
@@ -34,8 +34,8 @@ export function heedFilesWords(parts: FilesWordsParts): () => void {
  * Does what another worker was asked. Workers of its host share its copies of remotes, and see by
  * themselves that these have changed.
  */
-async function heed(word: SaltMap, { files, host, workerId }: FilesWordsParts): Promise<void> {
-  if (word.get('kind') !== FILES_WORD || word.get('from') === workerId) return;
+async function heed(word: SaltMap, { files, host, processId }: FilesWordsParts): Promise<void> {
+  if (word.get('kind') !== FILES_WORD || word.get('from') === processId) return;
   const texts = (name: string): string[] | undefined =>
     listOf(word, name)?.filter((text) => typeof text === 'string');
   const [act, back] = [textOf(word, 'act'), texts('back')];

@@ -1,26 +1,26 @@
-import { type Bucket, changeValue, escapeKey } from '@brine/bus';
+import { Bucket, type Bus, changeValue, escapeKey } from '@brine/bus';
 import type { ScheduleAdmin } from '@brine/runners';
-import { askedMap, NOTHING_ASKED, readAsked, readState, type Zone } from '@brine/schedule';
+import { askedMap, NOTHING_ASKED, readAsked, readState } from '@brine/schedule';
 import { isMap, mapOf, pack, type SaltMap, unpack } from '@brine/wire';
-import type { DueRecords } from './due-records.ts';
+import { DueRecords } from './due-records.ts';
+import { LOCAL_ZONE } from './local-zone.ts';
 
-/** What the care for a schedule is made of. */
-export interface ScheduleAdminParts {
-  readonly bucket: Pick<Bucket, 'get' | 'update'>;
-  readonly records: DueRecords;
-  /** What the worker that looks after the schedule has saved. */
-  readonly saved: () => Promise<SaltMap | undefined>;
-  readonly zone: Zone;
-}
+/** Name of the run that looks after the schedule. */
+export const SCHEDULE = 'schedule';
 
 const KEY = escapeKey('schedule');
 
 /** What runners see of the schedule, and what they ask of it, in the bucket `brine_reactor`. */
-export function scheduleAdmin({ bucket, records, saved, zone }: ScheduleAdminParts): ScheduleAdmin {
+export function openScheduleAdmin(
+  bus: Bus,
+  runs: { dataOf(name: string): Promise<SaltMap | undefined> },
+): ScheduleAdmin {
+  const bucket = new Bucket(bus, 'brine_reactor');
+  const records = new DueRecords(bucket);
   return {
-    zone,
+    zone: LOCAL_ZONE,
     state: async () => {
-      const data = await saved();
+      const data = await runs.dataOf(SCHEDULE);
       return data && readState(data);
     },
     asked: async () => {

@@ -43,28 +43,28 @@ import {
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { SiteFunctions } from './site-functions.ts';
 
-/** What the functions of a worker work with. */
-export interface FunctionsOptions {
+/** What functions work with. */
+export interface FunctionTableParts {
   readonly bus: Bus;
   readonly options: MasterOptions;
-  /** Answers a request as this worker answers those of gateways. */
+  /** Answers a request as workers answer those of gateways. */
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   readonly auditSeal: RowSeal;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   readonly onTrouble: (text: string, err: unknown) => void;
-  /** The ports of requests; made after this. */
-  readonly ports: () => MasterPorts;
+  /** The ports of requests. */
+  readonly ports: MasterPorts;
   readonly pillarTop: RunnerMaster['pillarTop'];
-  /** The long work of this worker; made after this. */
-  readonly runs: () => LongWork;
+  /** The runs of this process. */
+  readonly runs: LongWork;
   readonly banks: MinionBanks;
-  /** What functions reach on this host; made after this. */
-  readonly hostPorts: () => HostPorts;
-  /** The reactor of the cluster; made after this. */
-  readonly reactor: () => ReactorAdmin;
-  /** The schedule of the cluster; made after this. */
-  readonly schedule: () => ScheduleAdmin;
+  /** What functions reach on this host. */
+  readonly hostPorts: HostPorts;
+  /** The reactor of the cluster. */
+  readonly reactor: ReactorAdmin;
+  /** The schedule of the cluster. */
+  readonly schedule: ScheduleAdmin;
   /** Modules in Python, where the master has some. */
   readonly python?: PythonCalls | undefined;
 }
@@ -86,16 +86,16 @@ const CLIENT_KINDS = ['ret', 'job', 'syndic', 'local'] as const;
 const BATCH_TAGS = 'salt/batch/';
 
 /**
- * Runs the functions of the table inside a worker, as the master's own user. This worker answers
- * their requests without a socket; returns come from the stream of events.
+ * Runs the functions of the table in this process, as the master's own user. Their requests are
+ * answered here without a socket; returns come from the stream of events.
  */
-export class WorkerFunctions implements LocalFunctions {
-  readonly #options: FunctionsOptions;
+export class FunctionTable implements LocalFunctions {
+  readonly #options: FunctionTableParts;
   readonly #named: SaltMap;
   readonly #shown: SaltMap;
   readonly #site: SiteFunctions | undefined;
 
-  constructor(options: FunctionsOptions) {
+  constructor(options: FunctionTableParts) {
     this.#options = options;
     this.#named = optionsForFunctions(options.options);
     this.#shown = optionsForCallers(options.options);
@@ -118,7 +118,7 @@ export class WorkerFunctions implements LocalFunctions {
     const { context, close } = this.contextOf(call);
     try {
       const outcome = await callFunction(call, context);
-      return this.#options.runs().isElsewhere(call.jid) ? { ...outcome, moved: true } : outcome;
+      return this.#options.runs.isElsewhere(call.jid) ? { ...outcome, moved: true } : outcome;
     } finally {
       await close();
     }
@@ -148,8 +148,8 @@ export class WorkerFunctions implements LocalFunctions {
         );
       },
       master: {
-        ...ports(),
-        ...hostPorts(),
+        ...ports,
+        ...hostPorts,
         call,
         local: this,
         option: (name) => this.#named.get(name),
@@ -159,9 +159,9 @@ export class WorkerFunctions implements LocalFunctions {
         pillarTop,
         fire,
         listen: this.#listenToBus,
-        runs: this.#options.runs().of(call),
-        reactor: reactor(),
-        schedule: schedule(),
+        runs: this.#options.runs.of(call),
+        reactor,
+        schedule,
         depthMax: LIMITS.calls.depth,
         run: (fun, given) => this.#runInner(call, fun, given),
       },
@@ -170,7 +170,7 @@ export class WorkerFunctions implements LocalFunctions {
 
   /** A runner that another one calls. @throws what that function throws, or that it may not */
   async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
-    judgeInner(this.#options.ports(), outer, { kind: 'runner', fun, ...given });
+    judgeInner(this.#options.ports, outer, { kind: 'runner', fun, ...given });
     const call: FunctionCall = {
       ...{ ...outer, kind: 'runner', fun, ...given },
       ...{ via: nameOfCall(outer), depth: (outer.depth ?? 0) + 1 },
@@ -204,7 +204,7 @@ export class WorkerFunctions implements LocalFunctions {
 
   async #fire(tag: string, data: SaltMap): Promise<void> {
     const body = pack(data);
-    await this.#options.ports().events.append({ kind: 'local', tag, body, msgId: randomUUID() });
+    await this.#options.ports.events.append({ kind: 'local', tag, body, msgId: randomUUID() });
   }
 
   #client(call: FunctionCall): LocalClient {
@@ -213,7 +213,7 @@ export class WorkerFunctions implements LocalFunctions {
     const ports: ClientPorts = {
       request: {
         request: (body, { requestId: id, isOwn }) => {
-          const caller = callerOf(master(), call, isOwn);
+          const caller = callerOf(master, call, isOwn);
           return answer(body, { caller, ...link, ...(id === undefined ? {} : { id }) });
         },
       },

@@ -7,7 +7,7 @@ import type { ClearRequest } from '@brine/master/functions';
 import { answerLocally } from '@brine/master-ports';
 import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { settingsFor } from './functions.ts';
+import { settingsFor } from './function-table.ts';
 
 test('a runner publishes under the name of a caller that is limited', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));

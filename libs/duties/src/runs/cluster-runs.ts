@@ -35,12 +35,19 @@ import { errorText } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
-/** What the runs of a worker are made of. */
-export interface ClusterRunsParts extends BatchPortsParts {
+/** What the runs of a process are made of. */
+export interface ClusterRunsParts {
   readonly bus: Bus;
   /** The master's private key, which the records are sealed with. */
   readonly pem: string;
-  readonly workerId: string;
+  readonly processId: string;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+  /** For tests: how long a lease lasts, and how many runs there may be. */
+  readonly limits?: RunStoreOptions;
+}
+
+/** What the work of runs is done with. */
+export interface RunWorkParts extends BatchPortsParts {
   /** Runs functions in this process. */
   readonly local: LocalFunctions;
   /** What a call of another process works with; close it afterwards. */
@@ -49,42 +56,48 @@ export interface ClusterRunsParts extends BatchPortsParts {
     readonly close: () => Promise<void>;
   };
   /** What the cluster does as long as it lives, in one worker at a time. */
-  readonly tasks?: readonly ClusterTask[];
-  /** For tests: how long a lease lasts, and how many runs there may be. */
-  readonly limits?: RunStoreOptions;
+  readonly tasks: readonly ClusterTask[];
 }
 
 const BATCH = 'batch';
 
-/** The long work of this process, in the bucket `brine_runs`. */
+/** The runs of this process, in the bucket `brine_runs`. */
 export class ClusterRuns {
   readonly #parts: ClusterRunsParts;
   readonly #store: RunStore;
   readonly #working = new Set<Promise<void>>();
-  readonly #tasks: ClusterTasks;
   /** Calls whose run another process has now; it reports their outcomes. */
   readonly #elsewhere = new Set<string>();
+  #tasks: ClusterTasks | undefined;
   #calls = 0;
 
   constructor(parts: ClusterRunsParts) {
     this.#parts = parts;
-    const tasks = parts.tasks ?? [];
+    const { bus, pem, processId, onTrouble } = parts;
     const store = {
-      bucket: new Bucket(parts.bus, 'brine_runs'),
-      box: SecretBox.fromMasterKey(parts.pem, 'runs'),
-      processId: parts.workerId,
-      kinds: new Set<string>([...OWNED_WORK.keys(), CALL, BATCH, ...tasks.map(({ kind }) => kind)]),
-      hasRoom: (kind: string) => kind !== CALL || this.#calls < RUNNERS_MAX,
-      takeOver: (run: StoredRun) => this.#tracked(this.#resume(run)),
+      bucket: new Bucket(bus, 'brine_runs'),
+      box: SecretBox.fromMasterKey(pem, 'runs'),
+      processId,
       releasedError: (jid: string) => new RunReleasedError(`another process owns the run ${jid}`),
-      onTrouble: parts.onTrouble,
+      onTrouble,
     };
     this.#store = new RunStore(store, parts.limits);
+  }
+
+  /** Begins to do the work of runs that no process owns. Call once. */
+  serve(parts: RunWorkParts): void {
+    const { tasks } = parts;
+    const work = new RunWork(parts, this.#parts.bus);
+    this.#store.serve({
+      kinds: new Set<string>([...OWNED_WORK.keys(), CALL, BATCH, ...tasks.map(({ kind }) => kind)]),
+      hasRoom: (kind) => kind !== CALL || this.#calls < RUNNERS_MAX,
+      takeOver: (run) => this.#tracked(run.isNew ? this.#call(run, work) : work.resume(run)),
+    });
     this.#tasks = new ClusterTasks(tasks, {
       isThere: async (name) => (await this.#store.offers.find(name)) !== undefined,
       offer: (kind, name) =>
         this.#store.offers.offer(kind, name, { data: mapOf({}), call: mapOf({}) }),
-      onTrouble: parts.onTrouble,
+      onTrouble: this.#parts.onTrouble,
     });
   }
 
@@ -134,7 +147,7 @@ export class ClusterRuns {
   }
 
   async close(): Promise<void> {
-    this.#tasks.close();
+    this.#tasks?.close();
     await this.#store.close();
     await Promise.all(this.#working);
   }
@@ -145,32 +158,14 @@ export class ClusterRuns {
     return work;
   }
 
-  /** Does the work of a run that this process has taken. */
-  async #resume(run: StoredRun): Promise<void> {
-    const { jid, kind } = run;
-    const task = this.#parts.tasks?.find((one) => one.kind === kind && one.name === jid);
-    if (task !== undefined) return task.work(run);
-    if (!run.isNew) this.#parts.ports().count('run_taken_over');
-    if (kind === BATCH) return this.#batch(run);
-    const call = keptCallOf(run.call, jid, run.input);
-    const work = OWNED_WORK.get(kind as OwnedKind);
-    if (call === undefined || work === undefined) throw new Error(`no work of kind ${kind}`);
-    if (run.isNew) return this.#call(run, call);
-    const outcome = isPoison(run) ? TOO_OFTEN : await this.#work(work, run, call);
-    if (outcome !== undefined) await this.#report(run, call, outcome);
-    if (!run.released.aborted) await run.end();
-  }
-
-  /** Runs a function that was handed over, between its events. */
-  async #call(run: StoredRun, call: FunctionCall): Promise<void> {
-    const { ports, local } = this.#parts;
-    const { jid } = call;
+  /** Runs a call that was handed over. */
+  async #call(run: StoredRun, work: RunWork): Promise<void> {
+    const { jid } = run;
     const onReleased = (): void => void this.#elsewhere.add(jid);
     run.released.addEventListener('abort', onReleased);
     this.#calls += 1;
     try {
-      const outcome = await runAndTell(ports(), local, call);
-      if (outcome.moved !== true) await this.#reply(run, outcome);
+      await work.begin(run);
     } finally {
       this.#calls -= 1;
       run.released.removeEventListener('abort', onReleased);
@@ -178,16 +173,49 @@ export class ClusterRuns {
     }
     if (!run.released.aborted) await run.end();
   }
+}
+
+/** What is done for each kind of run. */
+class RunWork {
+  readonly #parts: RunWorkParts;
+  readonly #bus: Bus;
+
+  constructor(parts: RunWorkParts, bus: Bus) {
+    this.#parts = parts;
+    this.#bus = bus;
+  }
+
+  /** Runs a function that was handed over, between its events. */
+  async begin(run: StoredRun): Promise<void> {
+    const { ports, local } = this.#parts;
+    const outcome = await runAndTell(ports, local, callOf(run));
+    if (outcome.moved !== true) await this.#reply(run, outcome);
+  }
+
+  /** Does the work of a run of which another process may have done a part. */
+  async resume(run: StoredRun): Promise<void> {
+    const { jid, kind } = run;
+    const task = this.#parts.tasks.find((one) => one.kind === kind && one.name === jid);
+    if (task !== undefined) return task.work(run);
+    this.#parts.ports.count('run_taken_over');
+    if (kind === BATCH) return this.#batch(run);
+    const call = callOf(run);
+    const work = OWNED_WORK.get(kind as OwnedKind);
+    if (work === undefined) throw new Error(`no work of kind ${kind}`);
+    const outcome = isPoison(run) ? TOO_OFTEN : await this.#work(work, run, call);
+    if (outcome !== undefined) await this.#report(run, call, outcome);
+    if (!run.released.aborted) await run.end();
+  }
 
   async #report(run: StoredRun, call: FunctionCall, outcome: FunctionOutcome): Promise<void> {
-    await tellOutcome(this.#parts.ports(), call, outcome);
+    await tellOutcome(this.#parts.ports, call, outcome);
     await this.#reply(run, outcome);
   }
 
   /** The process that waits for the outcome may be gone; the event has it in any case. */
   async #reply(run: StoredRun, outcome: FunctionOutcome): Promise<void> {
     try {
-      await reportOutcome(this.#parts.bus, run.call, run.jid, outcome);
+      await reportOutcome(this.#bus, run.call, run.jid, outcome);
     } catch (err) {
       this.#parts.onTrouble(`the outcome of ${run.jid} reached no process that waits`, err);
     }
@@ -237,6 +265,12 @@ const TOO_OFTEN = {
   success: false,
   retcode: 1,
 } as const;
+
+function callOf({ call: kept, jid, input, kind }: StoredRun): FunctionCall {
+  const call = keptCallOf(kept, jid, input);
+  if (call === undefined) throw new Error(`the run ${jid} of kind ${kind} has no call`);
+  return call;
+}
 
 function recordOf({ jid, kind, owner, ended, data }: FoundRun): OwnedRunRecord {
   return { jid, kind: kind as OwnedKind, owner, ended, data };
