@@ -92,7 +92,7 @@ describe('engines of a whole master', () => {
     const url = `http://127.0.0.1:${port}`;
     const here = '127.0.0.1';
     master = await BrineMaster.start(
-      { brine: { workers: 2 } },
+      { brine: { runners: 2 } },
       {
         onHome: async ({ configDir }) => {
           const path = (name: string): string => join(configDir, name);
@@ -277,7 +277,7 @@ describe('engines of a whole master', () => {
       PATIENT,
     );
     for (const { name, pid } of await master.services()) {
-      if (name.startsWith('worker-pool') && pid !== undefined) process.kill(Number(pid), 'SIGKILL');
+      if (name.startsWith('runner-pool') && pid !== undefined) process.kill(Number(pid), 'SIGKILL');
     }
     isDown = false;
     await allRun();

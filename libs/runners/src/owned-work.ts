@@ -8,7 +8,7 @@ import { RUNNERS, WHEELS } from './table.ts';
  * command that waits for it gets a failure, rather than no answer.
  */
 const toldGone: OwnedWork = async () => ({
-  value: 'The worker that ran this is gone. It may have done a part of its work; run it again.',
+  value: 'The process that ran this is gone. It may have done a part of its work; run it again.',
   success: false,
   retcode: 1,
 });

@@ -3,6 +3,7 @@ import { nicenessOf, type NicenessOptions } from './niceness.ts';
 
 const NONE: NicenessOptions = {
   mworkerNiceness: undefined,
+  maintenanceNiceness: undefined,
   reqServerNiceness: undefined,
   mworkerQueueNiceness: undefined,
   pubServerNiceness: undefined,
@@ -18,6 +19,8 @@ test.each([
   ['req-gateway', { mworkerNiceness: 5 }, 0],
   ['syndic-relay', { mworkerNiceness: 5 }, 0],
   ['worker-pool', {}, 0],
+  ['runner-pool', {}, 10],
+  ['runner-pool', { maintenanceNiceness: 0 }, 0],
 ])('%s with %j is %d nicer', (service, given, more) => {
   expect(nicenessOf(service, { ...NONE, ...given })).toBe(more);
 });

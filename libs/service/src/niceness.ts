@@ -6,6 +6,7 @@ import type { Log } from '@brine/telemetry';
 /** Salt's options, by the service that does the work of Salt's process. */
 const OPTIONS = {
   'worker-pool': ['mworkerNiceness'],
+  'runner-pool': ['maintenanceNiceness'],
   'req-gateway': ['reqServerNiceness', 'mworkerQueueNiceness'],
   publisher: ['pubServerNiceness'],
   'event-bus': ['eventPublisherNiceness'],
@@ -14,13 +15,18 @@ const OPTIONS = {
 /** The options with which a process is made nice. */
 export type NicenessOptions = Pick<MasterOptions, (typeof OPTIONS)[keyof typeof OPTIONS][number]>;
 
+/** Where no option says it: requests come before what the master does by itself. */
+const PRESET: Readonly<Record<string, number>> = { 'runner-pool': 10 };
+
 const NICEST = 19;
 const LEAST_NICE = -20;
 
-/** What the options add to the niceness of a service (Salt: os.nice in its processes). */
+/** What is added to the niceness of a service (Salt: os.nice in its processes). */
 export function nicenessOf(service: string, options: NicenessOptions): number {
   const names = Object.hasOwn(OPTIONS, service) ? OPTIONS[service as keyof typeof OPTIONS] : [];
-  return names.reduce((sum, name) => sum + (options[name] ?? 0), 0);
+  const given = names.map((name) => options[name]).filter((value) => value !== undefined);
+  if (given.length === 0) return PRESET[service] ?? 0;
+  return given.reduce((sum, value) => sum + value, 0);
 }
 
 /**

@@ -13,7 +13,7 @@ import { BreakableNats } from '../faults/breakable-nats.ts';
 
 /** 10,000 for a long run. */
 const EVENTS = Number(process.env['BRINE_REACTIONS'] ?? sized({ change: 600, release: 1_500 }));
-const WORKERS = 3;
+const PROCESSES = 3;
 const PREFIX = 'react-';
 const MINIONS = 4;
 /** Events on their way to the stream at once. */
@@ -52,7 +52,7 @@ describe('a reactor of three workers while its parts are killed', () => {
     master = await BrineMaster.start(
       {
         reactor: [{ 'storm/*': ['salt://react.sls'] }],
-        brine: { workers: WORKERS, nats: { url: nats.url } },
+        brine: { runners: PROCESSES, nats: { url: nats.url } },
       },
       {
         onHome: async ({ configDir }) => {
@@ -123,7 +123,7 @@ describe('a reactor of three workers while its parts are killed', () => {
 
   async function killWorker(): Promise<void> {
     const pids = (await master.services())
-      .filter(({ name, pid }) => name.startsWith('worker-pool') && pid !== undefined)
+      .filter(({ name, pid }) => name.startsWith('runner-pool') && pid !== undefined)
       .map(({ pid }) => Number(pid));
     process.kill(pids[Math.floor(Math.random() * pids.length)] ?? NaN, 'SIGKILL');
   }
@@ -221,7 +221,7 @@ describe('a reactor of three workers while its parts are killed', () => {
     await new EventWriter(bus).append({ kind: 'local', tag: 'long/1', body, msgId: 'long:1' });
     await until('the orchestration runs', () => begun.length === 1, { withinMs: FAILOVER_MS });
     for (const { name, pid } of await master.services()) {
-      if (name.startsWith('worker-pool') && pid !== undefined) process.kill(Number(pid), 'SIGKILL');
+      if (name.startsWith('runner-pool') && pid !== undefined) process.kill(Number(pid), 'SIGKILL');
     }
     const [jid = ''] = begun;
     await until(

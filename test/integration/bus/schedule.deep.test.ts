@@ -38,7 +38,7 @@ describe('a schedule over two workers while its parts are killed', () => {
         { function: 'test.arg', args: [name], cron: `* * * * * */${EVERY_S}`, maxrunning: 10 },
       ]),
     );
-    master = await BrineMaster.start({ schedule, brine: { workers: 2, nats: { url: nats.url } } });
+    master = await BrineMaster.start({ schedule, brine: { runners: 2, nats: { url: nats.url } } });
     bus = await connectBus({ url: nats.url, name: 'event-bus', connectTimeoutMs: 10_000 });
   }, 600_000);
   afterAll(async () => {
@@ -61,7 +61,7 @@ describe('a schedule over two workers while its parts are killed', () => {
   }
 
   async function workers(): Promise<number[]> {
-    const found = (await master.services()).filter(({ name }) => name.startsWith('worker-pool'));
+    const found = (await master.services()).filter(({ name }) => name.startsWith('runner-pool'));
     return found.flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
   }
 

@@ -48,7 +48,7 @@ describe('a batch of 200 minions while its parts are killed in turn', () => {
   beforeAll(async () => {
     nats = await startNatsCluster();
     master = await BrineMaster.start(
-      { timeout: 60, brine: { workers: 3, stream_replicas: 3, stream_bytes: STREAM_BYTES } },
+      { timeout: 60, brine: { runners: 3, stream_replicas: 3, stream_bytes: STREAM_BYTES } },
       { env: { NATS_URL: nats.url, BRINE_NATS_CERTIFICATES: nats.certificates } },
     );
     log = join(master.sandbox.dir, 'swarm.jsonl');
@@ -173,7 +173,7 @@ describe('a batch of 200 minions while its parts are killed in turn', () => {
     let isOver = false;
     void running.finally(() => (isOver = true));
     const pids = (await master.services())
-      .filter(({ name }) => name.startsWith('worker-pool'))
+      .filter(({ name }) => name.startsWith('runner-pool'))
       .map(({ pid }) => pid);
     // Which of them has it is not known from outside.
     for (const pid of pids) {
@@ -182,7 +182,7 @@ describe('a batch of 200 minions while its parts are killed in turn', () => {
       await faultLasts(14_000);
     }
     const { code, stdout } = await running;
-    expect(stdout).toContain('The worker that ran this is gone');
+    expect(stdout).toContain('The process that ran this is gone');
     expect(code).toBe(1);
     process.stdout.write(`the runner of 120 s is told of after ${Date.now() - began} ms\n`);
   }, 200_000);

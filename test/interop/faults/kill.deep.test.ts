@@ -15,6 +15,7 @@ const KILLS_PER_SERVICE = sized({ change: 1, release: 5 });
 const SERVICES = [
   'req-gateway',
   'worker-pool',
+  'runner-pool',
   'publisher',
   'event-bus',
   'job-cache-returner',

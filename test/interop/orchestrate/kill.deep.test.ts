@@ -27,7 +27,7 @@ const TAKEN_MS = 60_000;
 let master: BrineMaster;
 
 beforeAll(async () => {
-  master = await startOrchestrated({ workers: 2 });
+  master = await startOrchestrated({ runners: 2 });
 }, 900_000);
 afterAll(() => master?.close());
 
@@ -39,7 +39,7 @@ async function lines(file: string): Promise<string[]> {
 async function killWorkers(): Promise<void> {
   const services = await master.services();
   for (const { name, pid } of services) {
-    if (name.startsWith('worker-pool') && pid !== undefined) process.kill(pid, 'SIGKILL');
+    if (name.startsWith('runner-pool') && pid !== undefined) process.kill(pid, 'SIGKILL');
   }
 }
 

@@ -74,7 +74,7 @@ describe('fifty minions', () => {
   beforeAll(async () => {
     master = await BrineMaster.start({
       ...{ auto_accept: true, presence_events: true, loop_interval: LOOP_S, ...HEARTBEAT },
-      brine: { workers: 2, presence_grace: GRACE_S },
+      brine: { runners: 2, presence_grace: GRACE_S },
     });
     beganMs = performance.now();
     log = await PresenceLog.open(master);
@@ -211,14 +211,14 @@ describe('fifty minions', () => {
           by?.heal();
         },
         async () => killService(master, 'publisher'),
-        async () => killService(master, 'worker-pool-1'),
+        async () => killService(master, 'runner-pool-1'),
         async () => {
           const busy = peers.get('nat0-3');
           if (busy !== undefined) busy.answers = false;
           await growsOld('a busy minion', 20_000);
           if (busy !== undefined) busy.answers = true;
         },
-        async () => killService(master, 'worker-pool-2'),
+        async () => killService(master, 'runner-pool-2'),
         async () => {
           expect((await master.brine('restart', [], 300_000)).code).toBe(0);
         },

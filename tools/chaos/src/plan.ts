@@ -10,6 +10,7 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 export const VICTIMS = [
   'req-gateway',
   'worker-pool',
+  'runner-pool',
   'publisher',
   'event-bus',
   'job-cache-returner',

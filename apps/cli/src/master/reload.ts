@@ -22,7 +22,8 @@ const NOW: ReadonlySet<string> = new Set([
 const STOP: ReadonlySet<string> = new Set([
   ...['user', 'interface', 'publishPort', 'retPort', 'pidfile', 'rootDir', 'cachedir', 'sockDir'],
   ...['verifyEnv', 'maxOpenFiles', 'confFile', 'configDir'],
-  ...['brine.workers', 'brine.nats', 'brine.postgres', 'brine.stateDir', 'brine.host'],
+  ...['brine.workers', 'brine.runners', 'brine.nats', 'brine.postgres'],
+  ...['brine.stateDir', 'brine.host'],
   ...['brine.metrics', 'brine.healthHost', 'brine.healthPorts', 'brine.syncInterval'],
   ...['brine.furtherPublishPorts', 'brine.stopDeadline', 'brine.testing'],
 ]);

@@ -15,6 +15,7 @@ export function servicesOf(
     appsDir: APPS,
     confFile: options.confFile,
     workers: options.brine.workers,
+    runners: options.brine.runners,
     host: options.brine.host,
     ...given,
   };

@@ -51,6 +51,15 @@ export const brineOptions = {
     env: 'BRINE_WORKERS',
     doc: 'Worker processes of `brine master`.',
   }),
+  runners: integer({
+    default: 1,
+    min: 1,
+    max: 64,
+    env: 'BRINE_RUNNERS',
+    doc:
+      'Runner processes of `brine master`: they run runners, wheels, batches and engines, react ' +
+      'to events and keep the schedule. More of them share this work.',
+  }),
   state_dir: text({
     default: '',
     env: 'BRINE_STATE_DIR',

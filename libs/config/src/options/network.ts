@@ -89,6 +89,11 @@ export const networkOptions = {
     max: 19,
     doc: 'Niceness of worker-pool.',
   }),
+  maintenance_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of runner-pool; without it 10: requests come before what the master does itself.',
+  }),
   req_server_niceness: maybeInteger({
     min: -20,
     max: 19,

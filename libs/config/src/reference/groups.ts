@@ -33,6 +33,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
       'nats',
       'postgres',
       'workers',
+      'runners',
       'host',
       'state_dir',
       'stop_deadline',

@@ -9,8 +9,9 @@ export const processStandings: StandingTable = {
   worker_threads: ignored(5, 'brine.workers sets the number of worker processes'),
   worker_pools: ignored({}, 'Brine has one pool of workers; brine.workers sets its size'),
   worker_pools_enabled: ignored(true, 'Brine has one pool of workers'),
-  ...alike({ fileserver_update_niceness: null, maintenance_niceness: null }, (preset) =>
-    ignored(preset, 'services do this work beside their own; mworker_niceness is for the workers'),
+  fileserver_update_niceness: ignored(
+    null,
+    'services do this work beside their own; mworker_niceness is for the workers',
   ),
   ...alike({ master_async_mworker: false, master_mworker_max_inflight: 0 }, (preset) =>
     ignored(preset, 'Brine bounds the requests in hand by itself'),

@@ -261,7 +261,7 @@ class RunWork {
 
 /** For a run that takes its workers with it: it must not take all of them. */
 const TOO_OFTEN = {
-  value: 'Its workers died or gave it up one after the other. It is not tried again.',
+  value: 'The processes that ran it died or gave it up one after the other. It is not tried again.',
   success: false,
   retcode: 1,
 } as const;

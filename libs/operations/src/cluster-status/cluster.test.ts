@@ -93,7 +93,7 @@ test('queues have what waits at gateways, at workers, and in the streams', () =>
 test('replicas on machines of their own are shown with these', () => {
   const pods = ['pod-1', 'pod-2'].map((machine) => toldBy('worker-pool', { machine }));
   const text = drawCluster(sampleCluster(pods));
-  expect(text).toContain('1 host, 7 services');
+  expect(text).toContain('1 host, 8 services');
   expect(text).toMatch(/worker-pool +pod-2 +ready/);
   expect(text).toMatch(/streams: EVENTS 10 % full, EVENTS\/store 3 behind/);
 });

@@ -159,7 +159,14 @@ export function silentHosts({ services }: Cluster): readonly SilentHost[] {
 }
 
 /** Services without which a cluster does not serve; the relay is for masters above. */
-const NEEDED = ['event-bus', 'job-cache-returner', 'worker-pool', 'publisher', 'req-gateway'];
+const NEEDED = [
+  'event-bus',
+  'job-cache-returner',
+  'worker-pool',
+  'runner-pool',
+  'publisher',
+  'req-gateway',
+];
 
 /** Which services do not serve as they should; empty while all is well. */
 export function troubleOf(cluster: Cluster): readonly string[] {

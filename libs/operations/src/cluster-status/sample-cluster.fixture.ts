@@ -29,13 +29,20 @@ const STATUS: Readonly<Record<string, object>> = {
   },
   'worker-pool': {
     requests: { hand: { aes: 8 }, running: { aes: 6 } },
-    presence: { present: 48 },
   },
+  'runner-pool': { presence: { present: 48 } },
 };
 
 /** One host with all services, as it serves; `more` comes besides. */
 export function sampleCluster(more: readonly object[] = []): Cluster {
-  const names = ['event-bus', 'job-cache-returner', 'worker-pool', 'publisher', 'req-gateway'];
+  const names = [
+    'event-bus',
+    'job-cache-returner',
+    'worker-pool',
+    'publisher',
+    'req-gateway',
+    'runner-pool',
+  ];
   const services = names.map((name, at) =>
     toldBy(name, { pid: 10 + at, status: STATUS[name] ?? {} }),
   );

@@ -37,6 +37,7 @@ export interface MasterServicesSettings {
   /** The configuration that was read. */
   readonly confFile: string;
   readonly workers: number;
+  readonly runners: number;
   /** Lowest level that a process writes, by its name; that of the configuration when absent. */
   readonly logLevel?: ((name: string) => string) | undefined;
   /** NATS for a service; each may have a user of its own. */
@@ -50,11 +51,19 @@ export interface MasterServicesSettings {
 /** The processes of a whole master on one host. Only the returner gets DATABASE_URL. */
 export function masterServices(settings: MasterServicesSettings): ServiceSpec[] {
   return MASTER_SERVICES.flatMap((service) => {
-    const count = service === 'worker-pool' ? settings.workers : 1;
+    const count = countOf(service, settings);
     return Array.from({ length: count }, (_, index) =>
       specOf(service, count === 1 ? service : `${service}-${index + 1}`, settings),
     );
   });
+}
+
+function countOf(
+  service: MasterServiceName,
+  { workers, runners }: Pick<MasterServicesSettings, 'workers' | 'runners'>,
+): number {
+  if (service === 'worker-pool') return workers;
+  return service === 'runner-pool' ? runners : 1;
 }
 
 function specOf(

@@ -183,6 +183,7 @@ test('only the job cache gets the URL of PostgreSQL, and each service its own to
     appsDir: '/apps',
     confFile: '/etc/salt/master',
     workers: 2,
+    runners: 1,
     natsUrl: (service) => `nats://${service}@n`,
     databaseUrl: 'postgres://p',
     host: 'h1',
@@ -192,6 +193,7 @@ test('only the job cache gets the URL of PostgreSQL, and each service its own to
     '1 job-cache-returner',
     '1 worker-pool-1',
     '1 worker-pool-2',
+    '1 runner-pool',
     '1 publisher',
     '2 req-gateway',
     '2 syndic-relay',
@@ -206,7 +208,8 @@ test('only the job cache gets the URL of PostgreSQL, and each service its own to
 });
 
 test('services read the file that was read, also one that is not named master', () => {
-  const common = { appsDir: '/apps', workers: 1, natsUrl: () => '', databaseUrl: '', host: 'h1' };
+  const counts = { workers: 1, runners: 1 };
+  const common = { ...counts, appsDir: '/apps', natsUrl: () => '', databaseUrl: '', host: 'h1' };
   for (const { args, env } of masterServices({ ...common, confFile: '/etc/x/prod.conf' })) {
     const { configDir } = parseServiceArguments(args);
     const { options } = loadMasterConfig({ configDir, env });

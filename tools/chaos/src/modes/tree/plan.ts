@@ -29,6 +29,7 @@ export function treePlan(faults: number, seed: number): Plan {
       'master-above',
       'req-gateway',
       'worker-pool',
+      'runner-pool',
       'publisher',
       'event-bus',
       'job-cache-returner',
