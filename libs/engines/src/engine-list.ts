@@ -43,7 +43,7 @@ export const BUILTIN_ENGINES = {
 /** The name of an engine of Brine. */
 export type BuiltinName = keyof typeof BUILTIN_ENGINES;
 
-/** The engine of Salt that runs in every worker: it is no process of its own. */
+/** The engine of Salt that runs in every process: it is no process of its own. */
 const REACTOR = 'reactor';
 const NO_THORIUM = 'Brine has no thorium; use the option reactor';
 
@@ -67,7 +67,8 @@ export interface EngineListOptions {
 /**
  * Reads `engines:` as Salt does (salt/engines/__init__.py start_engines): a list of names and of
  * maps with one entry, or one map. `engine_module` names the module where the entry is called
- * otherwise; a path means a module of the site. The engine `reactor` is left out: workers have it.
+ * otherwise; a path means a module of the site. The engine `reactor` is left out: processes have
+ * it.
  */
 export function readEngines(
   given: Plain,

@@ -58,7 +58,7 @@ export interface EngineContext {
     args?: readonly Plain[],
     kwargs?: { readonly [key: string]: Plain },
   ): Promise<Plain>;
-  /** What {@link save} kept, of whichever worker had the engine before; null for nothing. */
+  /** What {@link save} kept, of whichever process had the engine before; null for nothing. */
   saved(): Plain;
   /** Keeps a value of up to 240 KiB as JSON beyond a restart, and for another host. */
   save(value: Plain): Promise<void>;

@@ -88,7 +88,7 @@ export class Presence {
     this.publishers.take(report, now);
   }
 
-  /** These minions proved themselves to workers. */
+  /** These minions proved themselves to processes. */
   takeProofs(proofs: readonly Proof[], now: number): void {
     this.#certainty.now = now;
     for (const proof of proofs) this.#prove(proof, now - proof.agoMs);

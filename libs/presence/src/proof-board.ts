@@ -1,9 +1,9 @@
 import { type Proof, PROOFS_PER_MESSAGE } from './reports.ts';
 
-/** Minions between two messages; a worker answers fewer requests than this in that time. */
+/** Minions between two messages; a process answers fewer requests than this in that time. */
 const PROOFS_MAX = 20_000;
 
-/** The minions that proved themselves to a worker since its last message, each once. */
+/** The minions that proved themselves to a process since its last message, each once. */
 export class ProofBoard {
   readonly #proofs = new Map<string, Omit<Proof, 'id' | 'agoMs'> & { readonly atMs: number }>();
   #leftOut = 0;

@@ -30,7 +30,7 @@ export type PublisherReport = {
   | { readonly kind: 'bye' }
 );
 
-/** A minion proved itself to a worker. */
+/** A minion proved itself to a process. */
 export interface Proof {
   readonly id: string;
   /** As the gateway saw it; empty where it is not known, or not proven to be the minion's. */
@@ -78,13 +78,13 @@ export function readReport(data: Uint8Array): PublisherReport | undefined {
   return { ...head, kind: known, part, of, places };
 }
 
-/** Packs the proofs that a worker got. */
+/** Packs the proofs that a process got. */
 export function packProofs(proofs: readonly Proof[]): Buffer {
   const flat = proofs.flatMap(({ id, address, agoMs, answers }) => [id, address, agoMs, answers]);
   return pack([VERSION, flat]);
 }
 
-/** Reads the proofs that a worker got; undefined for anything else. */
+/** Reads the proofs that a process got; undefined for anything else. */
 export function readProofs(data: Uint8Array): readonly Proof[] | undefined {
   const parts = listIn(data);
   const flat = parts?.[1];

@@ -13,23 +13,23 @@ export interface CallPlan {
 
 const NOTHING: CallPlan = { begun: 0, calls: [], ended: false };
 
-/** Keeps plans for all workers. Each method rejects where the bucket is away. */
+/** Keeps plans for all processes. Each method rejects where the bucket is away. */
 export interface PlanStore {
   load(id: string): Promise<{ readonly plan: CallPlan; readonly revision: number } | undefined>;
   /**
-   * Stores a plan over that of `revision` (0: over none). Undefined where another worker has stored
-   * one since: the reaction is in its hands.
+   * Stores a plan over that of `revision` (0: over none). Undefined where another process has
+   * stored one since: the reaction is in its hands.
    */
   save(id: string, plan: CallPlan, revision: number): Promise<number | undefined>;
 }
 
-/** The reaction is in the hands of another worker, which took this one for dead. */
+/** The reaction is in the hands of another process, which took this one for dead. */
 export class ElsewhereError extends Error {
   override readonly name = 'ElsewhereError';
 }
 
 /**
- * The calls of one reaction, each done once. A worker that takes over from a dead one does not
+ * The calls of one reaction, each done once. A process that takes over from a dead one does not
  * repeat calls that had ended, and repeats the others under the job ids that they had.
  */
 export class PlannedCalls {
@@ -65,13 +65,13 @@ export class PlannedCalls {
     return this.#plan.ended;
   }
 
-  /** How often work on it began, in any worker. */
+  /** How often work on it began, in any process. */
   get begun(): number {
     return this.#plan.begun;
   }
 
   /**
-   * Gives each of `count` calls its job id before the first is made: those of the worker before
+   * Gives each of `count` calls its job id before the first is made: those of the process before
    * stay. @throws ElsewhereError
    */
   async begin(count: number, newJid: () => Promise<string>): Promise<void> {
@@ -92,7 +92,7 @@ export class PlannedCalls {
     return this.#plan.calls[at]?.done === true;
   }
 
-  /** Whether a worker before this one may have made calls. */
+  /** Whether a process before this one may have made calls. */
   get mayBeRepeated(): boolean {
     return this.#plan.begun > 1;
   }

@@ -9,7 +9,7 @@ export interface ReactionEvent {
   readonly tag: string;
   /** Its data with `_stamp`, as templates see them. */
   readonly data: SaltMap;
-  /** How often a worker was given it. */
+  /** How often a process was given it. */
   readonly deliveries: number;
 }
 
@@ -28,7 +28,7 @@ export interface CallToMake {
   readonly jid: string;
   /** Id of the reaction and number of the call: one key is one call. */
   readonly key: string;
-  /** A worker before this one may have made it. */
+  /** A process before this one may have made it. */
   readonly again: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface ReactPorts {
   failed(failed: FailedReaction, kind: FailureKind): Promise<void>;
   /** A line for the log about a file that is not in force as it stands. */
   note(text: string): void;
-  /** Waits; resolves early, with false, when this worker is to stop. */
+  /** Waits; resolves early, with false, when this process is to stop. */
   pause(ms: number): Promise<boolean>;
 }
 

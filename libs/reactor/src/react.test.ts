@@ -240,7 +240,7 @@ test('a worker that was taken for dead makes no more calls', async () => {
     ...made.ports,
     call: async (one, event) => {
       await made.ports.call(one, event);
-      // Meanwhile another worker has begun.
+      // Meanwhile another process has begun.
       const known = made.plans.plans.get(EVENT.id);
       if (known !== undefined && one.call.id === 'a') {
         await made.plans.save(EVENT.id, { ...known.plan, begun: 2 }, known.revision);

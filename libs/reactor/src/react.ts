@@ -13,19 +13,19 @@ import {
 import { callOf, type ReactionCall } from './reaction-call.ts';
 
 /**
- * What became of a reaction. `over`: nothing of it is left to do. `again`: this worker stops, and
+ * What became of a reaction. `over`: nothing of it is left to do. `again`: this process stops, and
  * another one is to go on. `elsewhere`: another one has it already.
  */
 export type Reacted = 'over' | 'again' | 'elsewhere';
 
-/** A reaction that was given to so many workers without an end takes them with it. */
+/** A reaction that was given to so many processes without an end takes them with it. */
 export const DELIVERIES_MAX = 5;
 /** Pauses between tries while something is away, in ms. After the last one it has failed. */
 export const RETRY_MS: readonly number[] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 /** Longest text of a failure that is kept. */
 const WHY_MAX = 2_000;
 
-/** This worker stops. */
+/** This process stops. */
 class StopError extends Error {}
 
 /**
@@ -134,7 +134,7 @@ class Reaction {
       else running.push(making);
       if (errors.length > 0) break;
     }
-    // What runs here must not run in another worker at the same time.
+    // What runs here must not run in another process at the same time.
     await Promise.all(running);
     if (errors.length > 0) throw errors[0];
   }
@@ -155,7 +155,7 @@ class Reaction {
     await this.#tried(() => plan.did(at));
   }
 
-  /** Tries again while something is away. @throws StopError when this worker stops */
+  /** Tries again while something is away. @throws StopError when this process stops */
   async #tried<T>(work: () => Promise<T>): Promise<T> {
     for (const pauseMs of RETRY_MS) {
       try {

@@ -2,7 +2,7 @@ import type { RunnerMaster } from './function.ts';
 
 /**
  * Why a call is not made that is inside too many others, each of which began the next; undefined
- * where it may be made. One that begins itself would go on until no worker has room for anything
+ * where it may be made. One that begins itself would go on until no process has room for anything
  * else.
  * @param depth the calls that it is inside of
  */

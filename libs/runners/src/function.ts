@@ -76,7 +76,7 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
    * @throws InnerCallRefusedError where it may not; what that function throws
    */
   run(fun: string, given: GivenArguments): Promise<Shown>;
-  /** Long work that outlives this worker. */
+  /** Long work that outlives this process. */
   readonly runs: OwnedRuns;
   /** The reactor of the cluster. */
   readonly reactor: ReactorAdmin;
@@ -85,7 +85,7 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
 }
 
 /**
- * Goes on with a run that another worker had, in the context of the call that began it. The event
+ * Goes on with a run that another process had, in the context of the call that began it. The event
  * `ret` of that call has what it returns; without a value there is no event. It may pass a
  * RunLostError on: then the next owner goes on.
  */

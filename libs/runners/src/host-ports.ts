@@ -7,7 +7,7 @@ export interface AdminDone {
 }
 
 /**
- * The file servers of all workers. Names of backends as in `fileserver_backend`, each with a dash
+ * The file servers of all processes. Names of backends as in `fileserver_backend`, each with a dash
  * before it for all others.
  */
 export interface FileServerAdmin {
@@ -17,7 +17,7 @@ export interface FileServerAdmin {
   clearCopies(back?: readonly string[]): Promise<AdminDone>;
   /** Locks the updates of remotes on this host, or clears such locks; `remote` is a glob. */
   changeLocks(to: 'lock' | 'clear', back?: readonly string[], remote?: string): Promise<AdminDone>;
-  /** Forgets lists of files in all workers; gives those that this worker had, by backend. */
+  /** Forgets lists of files in all processes; gives those that this process had, by backend. */
   forgetLists(
     saltenvs?: readonly string[],
     back?: readonly string[],
@@ -32,7 +32,7 @@ export interface FileServerAdmin {
 /** What is in a directory: names, with a map for a directory and `f` for anything else. */
 export type HostTree = Map<string, HostTree | 'f'>;
 
-/** Files of the host that the worker runs on. */
+/** Files of the host that the process runs on. */
 export interface HostFiles {
   /** The directories of an option by environment, globs expanded. */
   roots(option: 'file_roots' | 'pillar_roots'): Promise<ReadonlyMap<string, readonly string[]>>;
@@ -61,7 +61,7 @@ export interface HostFiles {
   readBounded(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
   /** Writes such a file; its directory must be there. */
   writeWhole(path: string, content: string, mode: number): Promise<void>;
-  /** A variable of the worker's environment. */
+  /** A variable of the process's environment. */
   environment(name: string): string | undefined;
 }
 
@@ -109,7 +109,7 @@ export interface OwnStates {
     asked: SaltMap,
     runner: (fun: string, args: readonly SaltValue[], kwargs: SaltMap) => Promise<SaltValue>,
   ): Promise<SaltMap>;
-  /** Grains of the host that the worker runs on, with this id. */
+  /** Grains of the host that the process runs on, with this id. */
   grains(id: string): Promise<SaltMap>;
   /** A line for the log. */
   log(level: 'error' | 'warning' | 'info', text: string): void;

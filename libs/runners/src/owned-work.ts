@@ -4,7 +4,7 @@ import { orchestrateWork } from './state/orchestrate.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
 /**
- * Runners that another worker can not go on with: only the function knew how far it was. The
+ * Runners that another process can not go on with: only the function knew how far it was. The
  * command that waits for it gets a failure, rather than no answer.
  */
 const toldGone: OwnedWork = async () => ({
@@ -14,8 +14,8 @@ const toldGone: OwnedWork = async () => ({
 });
 
 /**
- * How a worker goes on with the runs of another one, by their kind. A batch is no call, so its
- * worker has another context: see `workBatch`.
+ * How a process goes on with the runs of another one, by their kind. A batch is no call, so its
+ * process has another context: see `workBatch`.
  */
 export const OWNED_WORK: ReadonlyMap<OwnedKind, OwnedWork> = new Map<OwnedKind, OwnedWork>([
   ['runner', toldGone],

@@ -58,7 +58,7 @@ export type Answer = (fun: string, arg: readonly SaltValue[]) => SaltValue | und
 
 const ROOT = { user: 'root', principal: 'root' };
 
-/** A cluster in memory: minions, job cache, files and the records of runs outlive each worker. */
+/** A cluster in memory: minions, job cache, files and the records of runs outlive each process. */
 export class OrchestrationWorld {
   readonly published: PublishedJob[] = [];
   readonly ran: string[] = [];
@@ -79,7 +79,7 @@ export class OrchestrationWorld {
   pillar: SaltMap = new Map();
   /** The record of the run, as the bucket has it. */
   record: { data: Uint8Array; input: Uint8Array } | undefined;
-  /** Saves until the worker dies; the one after them is not stored. */
+  /** Saves until the process dies; the one after them is not stored. */
   livesFor = Infinity;
   /** Called when a job is published, before its minions return. */
   onPublish: () => Promise<void> = () => Promise.resolve();
@@ -121,7 +121,7 @@ export class OrchestrationWorld {
     for (const listener of this.#listeners) listener(tag, () => Promise.resolve(data), position);
   }
 
-  /** What the function of a call works with, in a new worker. */
+  /** What the function of a call works with, in a new process. */
   context(jid = this.nextJid()): RunnerContext {
     return {
       client: this.#client(),
@@ -132,7 +132,7 @@ export class OrchestrationWorld {
     };
   }
 
-  /** The run as a worker takes it over. */
+  /** The run as a process takes it over. */
   takeOver(jid: string): OwnedRun {
     this.livesFor = Infinity;
     const { data, input } = this.record ?? {};

@@ -35,7 +35,7 @@ const jobOf = (entry: { [key: string]: Plain }): Schedule =>
 
 const stored = (state: ScheduleState): ScheduleState => readState(stateMap(state))!;
 
-/** A worker that looks at a schedule; a state that is another one goes through the bucket. */
+/** A process that looks at a schedule; a state that is another one goes through the bucket. */
 class Looked {
   readonly schedule: Schedule;
   readonly settings: DueSettings;
@@ -69,7 +69,7 @@ class Looked {
     return this.ran.map((line) => line.split(' ')[0] ?? '');
   }
 
-  /** Nothing looks for a while; then another worker takes the schedule over. */
+  /** Nothing looks for a while; then another process takes the schedule over. */
   away(until: string): void {
     this.nowMs = at(until);
     this.state = beginState(this.schedule, stored(this.state), this.nowMs, this.settings);
@@ -457,7 +457,7 @@ test('however workers take turns, each due time is told once and none is lost', 
       const looked = new Looked(schedule, '2026-11-25T10:00:00');
       for (const gap of gaps) {
         const next = Math.min(looked.nowMs + gap, at('2026-11-25T10:10:00'));
-        // Another worker goes on from the stored state.
+        // Another process goes on from the stored state.
         looked.away(new Date(next).toISOString().replace('Z', ''));
       }
       expect(looked.until('2026-11-25T10:10:00', 1_000)).toEqual(expected);

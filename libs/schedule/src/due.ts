@@ -36,7 +36,7 @@ export const SAVE_MS = 20_000;
  * after a while longer, and less than a minute is no start.
  */
 const AWAY_MS = 60_000 + SAVE_MS;
-/** How late a time still counts at least: another worker takes the schedule over in less. */
+/** How late a time still counts at least: another process takes the schedule over in less. */
 const LATE_MS = 60_000;
 /** Due times of one job in one look; the others come at the next one. */
 const AT_ONCE = 100;
@@ -46,7 +46,7 @@ export interface Due {
   readonly job: ScheduledJob;
   /** Its function, or `skip_function` in its place. */
   readonly fun: string;
-  /** The time that is due, unix ms; the same whichever worker reckons it. */
+  /** The time that is due, unix ms; the same whichever process reckons it. */
   readonly dueMs: number;
   readonly why: 'time' | 'start' | 'explicit';
 }
@@ -74,8 +74,8 @@ interface Planned {
 }
 
 /**
- * The state with which a worker begins to look after a schedule: jobs that are new or changed begin
- * again. After the schedule was away, jobs with `run_on_start` are due at once.
+ * The state with which a process begins to look after a schedule: jobs that are new or changed
+ * begin again. After the schedule was away, jobs with `run_on_start` are due at once.
  */
 export function beginState(
   schedule: Schedule,
@@ -236,7 +236,7 @@ function earliest(times: readonly (WallMs | undefined)[]): WallMs | undefined {
   return some.length === 0 ? undefined : Math.min(...some);
 }
 
-/** Drawn from the name and the time: whichever worker draws gets the same. */
+/** Drawn from the name and the time: whichever process draws gets the same. */
 function splayMs(splay: Splay | undefined, name: string, baseMs: number): number {
   if (splay === undefined) return 0;
   const drawn = createHash('sha256').update(`${name}\n${baseMs}`).digest().readUInt32BE(0);

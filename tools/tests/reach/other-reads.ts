@@ -41,7 +41,7 @@ export const OTHER_READS: readonly Read[] = [
   {
     by: /^libs\/service\/src\/processes\/master-services\.ts$/,
     reads: [
-      /^apps\/(event-bus|job-cache-returner|worker-pool|publisher|req-gateway)\/src\/main\.ts$/,
+      /^apps\/(event-bus|job-cache-returner|worker-pool|runner-pool|publisher|req-gateway)\/src\/main\.ts$/,
     ],
   },
   // It does nothing without a master above. Of tests that kill it the smoke set has one.

@@ -1,8 +1,8 @@
 import { type ReactionKind, type StreamName, STREAMS, subjects } from '../subjects/names.ts';
 
 /**
- * Work in the queue of reactions: what an event or a due time of the schedule asks of one worker of
- * the cluster.
+ * Work in the queue of reactions: what an event or a due time of the schedule asks of one process
+ * of the cluster.
  */
 export interface Reaction {
   readonly kind: ReactionKind;
@@ -33,7 +33,7 @@ export interface NewReaction extends Reaction {
   readonly source?: string | undefined;
 }
 
-/** Where work waits, and the durable reader that all workers share. */
+/** Where work waits, and the durable reader that all processes share. */
 export interface ReactionPlace {
   readonly kind: ReactionKind;
   readonly stream: StreamName;

@@ -182,7 +182,7 @@ test('a bucket that is written to loses no key, and no key is older than the rea
 });
 
 test('a queue comes back in its order, without what was done', async () => {
-  const worker = await from.connect('worker-pool');
+  const worker = await from.connect('runner-pool');
   const work = { subject: 'brine.reactions.event', timeoutMs: 5_000 };
   for (let at = 0; at < 40; at += 1) {
     await append(worker, { ...work, payload: Buffer.from(`${at}`), msgId: `m${at}` });

@@ -21,14 +21,14 @@ export interface RunOnceParts {
   readonly onTrouble: (text: string, err: unknown) => void;
 }
 
-/** Between two looks whether a run of another worker has ended, and between two tries, ms. */
+/** Between two looks whether a run of another process has ended, and between two tries, ms. */
 const LOOK_MS = 1_000;
 /** How often something is tried again while a part of the cluster is away. */
 const TRIES = 60;
 
 /**
  * Runs a function between its events `new` and `ret`. Undefined where it runs `again`, and the
- * worker before this one came to its end. Once the function has run it does not reject: the caller
+ * process before this one came to its end. Once the function has run it does not reject: the caller
  * would have it done again.
  * @throws where a part of the cluster is away before the function has run
  */
@@ -41,7 +41,7 @@ export async function runOnce(
   const { ports, onTrouble, run } = parts;
   await announce(ports, call);
   const outcome = await run(call);
-  // Another worker goes on with it, and tells.
+  // Another process goes on with it, and tells.
   if (outcome.moved === true) return outcome;
   const what = `the result of ${call.fun} (${call.jid})`;
   await untilStored(what, () => tellOutcome(ports, call, outcome), onTrouble);
@@ -69,7 +69,7 @@ export async function untilStored(
 }
 
 /**
- * Whether a worker before this one came to the end of the run. One that goes on elsewhere, as
+ * Whether a process before this one came to the end of the run. One that goes on elsewhere, as
  * orchestrations do, is waited for.
  */
 async function hasRun(call: FunctionCall, { ports, runsOf }: RunOnceParts): Promise<boolean> {

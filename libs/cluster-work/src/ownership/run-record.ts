@@ -12,7 +12,7 @@ import {
   unpack,
 } from '@brine/wire';
 
-/** The owner of a run that has ended. No worker has such an id. */
+/** The owner of a run that has ended. No process has such an id. */
 export const ENDED = '-';
 
 /**

@@ -14,7 +14,7 @@ const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
 const JID = '20261126120000123456';
 const OTHER = '20261126120000123457';
 const LEASE_MS = 1_600;
-/** A busy machine may stall for long, and a run is still to stay with its worker. */
+/** A busy machine may stall for long, and a run is still to stay with its process. */
 const KEPT_MS = 4_000;
 
 let nats: TestNats;
@@ -29,7 +29,7 @@ afterEach(async () => {
   await nats.close();
 });
 
-/** The bucket of a worker whose beats may not arrive. */
+/** The bucket of a process whose beats may not arrive. */
 class FaultyBucket extends Bucket {
   beats: 'arrive' | 'lie' | 'fail' = 'arrive';
 
@@ -42,7 +42,7 @@ class FaultyBucket extends Bucket {
 const jidsOf = (...workers: readonly { readonly taken: readonly StoredRun[] }[]): string[] =>
   workers.flatMap(({ taken }) => taken.map(({ jid }) => jid));
 
-/** A worker with its runs. What it takes over waits until it is lost. */
+/** A process with its runs. What it takes over waits until it is lost. */
 async function worker(
   processId: string,
   { room = true, ...options }: RunStoreOptions & { readonly room?: boolean } = {},
@@ -94,7 +94,7 @@ test('a run goes on in another worker when its own is killed, from what was save
     input: mapOf({ ids: ['a', 'b'] }),
   });
   await run.save(mapOf({ step: 2 }));
-  // The lease of one that died later is over, and this one is still with its worker.
+  // The lease of one that died later is over, and this one is still with its process.
   await dead.store.begin('batch', OTHER, order(mapOf({})));
   await dead.kill();
   await until('the run of the dead one is taken', () => jidsOf(first, second).includes(OTHER));
@@ -278,7 +278,7 @@ test('more runs than the limit, and more data, are refused with a text', async (
   const noise = Buffer.alloc(RUN_LIMITS.data + 1);
   for (let at = 0; at < noise.length; at += 1) noise[at] = Math.floor(Math.random() * 256);
   await expect(run.save(mapOf({ noise }))).rejects.toThrow('at most 262144 can be kept');
-  // The run is still its worker's.
+  // The run is still its process's.
   await run.save(mapOf({ step: 2 }));
 });
 

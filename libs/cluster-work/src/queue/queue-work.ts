@@ -13,9 +13,9 @@ export interface QueuedWork extends Omit<QueuedReaction, 'body' | 'done' | 'agai
 }
 
 /**
- * What became of work. `over`: it leaves the queue. `again`: another worker is to go on with it, as
- * this one stops. `elsewhere`: another worker has it already. `later`: this worker can not do it,
- * and it comes again after a while.
+ * What became of work. `over`: it leaves the queue. `again`: another process is to go on with it,
+ * as this one stops. `elsewhere`: another process has it already. `later`: this process can not do
+ * it, and it comes again after a while.
  */
 export type WorkEnd = 'over' | 'again' | 'elsewhere' | 'later';
 
@@ -23,15 +23,15 @@ export type WorkEnd = 'over' | 'again' | 'elsewhere' | 'later';
 export interface QueueWorkParts {
   readonly bus: Bus;
   readonly kind: ReactionKind;
-  /** How many at once in this worker. */
+  /** How many at once in this process. */
   readonly atOnce: number;
-  /** This worker has more urgent work: one at a time then. */
+  /** This process has more urgent work: one at a time then. */
   readonly isBusy?: () => boolean;
   /** How much of what is at work only waits for something else: it takes no place of others. */
   readonly waiting?: () => number;
   /**
-   * Does the work. While it does, other workers are told so; when this worker dies another one gets
-   * it. Where it rejects, it comes again after a while.
+   * Does the work. While it does, other processes are told so; when this process dies another one
+   * gets it. Where it rejects, it comes again after a while.
    */
   readonly work: (work: QueuedWork) => Promise<WorkEnd>;
   readonly onTrouble: (text: string, err: unknown) => void;
@@ -41,7 +41,7 @@ export interface QueueWorkParts {
 const AGAIN_MS = 5_000;
 /** For each place so many may wait besides: their data are in memory. */
 const WAITING_MAX = 9;
-/** A worker with too much at hand looks again after so long: it may be less busy by then. */
+/** A process with too much at hand looks again after so long: it may be less busy by then. */
 const LOOK_MS = 250;
 
 /**
@@ -59,7 +59,7 @@ export class QueueWork {
   constructor(parts: QueueWorkParts) {
     this.#parts = parts;
     const { bus, kind, atOnce } = parts;
-    // What waits here waits longer than it has to where another worker is idle.
+    // What waits here waits longer than it has to where another process is idle.
     const readAhead = Math.ceil(atOnce / 2);
     const opened = REACTION_PLACES.filter((place) => place.kind === kind).map((place) => ({
       place,
@@ -73,7 +73,7 @@ export class QueueWork {
     );
   }
 
-  /** Work that this worker is at. */
+  /** Work that this process is at. */
   get running(): number {
     return this.#running.size;
   }
@@ -92,7 +92,7 @@ export class QueueWork {
     await Promise.all(this.#running);
   }
 
-  /** As {@link leave}; what it has not come to goes to other workers. */
+  /** As {@link leave}; what it has not come to goes to other processes. */
   async close(): Promise<void> {
     await this.leave();
     for (const reader of this.#readers) reader.close();

@@ -25,7 +25,7 @@ import type { Metrics, ServiceContext } from '@brine/service';
 import { isName, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** What the engines of a worker are made of. */
+/** What the engines of a process are made of. */
 export interface EnginesParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
@@ -35,12 +35,12 @@ export interface EnginesParts {
   readonly local: LocalFunctions;
 }
 
-/** The engines that this worker has, and those that others have. */
+/** The engines that this process has, and those that others have. */
 export interface Engines {
-  /** Each engine is had by one worker at a time, of the cluster or of its host. */
+  /** Each engine is had by one process at a time, of the cluster or of its host. */
   readonly tasks: readonly ClusterTask[];
   status(): readonly EngineStatus[];
-  /** Ends the engines here; other workers begin them once their runs are handed on. */
+  /** Ends the engines here; other processes begin them once their runs are handed on. */
   leave(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const AGAIN_MS = 1_000;
 /** Messages of each stream that wait here for one engine. */
 const READ_AHEAD = 200;
 
-/** Opens the engines of a worker. Those that are refused are told of, once. */
+/** Opens the engines of a process. Those that are refused are told of, once. */
 export function openEngines(parts: EnginesParts): Engines {
   const { options, log, metrics } = parts.context;
   const { engines, faults } = readEngines(plainOf(saltValue(options.engines)), {
@@ -90,7 +90,7 @@ function runsTypeScript(): boolean {
   return typescript === 'strip' || typescript === 'transform';
 }
 
-/** Runs an engine while its run is this worker's, and the worker stays. */
+/** Runs an engine while its run is this process's, and the process stays. */
 async function workOn(
   engine: SupervisedEngine,
   run: StoredRun,
@@ -98,7 +98,7 @@ async function workOn(
 ): Promise<void> {
   const stop = AbortSignal.any([run.released, leaving]);
   let record = recordIn(run.data);
-  // That it was begun is stored: a run that is only moved is taken for one that ends its workers.
+  // That it was begun is stored: a run that is only moved is taken for one that ends its processes.
   while (!stop.aborted && !(await isSaved(run, record))) await sleep(AGAIN_MS);
   const keeper: RecordKeeper = {
     get record() {
@@ -117,7 +117,7 @@ async function isSaved(run: StoredRun, record: EngineRecord): Promise<boolean> {
     await run.save(recordMap(record));
     return true;
   } catch {
-    // The bucket is away, or the run is another worker's: the signal says that.
+    // The bucket is away, or the run is another process's: the signal says that.
     return false;
   }
 }

@@ -47,7 +47,7 @@ import { SiteFunctions } from './site-functions.ts';
 export interface FunctionTableParts {
   readonly bus: Bus;
   readonly options: MasterOptions;
-  /** Answers a request as workers answer those of gateways. */
+  /** Answers a request as a worker answers those of gateways. */
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   readonly auditSeal: RowSeal;
   /** The key of the master's own user. */

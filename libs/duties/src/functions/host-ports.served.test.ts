@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** A worker of a host, and what its file server was asked. */
+/** A process of a host, and what its file server was asked. */
 function worker(processId: string, host: string) {
   const asked: unknown[] = [];
   writeFileSync(join(dir, 'master'), `brine: {host: ${host}}\n`);

@@ -6,7 +6,7 @@ import { boolOf, intOf, isMap, mapIn, mapOf, type SaltMap, type SaltValue } from
 /** A list of names this young is believed when it lacks a name, ms. */
 const LIST_MS = 2_000;
 
-/** What functions of the site reach in this worker. */
+/** What functions of the site reach in this process. */
 export interface SitePorts {
   readonly python: PythonCalls;
   /** Fires an event on the bus of the whole cluster. */

@@ -23,9 +23,9 @@ export interface ClusterPresenceParts {
 
 /** The presence of the cluster, which one process owns at a time. */
 export interface ClusterPresence {
-  /** What the cluster does in one worker at a time. */
+  /** What the cluster does in one process at a time. */
   readonly tasks: readonly ClusterTask[];
-  /** Of the worker that owns presence; empty in the others. */
+  /** Of the process that owns presence; empty in the others. */
   status(): object;
 }
 
@@ -33,7 +33,7 @@ export interface ClusterPresence {
 const DAY_S = 86_400;
 const PRESENCE = 'presence';
 
-/** Opens the presence of the cluster in a worker that may own it. */
+/** Opens the presence of the cluster in a process that may own it. */
 export function openClusterPresence(parts: ClusterPresenceParts): ClusterPresence {
   const { metrics } = parts.context;
   const owned = ownerParts(parts);
@@ -95,7 +95,7 @@ function figuresOf({ presence }: PresenceOwner) {
   return { ...others, loose: ended };
 }
 
-/** Figures for `/metrics`; those of minions come from the worker that owns presence. */
+/** Figures for `/metrics`; those of minions come from the process that owns presence. */
 function exposePresence(metrics: Metrics, owner: () => PresenceOwner | undefined): void {
   metrics.gaugeOf(
     'brine_presence_minions',

@@ -54,7 +54,7 @@ const KEYS_LOOK_MS = 250;
 const ASKED_AT_ONCE = 10_000;
 
 /**
- * Looks after presence for the cluster as long as the run is this worker's: hears publishers and
+ * Looks after presence for the cluster as long as the run is this process's: hears publishers and
  * workers, asks minions, fires Salt's events, and saves what it told.
  */
 export class PresenceOwner {
@@ -83,7 +83,7 @@ export class PresenceOwner {
     return this.#presence;
   }
 
-  /** Never rejects: what fails is tried again, until the run is another worker's. */
+  /** Never rejects: what fails is tried again, until the run is another process's. */
   async work(run: OwnRun): Promise<void> {
     if (!(await this.#begin(run))) return;
     const closers = this.#open();

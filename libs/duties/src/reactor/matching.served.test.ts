@@ -27,7 +27,7 @@ function wantedOf(globs: readonly string[], isLeader = true): Wanted {
   return { map: new ReactorMap(globs.map((glob) => mapOf({ [glob]: ['/x.sls'] }))), isLeader };
 }
 
-/** A worker that matches, and what it puts into the queue. */
+/** A process that matches, and what it puts into the queue. */
 async function worker(wanted: Wanted, maxEventSize = 1_048_576) {
   const bus = await nats.connect('runner-pool');
   const added: NewReaction[] = [];
@@ -77,7 +77,7 @@ async function fire(tag: string, data: SaltMap, more: Partial<Event> = {}): Prom
   await new EventWriter(bus).append({ kind: 'local', tag, body, ...msgId, ...more });
 }
 
-/** Events that no worker has acknowledged. */
+/** Events that no process has acknowledged. */
 async function inHand(): Promise<number> {
   const lags = await readerLags(await nats.connect('event-bus'));
   return lags.reduce((sum, { pending, unacknowledged }) => sum + pending + unacknowledged, 0);
@@ -94,7 +94,7 @@ test('an event that an entry matches is in the queue once, with many workers', a
   await fire('other/1', mapOf({}));
   const all = (): Reaction[] => workers.flatMap(({ added }) => added);
   await until('all are matched', () => all().length >= 60);
-  // What is acknowledged is delivered to no other worker.
+  // What is acknowledged is delivered to no other process.
   await until('no event is in hand', async () => (await inHand()) === 0);
   expect(new Set(tags(all())).size).toBe(60);
   expect(all()).toHaveLength(60);

@@ -36,14 +36,14 @@ export interface Wanted {
   readonly isLeader: boolean;
 }
 
-/** The durable reader that all workers share. */
+/** The durable reader that all processes share. */
 const READER = 'reactor';
 /** A master without a reactor loses its place after so long: it must not hold up the purge. */
 const FORGET_MS = 10 * 60_000;
 /**
- * Enough to hide the way to NATS and back: two workers match 5,000 events per second. What is more
- * stands there in front of returns: with 128 (one run each) 99 % of them were done in a worker
- * within 250 ms, with 16 within 50.
+ * Enough to hide the way to NATS and back: two processes match 5,000 events per second. What is
+ * more stands there in front of returns: with 128 (one run each) 99 % of them were done in a
+ * process within 250 ms, with 16 within 50.
  */
 const EVENTS_AT_ONCE = 16;
 /** An event comes again after so long when the queue is away. */
@@ -60,8 +60,8 @@ const FETCH_FACTOR = 8;
 
 /**
  * Reads the events of the cluster and puts those that an entry of the list matches into the queue
- * of reactions. All workers share one place in each stream: each event is matched by one of them. A
- * slow reaction holds up no event.
+ * of reactions. All processes share one place in each stream: each event is matched by one of them.
+ * A slow reaction holds up no event.
  */
 export class Matching {
   readonly #parts: MatchingParts;
@@ -93,7 +93,7 @@ export class Matching {
     const jobs = wantsJobs(globs);
     const key = `${kinds.join()} ${jobs}`;
     if (key === this.#kinds || this.#isClosed) return;
-    // A reader that other workers made may want other kinds.
+    // A reader that other processes made may want other kinds.
     await changeSubjects(this.#parts.bus, STREAMS.events, READER, kinds.map(subjects.event));
     this.#kinds = key;
     this.#events?.close();

@@ -35,7 +35,7 @@ import { reactorMetrics } from './reactor-metrics.ts';
 import type { ReactorList } from './reactor-list.ts';
 import { mostWaiting, reactorThreads } from './settings.ts';
 
-/** What the reactor of a worker is made of. */
+/** What the reactor of a process is made of. */
 export interface ReactorParts {
   readonly context: ServiceContext;
   readonly bus: Bus;
@@ -50,14 +50,14 @@ export interface ReactorParts {
   /** The functions of this process. */
   readonly local: LocalFunctions;
   readonly runs: { of(call: FunctionCall): OwnedRuns };
-  /** What this worker knows of minions. */
+  /** What this process knows of minions. */
   readonly state: { ready(): boolean };
-  /** Answers a request as this worker answers those of gateways; one id is one request. */
+  /** Answers a request as a worker answers those of gateways; one id is one request. */
   readonly answer: CallParts['answer'];
   readonly ownKey: CallParts['ownKey'];
 }
 
-/** The reactor of a worker. */
+/** The reactor of a process. */
 export interface OpenReactor {
   /** Makes the calls of the master's own: those of reactions, and those of the schedule. */
   readonly calls: ReactionCalls;
@@ -69,16 +69,16 @@ export interface OpenReactor {
 
 type Options = ServiceContext['options'];
 
-/** A worker that does not know the list yet looks again after so long. */
+/** A process that does not know the list yet looks again after so long. */
 const LIST_WAIT_MS = 250;
-/** Failures that one worker puts on record per second; the others are counted. */
+/** Failures that one process puts on record per second; the others are counted. */
 const RECORDS_PER_SECOND = 10;
 /** A process that is told to stop waits so long for calls that are under way. */
 const CLOSE_MS = 5_000;
 const JID_TRIES = 100;
 const NO_ENTRY = 'No entry of this worker matches; is `reactor` the same on all hosts?';
 
-/** Opens the reactor of a worker: it matches events, and works on the queue of the cluster. */
+/** Opens the reactor of a process: it matches events, and works on the queue of the cluster. */
 export function openReactor(parts: ReactorParts): OpenReactor {
   return new Reactor(parts);
 }
@@ -87,7 +87,7 @@ class Reactor implements OpenReactor {
   readonly calls: ReactionCalls;
   readonly #parts: ReactorParts;
   readonly #matching: Matching | undefined;
-  /** What another host has queued, a worker without a reactor leaves to that host. */
+  /** What another host has queued, a process without a reactor leaves to that host. */
   readonly #work: QueueWork | undefined;
   readonly #threads: ThreadedSls;
   readonly #files: ReactionFiles;
@@ -148,7 +148,7 @@ class Reactor implements OpenReactor {
       if (!(await this.#pause(LIST_WAIT_MS))) return 'again';
       await list.refreshed();
     }
-    // The worker that matched the event may have known of a change first.
+    // The process that matched the event may have known of a change first.
     if (!list.wanted.map.wants(tag)) await list.refreshed();
     if (!list.wanted.map.wants(tag)) {
       await this.#failed({ id, tag, what: tag, why: NO_ENTRY }, 'missing');
@@ -221,7 +221,7 @@ class Reactor implements OpenReactor {
     }
   }
 
-  /** False at once when this worker is to stop. */
+  /** False at once when this process is to stop. */
   async #pause(ms: number): Promise<boolean> {
     const { signal } = this.#stop;
     return sleep(ms, true, { signal, ref: false }).catch(() => false);

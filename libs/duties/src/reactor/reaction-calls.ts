@@ -26,7 +26,7 @@ export interface CallCause {
   readonly name: string;
   /** When the event was stored, or the time that was due; unix ms. */
   readonly timeMs: number;
-  /** When this worker began with it; unix ms. */
+  /** When this process began with it; unix ms. */
   readonly begunMs: number;
   /** A W3C traceparent of what caused it. */
   readonly link?: string | undefined;
@@ -39,11 +39,11 @@ export interface CallParts {
   readonly options: MasterOptions;
   /** The ports of requests. */
   readonly ports: MasterPorts;
-  /** Answers a request as this worker answers those of gateways; one id is one request. */
+  /** Answers a request as a worker answers those of gateways; one id is one request. */
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
-  /** Whether this worker knows the minions: while it reads them again, targets match none. */
+  /** Whether this process knows the minions: while it reads them again, targets match none. */
   readonly isReady: () => boolean;
   /** The functions of this process. */
   readonly local: LocalFunctions;
@@ -51,11 +51,11 @@ export interface CallParts {
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   readonly onTrouble: (text: string, err: unknown) => void;
-  /** Runners and wheels that run at once in this worker. */
+  /** Runners and wheels that run at once in this process. */
   readonly atOnce: number;
 }
 
-/** Opens the calls of a worker's own, for the reactor and the schedule. */
+/** Opens the calls of a process's own, for the reactor and the schedule. */
 export function openCalls(
   { options, telemetry, log }: ServiceContext,
   parts: Pick<CallParts, 'answer' | 'ownKey' | 'ports' | 'local'> & {
@@ -76,7 +76,7 @@ export function openCalls(
 /**
  * Makes the calls of reactions and of the schedule, as the master's own user: jobs through the
  * client, runners and wheels through the one table. One key is one call: made again after the death
- * of a worker, a job is not published twice, and a run that others can go on with is waited for.
+ * of a process, a job is not published twice, and a run that others can go on with is waited for.
  */
 export class ReactionCalls {
   readonly #parts: CallParts;

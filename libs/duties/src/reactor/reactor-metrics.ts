@@ -3,7 +3,7 @@ import type { FailureKind } from '@brine/reactor';
 import type { Metrics } from '@brine/service';
 import type { MatchOutcome } from './matching.ts';
 
-/** What the reactor of a worker reports of itself. */
+/** What the reactor of a process reports of itself. */
 export interface ReactorMetrics {
   /** An event that an entry of the list matches. */
   matched(outcome: MatchOutcome): void;

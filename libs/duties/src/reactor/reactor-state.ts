@@ -10,7 +10,7 @@ import {
   UNCHANGED,
 } from '@brine/reactor';
 
-/** What all workers know of the reactor, besides its configuration. */
+/** What all processes know of the reactor, besides its configuration. */
 export interface SharedReactor {
   readonly changes: ReactorChanges;
   /** Whether it reacts at all (Salt: `reactor.set_leader`). */
@@ -67,7 +67,7 @@ export class ReactorState implements PlanStore {
   }
 
   /**
-   * Changes what all workers know. The change may be made several times, over what others wrote.
+   * Changes what all processes know. The change may be made several times, over what others wrote.
    * @returns what the last change gave: a text says in words why nothing was changed
    */
   async change(

@@ -15,7 +15,7 @@ export function asksForReactor({
   return ownSettings(engines).length > 0;
 }
 
-/** Reactions that a worker is at, at once: also the runners and wheels that they run. */
+/** Reactions that a process is at, at once: also the runners and wheels that they run. */
 export function reactorThreads(
   options: Pick<MasterOptions, 'engines' | 'reactorWorkerThreads'>,
 ): number {

@@ -30,7 +30,7 @@ export type ListenToEvents = (
   sinceMs?: number,
 ) => Promise<{ close(): void }>;
 
-/** What the batches of a worker reach their master by. */
+/** What the batches of a process reach their master by. */
 export interface BatchPortsParts {
   readonly options: MasterOptions;
   /** The ports of requests. */

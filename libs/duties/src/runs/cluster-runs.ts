@@ -55,7 +55,7 @@ export interface RunWorkParts extends BatchPortsParts {
     readonly context: RunnerContext;
     readonly close: () => Promise<void>;
   };
-  /** What the cluster does as long as it lives, in one worker at a time. */
+  /** What the cluster does as long as it lives, in one process at a time. */
   readonly tasks: readonly ClusterTask[];
 }
 
@@ -259,7 +259,7 @@ class RunWork {
   }
 }
 
-/** For a run that takes its workers with it: it must not take all of them. */
+/** For a run that takes its processes with it: it must not take all of them. */
 const TOO_OFTEN = {
   value: 'The processes that ran it died or gave it up one after the other. It is not tried again.',
   success: false,

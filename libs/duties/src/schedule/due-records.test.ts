@@ -5,7 +5,7 @@ import { type Claimant, DueRecords, SILENT_MS } from './due-records.ts';
 class MemoryBucket {
   readonly #values = new Map<string, { value: Uint8Array; revision: number }>();
   #revision = 0;
-  /** Called before each write: another worker may write in between. */
+  /** Called before each write: another process may write in between. */
   before: () => Promise<void> = () => Promise.resolve();
 
   async get(key: string) {

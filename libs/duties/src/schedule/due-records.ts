@@ -12,13 +12,13 @@ import {
   unpack,
 } from '@brine/wire';
 
-/** What becomes of a due time when a worker reaches for it. */
+/** What becomes of a due time when a process reaches for it. */
 export type Claim =
-  /** It is this worker's; `again`: another worker began with it and is gone. */
+  /** It is this process's; `again`: another process began with it and is gone. */
   | { readonly kind: 'mine'; readonly jid: string; readonly again: boolean }
   /** It has ended before. */
   | { readonly kind: 'known' }
-  /** Another worker is at it. */
+  /** Another process is at it. */
   | { readonly kind: 'elsewhere' }
   /** As many as may are running. */
   | { readonly kind: 'full' };
@@ -36,7 +36,7 @@ export interface Claimant {
 const REMEMBERED = 32;
 /** Runs of a job that are remembered while they run; beyond it the oldest is taken for lost. */
 const RUNNING_MAX = 128;
-/** A run of which nothing was heard for so long has lost its worker, ms. */
+/** A run of which nothing was heard for so long has lost its process, ms. */
 export const SILENT_MS = 45_000;
 /** After so long the message of a run is gone too: it does not count as running any more. */
 const LOST_MS = 15 * 60_000;
@@ -63,7 +63,7 @@ export class DueRecords {
     return this.#change(name, (runs) => claimed(runs, dueMs, claimant));
   }
 
-  /** Says that a run goes on; false where another worker has it. @throws BusError */
+  /** Says that a run goes on; false where another process has it. @throws BusError */
   alive(name: string, dueMs: number, processId: string, nowMs: number): Promise<boolean> {
     return this.#change(name, (runs) => {
       const run = runs.find((one) => one.dueMs === dueMs);
@@ -89,7 +89,7 @@ export class DueRecords {
     });
   }
 
-  /** Changes what is known of a job, again where another worker was first. */
+  /** Changes what is known of a job, again where another process was first. */
   #change<T>(name: string, make: (runs: readonly ScheduledRun[]) => Change<T>): Promise<T> {
     return changeValue(this.#bucket, keyOf(name), (entry) => {
       const { answer, next } = make(entry === undefined ? [] : readRuns(entry.value));

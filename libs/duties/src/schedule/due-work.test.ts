@@ -22,7 +22,7 @@ const salted = (value: Plain): SaltValue => {
 const DUE = Date.UTC(2026, 10, 25, 10);
 const JID = '20261125100000000000';
 
-/** A worker with a job, and everything that came of it. */
+/** A process with a job, and everything that came of it. */
 function workerWith(
   entry: { [key: string]: Plain },
   more: {

@@ -47,14 +47,14 @@ const ALIVE_MS = SILENT_MS / 3;
  * new schedule one after the other.
  */
 const YOUNG_MS = 10 * 60_000;
-/** Between two looks at a run that another worker has. */
+/** Between two looks at a run that another process has. */
 const LOOK_MS = 5_000;
 /** Salt: schedule.handle_func, for a function that raised. */
 const RAISED = 254;
 
 /**
- * Runs jobs of the schedule that are due, out of the queue that all workers share. A due time runs
- * once. One that was cut off by the death of its worker runs again, under the same job id.
+ * Runs jobs of the schedule that are due, out of the queue that all processes share. A due time
+ * runs once. One that was cut off by the death of its process runs again, under the same job id.
  */
 export class DueWork {
   readonly #parts: DueWorkParts;
@@ -108,7 +108,7 @@ export class DueWork {
         await this.#run({ job, fun, dueMs, jid: claim.jid }, claim.again);
         return 'over';
       }
-      // A message that came again while its worker is at it: it may die yet.
+      // A message that came again while its process is at it: it may die yet.
       if (isLeaving()) return 'again';
       await sleep(LOOK_MS);
     }
@@ -136,7 +136,7 @@ export class DueWork {
     }
   }
 
-  /** Runs the function; undefined where another worker came to its end. */
+  /** Runs the function; undefined where another process came to its end. */
   async #outcomeOf(due: DueRun, again: boolean): Promise<FunctionOutcome | undefined> {
     const { kindOf, ports, local, runsOf, onTrouble, spans } = this.#parts;
     const { job, fun, jid, dueMs } = due;

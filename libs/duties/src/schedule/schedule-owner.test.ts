@@ -14,19 +14,19 @@ const salted = (value: Plain): SaltValue => {
   return new Map(Object.entries(value).map(([key, item]) => [key, salted(item)]));
 };
 
-/** The run of the schedule in the bucket, and the queue: both outlive each worker. */
+/** The run of the schedule in the bucket, and the queue: both outlive each process. */
 class Cluster {
   data: SaltMap = new Map();
   readonly queued = new Map<string, Reaction>();
   asked: Asked = NOTHING_ASKED;
-  /** How often a save works yet; then the worker is dead. */
+  /** How often a save works yet; then the process is dead. */
   saves = Infinity;
   full = false;
   readonly counts: string[] = [];
   readonly troubles: string[] = [];
   nowMs = Date.UTC(2026, 10, 25, 10);
 
-  /** A worker that has the schedule until it is ended. */
+  /** A process that has the schedule until it is ended. */
   worker(schedule: Plain): { readonly end: () => Promise<void> } {
     const released = new AbortController();
     const given = salted(schedule);

@@ -25,7 +25,7 @@ export interface OwnerParts {
   /** Jobs that this master can run. */
   readonly schedule: Schedule;
   readonly zone: Zone;
-  /** Name of the time zone, which other workers must share. */
+  /** Name of the time zone, which other processes must share. */
   readonly zoneName: string;
   /** Salt's `loop_interval`, in ms. */
   readonly loopMs: number;
@@ -46,9 +46,9 @@ const LOOK_MS = 1_000;
 const ASK_TIMEOUT_MS = 500;
 
 /**
- * Looks after the schedule of the cluster as long as the run is this worker's. What is due goes
- * into the queue of all workers under its name and time, so it is there once. What was told is
- * saved; a worker that takes over in between tells it again, under the same name.
+ * Looks after the schedule of the cluster as long as the run is this process's. What is due goes
+ * into the queue of all processes under its name and time, so it is there once. What was told is
+ * saved; a process that takes over in between tells it again, under the same name.
  */
 export class ScheduleOwner {
   readonly #parts: OwnerParts;
@@ -60,7 +60,7 @@ export class ScheduleOwner {
     this.#parts = parts;
   }
 
-  /** Never rejects: what fails is tried again, until the run is another worker's. */
+  /** Never rejects: what fails is tried again, until the run is another process's. */
   async work(run: StoredRun): Promise<void> {
     const { schedule, now } = this.#parts;
     this.#noteZone(run);
@@ -70,7 +70,7 @@ export class ScheduleOwner {
     let savedMs: number | undefined;
     while (!run.released.aborted) {
       try {
-        // That it starts is stored first: the next worker must not start it once more.
+        // That it starts is stored first: the next process must not start it once more.
         if (savedMs === undefined) {
           await run.save(this.#stored(state));
           savedMs = now();
@@ -110,7 +110,7 @@ export class ScheduleOwner {
       ...{ kind: 'due', id: dueReactionId(job.name, dueMs), name: job.name, timeMs: dueMs },
       body: pack(mapOf({ fun, why })),
     });
-    // Known: it was told before, by this worker or the one before it.
+    // Known: it was told before, by this process or the one before it.
     if (queued === 'added') count('queued');
     if (queued !== 'full') return;
     // It is tried again as long as it still counts.

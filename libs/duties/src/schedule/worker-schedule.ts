@@ -15,13 +15,13 @@ import { LOCAL_ZONE, localZoneName } from './local-zone.ts';
 import { SCHEDULE } from './schedule-admin.ts';
 import { type ScheduleOutcome, ScheduleOwner } from './schedule-owner.ts';
 
-/** Jobs of the schedule that run at once in one worker. */
+/** Jobs of the schedule that run at once in one process. */
 const AT_ONCE = 32;
 
-/** How long a worker that stops waits for them, ms. */
+/** How long a process that stops waits for them, ms. */
 const CLOSE_MS = 5_000;
 
-/** What the schedule of a worker is made of. */
+/** What the schedule of a process is made of. */
 export interface MasterScheduleParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log' | 'telemetry'>;
@@ -36,9 +36,9 @@ export interface MasterScheduleParts {
   readonly python: PythonCalls | undefined;
 }
 
-/** The part of the cluster's schedule that this worker has. */
+/** The part of the cluster's schedule that this process has. */
 export interface MasterSchedule {
-  /** What the cluster does in one worker at a time; none without a schedule. */
+  /** What the cluster does in one process at a time; none without a schedule. */
   readonly tasks: readonly ClusterTask[];
   /** Begins to take what is due out of the queue. */
   start(): void;
@@ -48,7 +48,7 @@ export interface MasterSchedule {
   close(): Promise<void>;
 }
 
-/** Opens the schedule of a worker. Without one it takes no work and looks after nothing. */
+/** Opens the schedule of a process. Without one it takes no work and looks after nothing. */
 export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   const { bus, context, ports, local, runs, admin, processId, python } = parts;
   const { options, log, telemetry, metrics } = context;
@@ -92,7 +92,7 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
     leave,
     close: async () => {
       const left = leave().then(() => queued?.close());
-      // What takes longer is cut off; another worker gets its message.
+      // What takes longer is cut off; another process gets its message.
       await Promise.race([left, sleep(CLOSE_MS, undefined, { ref: false })]);
     },
   };

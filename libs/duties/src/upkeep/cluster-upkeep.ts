@@ -3,7 +3,7 @@ import type { ClusterTask, StoredRun } from '@brine/cluster-work';
 import { LastRuns } from '@brine/service';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** Work that the cluster does again and again, once for all workers. */
+/** Work that the cluster does again and again, once for all processes. */
 export interface UpkeepTask {
   /** As `brine status` shows it. */
   readonly name: string;
@@ -26,8 +26,8 @@ const UPKEEP = 'upkeep';
 const LOOK_MS = 15_000;
 
 /**
- * The regular work of the cluster, in one worker at a time. When each was done is saved with the
- * run: a worker that takes over goes on by it.
+ * The regular work of the cluster, in one process at a time. When each was done is saved with the
+ * run: a process that takes over goes on by it.
  */
 export class ClusterUpkeep {
   readonly #parts: ClusterUpkeepParts;
@@ -38,12 +38,12 @@ export class ClusterUpkeep {
     this.#parts = parts;
   }
 
-  /** For the list of what workers do in turn. */
+  /** For the list of what processes do in turn. */
   get task(): ClusterTask {
     return { kind: UPKEEP, name: UPKEEP, work: (run) => this.#work(run) };
   }
 
-  /** When each was last done, in the worker that does it. */
+  /** When each was last done, in the process that does it. */
   status(): object {
     return this.#runs.status();
   }
@@ -89,7 +89,7 @@ export class ClusterUpkeep {
       await run.save(data);
       return true;
     } catch {
-      // The bucket is away, or the run is another worker's: the signal says that.
+      // The bucket is away, or the run is another process's: the signal says that.
       return false;
     }
   }

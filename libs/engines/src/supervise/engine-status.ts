@@ -1,7 +1,7 @@
 import type { EngineFigures } from '../engine.ts';
 import type { EngineFault, EngineModule, EngineSpec } from '../engine-list.ts';
 
-/** What an engine did in this worker, over all of its processes. */
+/** What an engine did in this process, over all of its processes. */
 export interface EngineCounts {
   /** Events that it got. */
   sent: number;
@@ -20,7 +20,7 @@ export interface EngineCounts {
 
 /** The state of an engine, for `brine status`. */
 export type EngineState =
-  /** Another worker has it, or none has it yet. */
+  /** Another process has it, or none has it yet. */
   | 'elsewhere'
   | 'starting'
   | 'running'
@@ -31,7 +31,7 @@ export type EngineState =
   /** It can not run as it is configured. */
   | 'refused';
 
-/** What is known of an engine in this worker. */
+/** What is known of an engine in this process. */
 export interface EngineStatus extends Readonly<EngineCounts> {
   readonly name: string;
   readonly module: string;

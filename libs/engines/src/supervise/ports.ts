@@ -48,9 +48,9 @@ export interface EngineRecord {
   readonly saved: Plain;
 }
 
-/** Keeps that record; for the worker that has the engine. */
+/** Keeps that record; for the process that has the engine. */
 export interface RecordKeeper {
   readonly record: EngineRecord;
-  /** Rejects where the engine is another worker's, or the bucket is away. */
+  /** Rejects where the engine is another process's, or the bucket is away. */
   keep(record: EngineRecord): Promise<void>;
 }

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Starts the engine of an entry, as the worker that has it. */
+/** Starts the engine of an entry, as the process that has it. */
 function started(entry: Plain): {
   readonly engine: SupervisedEngine;
   readonly end: () => Promise<void>;
@@ -88,7 +88,7 @@ describe('a module of the site', () => {
     expect(first.engine.status()).toMatchObject({ fired: 1, figures: { greeting: 'hello' } });
     await first.end();
     expect(first.engine.status().state).toBe('elsewhere');
-    // No worker runs it meanwhile.
+    // No process runs it meanwhile.
     master.event('a/2', { n: 2 });
     const second = started(entry);
     await until('it answered what came meanwhile', () => master.fired.length === 2);

@@ -30,7 +30,7 @@ export interface SupervisedParts {
   readonly restartsMs?: readonly number[];
 }
 
-/** One engine, which is started again when it ends, for as long as this worker has it. */
+/** One engine, which is started again when it ends, for as long as this process has it. */
 export class SupervisedEngine {
   readonly #parts: SupervisedParts;
   readonly #counts: EngineCounts = noCounts();

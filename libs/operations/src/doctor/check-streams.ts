@@ -18,7 +18,7 @@ const READERS = [
   ['host-', 'the event-bus of that host: does it run?'],
   ['returns-', 'the event-bus of that host: does it run?'],
   ['syndic-', 'the syndic-relay: is the master above away?'],
-  ['reactor', 'workers with a reactor: see `brine run reactor.status`'],
+  ['reactor', 'runner-pool: does it run? See `brine run reactor.status`'],
 ] as const;
 
 /** Whether the streams are there, have room, are read, and are on all their servers. */

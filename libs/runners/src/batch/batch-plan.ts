@@ -96,7 +96,7 @@ export class BatchPlan {
   #halted: string | undefined;
   #last: BatchStep = NOTHING;
 
-  /** @param saved what {@link saved} gave another worker */
+  /** @param saved what {@link saved} gave another process */
   constructor(ids: readonly string[], settings: BatchSettings, nowMs: number, saved?: SaltMap) {
     this.ids = ids;
     this.#settings = settings;
@@ -117,7 +117,7 @@ export class BatchPlan {
     this.#silent = saved === undefined ? [] : textsIn(saved, 'silent');
     this.#waits = ((saved && listOf(saved, 'waits')) ?? []).filter((ms) => typeof ms === 'number');
     this.#last = saved === undefined ? NOTHING : stepOf(saved);
-    // All get their whole time again: the worker that counted it is gone.
+    // All get their whole time again: the process that counted it is gone.
     for (const id of saved === undefined ? [] : textsIn(saved, 'active')) {
       this.#active.set(id, { state: 'running', untilMs: nowMs + settings.timeoutMs });
     }
@@ -268,7 +268,7 @@ export class BatchPlan {
     return [...flights, ...waits].reduce((first, ms) => Math.min(first, ms), Infinity);
   }
 
-  /** What another worker needs to go on. */
+  /** What another process needs to go on. */
   saved(): SaltMap {
     const { dispatched, finished, silent } = this.#last;
     return mapOf({

@@ -17,7 +17,7 @@ interface Minion {
   readonly never?: boolean;
 }
 
-/** A master, its minions and its clock, which outlive each worker. */
+/** A master, its minions and its clock, which outlive each process. */
 class World {
   now = START;
   readonly minions: ReadonlyMap<string, Minion>;
@@ -134,7 +134,7 @@ interface Death {
   readonly after: boolean;
 }
 
-/** A worker that has the batch of a world. Give `death` and it stops in the middle. */
+/** A process that has the batch of a world. Give `death` and it stops in the middle. */
 class Worker {
   steps = 0;
   readonly done: Promise<void>;
@@ -155,7 +155,7 @@ class Worker {
     this.#released.abort(new RunReleasedError(JID));
   }
 
-  /** One step that others see. A dead worker's never ends. */
+  /** One step that others see. A dead process's never ends. */
   async #step<T>(act: () => T): Promise<T> {
     this.steps += 1;
     const { step = Infinity, after = false } = this.#death ?? {};
@@ -279,7 +279,7 @@ describe('a worker that dies', () => {
       for (const after of [false, true]) {
         const world = make();
         new Worker(world, { step, after });
-        // Minions go on meanwhile, and some return while no worker listens.
+        // Minions go on meanwhile, and some return while no process listens.
         await world.goOn(12_000);
         if (world.ended !== undefined) continue;
         const next = new Worker(world);

@@ -60,10 +60,10 @@ const KNOWN_TWICE_MS = 100_000;
 const FILE_MS = 1_000;
 
 /**
- * Runs a batch to its end, or goes on with one that another worker had. Before each publish it
+ * Runs a batch to its end, or goes on with one that another process had. Before each publish it
  * saves which minions are about to run. A takeover then publishes to none twice, and never has more
  * in flight than the width.
- * @throws RunLostError when the run is another worker's
+ * @throws RunLostError when the run is another process's
  */
 export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void> {
   const { load, settings: given } = orderOf(run);
@@ -132,7 +132,7 @@ class BatchWork {
     const plan = new BatchPlan(found.up, this.#settings, this.#ports.now());
     const known = new Map(fixed).set('ids', [...found.up]).set('down', [...found.down]);
     await this.#run.saveInput(known, this.#saved(plan));
-    // Once: a worker that takes the batch over finds its plan.
+    // Once: a process that takes the batch over finds its plan.
     if (!hasFile(plan)) this.#ports.withoutFile(plan.ids.length);
     await this.#tellNew(plan);
     return plan;
@@ -176,11 +176,11 @@ class BatchWork {
         : await this.#fromCache(untilMs, () => this.#ports.returned(active));
     for (const [id, retcode] of returned ?? []) this.#news.push({ kind: 'return', id, retcode });
     if (unpublished.length > 0) await this.#publishAgain(plan, sinceMs, returned);
-    // Again: the other worker may have died before it fired this. Readers know it by its number.
+    // Again: the other process may have died before it fired this. Readers know it by its number.
     await this.#tell('progress', plan);
   }
 
-  /** Publishes the part that the other worker was about to, unless it did. */
+  /** Publishes the part that the other process was about to, unless it did. */
   async #publishAgain(
     plan: BatchPlan,
     sinceMs: number,

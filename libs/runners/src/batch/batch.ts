@@ -8,7 +8,7 @@ import {
 } from '../function.ts';
 import type { OwnedRunRecord } from '../owned-run.ts';
 
-/** What of a record is for another worker, and not for a reader. */
+/** What of a record is for another process, and not for a reader. */
 const INNER: ReadonlySet<SaltValue> = new Set(['plan', 'at', 'seq']);
 
 /** How a batch stands, with the age of its last step (Salt: salt/runners/batch.py _summary). */
@@ -34,7 +34,7 @@ async function batchOf(
   return found?.kind === 'batch' ? found : undefined;
 }
 
-/** Leaves a word for the worker of a batch; false where none is under way. */
+/** Leaves a word for the process of a batch; false where none is under way. */
 async function tell(
   given: BoundArguments,
   context: RunnerContext,

@@ -368,7 +368,7 @@ const ofMaster: RunnerFunction = {
       const all = [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
       const full = `${kind}.${fun}`;
       const words = hasSecretArguments(full) ? [] : all;
-      // The id of a worker begins with its process id.
+      // The id of a process begins with its process id.
       const pid = Number.parseInt(owner, 10);
       const process = Number.isNaN(pid) ? null : pid;
       return mapOf({ fun: full, jid, user, fun_args: words, pid: process });

@@ -4,7 +4,7 @@ import { pack, type SaltMap } from '@brine/wire';
 /** Records that are read at once. */
 const READ_AT_ONCE = 64;
 
-/** Most bytes of an answer: it is one event, and more would be most of the memory of a worker. */
+/** Most bytes of an answer: it is one event, and more would be most of the memory of a process. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
 /**

@@ -76,7 +76,7 @@ function notServed(driver: string): Error {
   return refusal(`The sdb driver ${driver} is not served; env and yaml are, for reading.`);
 }
 
-/** Both of Salt's drivers that are served cannot be written by a cluster of workers. */
+/** Both of Salt's drivers that are served cannot be written by a cluster of processes. */
 function refuseWrite({ driver }: Asked): never {
   if (driver === 'yaml') throw refusal('The sdb driver yaml is read only: edit its files.');
   if (driver !== 'env') throw notServed(driver);

@@ -56,7 +56,7 @@ export class AuditCheck {
   }
 }
 
-/** `audit.verify`: who holds the key checks, and need not trust a worker. */
+/** `audit.verify`: who holds the key checks, and need not trust a process. */
 export const VERIFY: RunnerFunction = {
   name: 'audit.verify',
   parameters: [],

@@ -6,9 +6,9 @@ export interface ScheduledRun {
   readonly dueMs: number;
   /** Job id of the run; empty for one that did not begin. */
   readonly jid: string;
-  /** Id of the worker that has it, or had it. */
+  /** Id of the process that has it, or had it. */
   readonly worker: string;
-  /** When that worker last said that the run goes on, unix ms. */
+  /** When that process last said that the run goes on, unix ms. */
   readonly seenMs: number;
   /** Absent while it runs. */
   readonly endedMs?: number;
@@ -23,9 +23,9 @@ export interface ScheduledRun {
  * buckets are away.
  */
 export interface ScheduleAdmin {
-  /** That of the worker, in which the schedule is meant. */
+  /** That of the process, in which the schedule is meant. */
   readonly zone: Zone;
-  /** What the worker that looks after the schedule has saved; undefined before that. */
+  /** What the process that looks after the schedule has saved; undefined before that. */
   state(): Promise<ScheduleState | undefined>;
   /** What operators asked of it. */
   asked(): Promise<Asked>;

@@ -74,7 +74,7 @@ const LOOK_MS = 1_000;
 /**
  * Runs a function on minions and gathers what they return, in the order of arrival (Salt:
  * salt/modules/saltutil.py cmd). After a takeover it gathers the returns of the job that the other
- * worker published, and publishes nothing that went out already.
+ * process published, and publishes nothing that went out already.
  * @throws RefusedError RunCutOffError, Error for returns that can not be found after a takeover
  */
 export async function runMinionJob(
@@ -239,8 +239,8 @@ function answersOf(
 }
 
 /**
- * Runs it as a batch of the cluster. After a takeover it follows the batch that the other worker
- * began, or begins it where that worker did not come so far.
+ * Runs it as a batch of the cluster. After a takeover it follows the batch that the other process
+ * began, or begins it where that process did not come so far.
  */
 async function runInBatches(
   world: StateWorld,
@@ -280,7 +280,7 @@ async function batchAnswers(
 }
 
 /**
- * The returns of a job that another worker published, or was about to. They are in the job cache,
+ * The returns of a job that another process published, or was about to. They are in the job cache,
  * which may be behind, or away.
  * @throws Error where the job cache does not come to know it
  */

@@ -101,7 +101,7 @@ export function orchestrateRunner(callable: Callable): readonly RunnerFunction[]
   ];
 }
 
-/** Orchestrations of one worker at a time; one that calls itself ends here. */
+/** Orchestrations of one process at a time; one that calls itself ends here. */
 const UNDER_WAY_MAX = 64;
 let underWay = 0;
 
@@ -121,7 +121,7 @@ async function amongOthers(work: () => Promise<Shown>): Promise<Shown> {
   }
 }
 
-/** Goes on with an orchestration that another worker had. */
+/** Goes on with an orchestration that another process had. */
 export function orchestrateWork(callable: Callable): OwnedWork {
   return async (run, context) => {
     const { input: fixed } = run;
@@ -170,7 +170,7 @@ async function runSls(
 
 const PILLAR_FAILED = 'Pillar failed to render with the following messages:';
 
-/** Keeps a run for other workers; undefined where it can not be kept, which is logged. */
+/** Keeps a run for other processes; undefined where it can not be kept, which is logged. */
 async function begin(
   context: RunnerContext,
   settings: StateSettings,

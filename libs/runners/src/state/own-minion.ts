@@ -35,7 +35,7 @@ export interface StateSettings {
   readonly areGiven?: true;
 }
 
-/** What keeps a run where another worker finds it. */
+/** What keeps a run where another process finds it. */
 export interface Keeping {
   readonly ledger: StepLedger;
   readonly cutOff: AbortSignal;

@@ -6,8 +6,8 @@ import { numberGiven } from '../given-values.ts';
 import { ALL_STATES, type PauseWord } from './run-ledger.ts';
 
 /**
- * Leaves a word for an orchestration, wherever its worker is. Those that run within it hear it too.
- * As in Salt the result says nothing. An event `progress` says that there is no such run.
+ * Leaves a word for an orchestration, wherever its process is. Those that run within it hear it
+ * too. As in Salt the result says nothing. An event `progress` says that there is no such run.
  */
 async function tell(context: RunnerContext, jid: SaltValue, word: SaltMap): Promise<void> {
   const id = pyStr(jid);

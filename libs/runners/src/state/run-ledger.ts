@@ -9,7 +9,7 @@ import { unlessCutOff } from './world.ts';
 const PAUSE_LOOK_MS = 500;
 
 /**
- * What an orchestration has done, in the record of its run: another worker reads it and goes on.
+ * What an orchestration has done, in the record of its run: another process reads it and goes on.
  * Saves follow each other; each writes all that is known then.
  */
 export class RunLedger implements StepLedger {
@@ -30,7 +30,7 @@ export class RunLedger implements StepLedger {
     this.#onTrouble = onTrouble;
   }
 
-  /** False where the record had no room for all steps: no worker can go on from it. */
+  /** False where the record had no room for all steps: no process can go on from it. */
   static isWhole(data: SaltMap): boolean {
     return data.get('cut') !== true;
   }

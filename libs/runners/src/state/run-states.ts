@@ -27,7 +27,7 @@ export interface Callable {
 
 /** Runners of one `parallel_runners` at a time. */
 const PARALLEL_MAX = 32;
-/** How often a run that another worker has taken over is looked at, ms. */
+/** How often a run that another process has taken over is looked at, ms. */
 const LOOK_MS = 1_000;
 
 /** `salt.runner`, `salt.wheel` and `salt.parallel_runners` (salt/states/saltmod.py). */
@@ -201,8 +201,8 @@ function shownCall({ kind, fun, args, kwargs }: NestedCall): SaltMap {
 }
 
 /**
- * The outcome of a nested call that was under way when the worker died. An orchestration goes on by
- * itself and is waited for; of others the job cache may have the result.
+ * The outcome of a nested call that was under way when the process died. An orchestration goes on
+ * by itself and is waited for; of others the job cache may have the result.
  */
 async function outcomeAfterDeath(
   world: StateWorld,

@@ -86,7 +86,7 @@ interface Listening {
   readonly left: Wanted;
   readonly startMs: number;
   readonly untilMs: number;
-  /** Where the worker before this one was in the events; undefined: they begin now. */
+  /** Where the process before this one was in the events; undefined: they begin now. */
   readonly from: string | undefined;
 }
 
@@ -114,7 +114,7 @@ async function listenFor(
     news.wake();
   };
   const listening = await world.master.listen(onEvent, from);
-  // Another worker goes on from there, so that it sees what came while nobody had the run.
+  // Another process goes on from there, so that it sees what came while nobody had the run.
   const note = (position: string): Promise<void> =>
     call.note(mapOf({ start: startMs, seen: [...left.seen], from: position }));
   try {

@@ -11,9 +11,9 @@ export interface StateWorld {
   pillar(): SaltMap;
   /** Calls a function that templates have. @throws Error for one that is not there */
   call(fun: string, args: readonly SaltValue[], kwargs: SaltMap): Promise<SaltValue>;
-  /** Another worker goes on with this run if this one dies. */
+  /** Another process goes on with this run if this one dies. */
   readonly isOwned: boolean;
-  /** Rejects when the run is another worker's; what waits long waits for this too. */
+  /** Rejects when the run is another process's; what waits long waits for this too. */
   readonly cutOff: AbortSignal | undefined;
 }
 
