@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { ServiceName } from '@brine/bus';
 import { Bucket, type Bus, connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { hearSent } from '@brine/bus/jobs';
 import { answerRoll } from '@brine/bus/rpc';
-import type { ServiceName } from '@brine/bus';
 import { HandedCalls, RunOffers } from '@brine/cluster-work';
 import { AuditSeal, SecretBox } from '@brine/crypt';
 import type { FileServer } from '@brine/fileserver';

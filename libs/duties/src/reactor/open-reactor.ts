@@ -31,8 +31,8 @@ import { manageByEvent } from './manage-events.ts';
 import { Matching, REACTOR_USER } from './matching.ts';
 import { type CallParts, openCalls, type ReactionCalls } from './reaction-calls.ts';
 import { ReactionFiles } from './reaction-files.ts';
-import { reactorMetrics } from './reactor-metrics.ts';
 import type { ReactorList } from './reactor-list.ts';
+import { reactorMetrics } from './reactor-metrics.ts';
 import { mostWaiting, reactorThreads } from './settings.ts';
 
 /** What the reactor of a process is made of. */
