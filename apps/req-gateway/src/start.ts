@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connectBus } from '@brine/bus';
-import { answerRoll, RequestSender, type Stall } from '@brine/bus/rpc';
+import { answerRoll, RequestDelays, RequestSender, type Stall } from '@brine/bus/rpc';
 import { Gateway } from '@brine/gateway';
 import { RequestIds } from '@brine/master-state';
 import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
@@ -36,7 +36,8 @@ export async function startGateway(
   const onStalled = (stall: Stall): void => {
     tellStall(bus, log, host, stall);
   };
-  const onOutcome = measureOutcomes(context.metrics);
+  const delays = new RequestDelays(bus);
+  const onOutcome = measureOutcomes(context.metrics, delays);
   const sender = new RequestSender(bus, { host, onStalled, onOutcome });
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
@@ -75,6 +76,7 @@ export async function startGateway(
       await gateway.delivered(LEAVE_KEPT_MS);
     },
     close: async () => {
+      delays.close();
       await server.leave(CLOSE_MS);
       await gateway.drain();
       await server.close();

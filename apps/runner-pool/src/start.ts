@@ -13,7 +13,8 @@ import {
   openUpkeep,
   ReactorList,
 } from '@brine/duties';
-import type { Admission, FunctionCall } from '@brine/master';
+import type { FunctionCall } from '@brine/master';
+import type { Admission } from '@brine/master/functions';
 import { MASTER_EDGES, openMaster, servePython } from '@brine/master-ports';
 import { BucketBanks } from '@brine/master-state';
 import { openPython } from '@brine/python-host';
@@ -43,7 +44,13 @@ export async function startRunnerPool(
   releasers.add(() => ownStates.close());
   const reactorList = new ReactorList({ context, bus, pem });
   const scheduleAdmin = openScheduleAdmin(bus, runs);
-  const hostPorts = openHostPorts({ bus, options, processId, files, pillars: master.pillarThreads });
+  const hostPorts = openHostPorts({
+    bus,
+    options,
+    processId,
+    files,
+    pillars: master.pillarThreads,
+  });
   const functions = new FunctionTable({
     ...master,
     options,

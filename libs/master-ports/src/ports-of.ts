@@ -5,7 +5,8 @@ import { Uploads } from '@brine/cachedir';
 import { SealedText, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type WorkerTraces } from '@brine/job-traces';
-import type { MasterFunctions, MasterPorts } from '@brine/master';
+import type { MasterPorts } from '@brine/master';
+import type { MasterFunctions } from '@brine/master/functions';
 import {
   BucketOnce,
   BucketTokens,

@@ -19,20 +19,16 @@ export type {
 } from './ports/key-ports.ts';
 export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
 export type {
-  Admission,
   Answer,
   AnswerAbout,
   AuditRecord,
   BankName,
-  BatchOrder,
   Events,
   EventToAppend,
   FunctionCall,
   FunctionOutcome,
   JobQueries,
-  KnownBatch,
   LocalFunctions,
-  MasterFunctions,
   MasterOptsReply,
   MasterPorts,
   MasterRules,

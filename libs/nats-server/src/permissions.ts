@@ -117,7 +117,7 @@ const hearAsMaster = (service: ServiceName): readonly string[] => [
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
     account: 'GATEWAYS',
-    publish: [...sendRequests, 'brine.requests.*', tell('req-gateway')],
+    publish: [...sendRequests, 'brine.requests.*', 'brine.delay', tell('req-gateway')],
     subscribe: [ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
   'worker-pool': {
@@ -156,6 +156,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...hearAsMaster('runner-pool'),
       'brine.functions.admits',
       'brine.python.call',
+      'brine.delay',
       'brine.presence.told',
       'brine.presence.heard',
       'brine.presence.ask',

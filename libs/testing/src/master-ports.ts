@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
 import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
-  BatchOrder,
   EventToAppend,
   LocalFunctions,
   MasterPorts,
@@ -11,7 +10,7 @@ import type {
   StoredMinionKey,
   TokenRecord,
 } from '@brine/master';
-import { runAndTell } from '@brine/master/functions';
+import { type BatchOrder, runAndTell } from '@brine/master/functions';
 import { callFunction } from '@brine/runners';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { memoryServed } from './memory-served.ts';

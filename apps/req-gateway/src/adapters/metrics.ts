@@ -1,5 +1,5 @@
 import { type Bus, REQUEST_CLASSES, type RequestClass } from '@brine/bus';
-import type { RequestSenderOptions } from '@brine/bus/rpc';
+import type { RequestDelays, RequestSenderOptions } from '@brine/bus/rpc';
 import type { Gateway } from '@brine/gateway';
 import { noteContext } from '@brine/gateway';
 import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
@@ -68,6 +68,7 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
  */
 export function measureOutcomes(
   metrics: Metrics,
+  delays: RequestDelays,
 ): Exclude<RequestSenderOptions['onOutcome'], undefined> {
   const seconds = metrics.histogram(
     'brine_gateway_request_seconds',
@@ -80,6 +81,7 @@ export function measureOutcomes(
   });
   const byClass = { auth: of('auth'), clear: of('clear'), aes: of('aes') };
   return (request, outcome, tookMs) => {
+    if (request.class === 'aes' && outcome.kind === 'reply') delays.add(tookMs);
     byClass[request.class][outcome.kind].observe(tookMs / 1_000, () =>
       outcome.kind === 'reply' ? noteContext(outcome.trace, request.id) : undefined,
     );

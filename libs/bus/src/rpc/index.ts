@@ -8,6 +8,7 @@ export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts
 export { hearPresence, sayPresence } from './presence-words.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
+export { RequestDelays, WaitingRequests } from './request-delays.ts';
 export { RENEWALS } from './request-frame.ts';
 export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
@@ -15,4 +16,4 @@ export type { RequestSenderOptions, RequestSenderStats } from './request-sender.
 export { RequestSender } from './request-sender.ts';
 export { serveStalled, tellStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
-export { broadcastToWorkers,onBroadcast } from './worker-words.ts';
+export { broadcastToWorkers, onBroadcast } from './worker-words.ts';

@@ -144,6 +144,8 @@ export const subjects = {
   worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
   /** Senders of requests ask here for workers, which answer with an announcement at once. */
   hello: `${SUBJECT_ROOT}.hello`,
+  /** A gateway announces how long requests take; the reactor follows it. */
+  delay: `${SUBJECT_ROOT}.delay`,
   /** A publisher says when a job went out; workers hear it. */
   sent: `${SUBJECT_ROOT}.sent`,
   /** The store says which events PostgreSQL has committed; workers hear it. */

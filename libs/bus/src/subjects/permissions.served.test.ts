@@ -120,7 +120,7 @@ describe.each([
   });
 
   test('only a publisher tells of connections, and only workers hear it', async () => {
-    const worker = await nats.connect('worker-pool');
+    const worker = await nats.connect('runner-pool');
     const heard: string[] = [];
     const take = (word: Uint8Array): void => void heard.push(Buffer.from(word).toString());
     const stop = hearPresence(worker, 'told', take, () => undefined);
@@ -136,7 +136,7 @@ describe.each([
   });
 
   test('a worker asks the one that owns presence, and is answered', async () => {
-    const owner = await nats.connect('worker-pool');
+    const owner = await nats.connect('runner-pool');
     const other = await nats.connect('worker-pool');
     const serving = serve(owner, 'presence.ask', (question) => [question, 'known']);
     await owner.flush();

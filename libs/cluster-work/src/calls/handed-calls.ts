@@ -1,15 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, BusError } from '@brine/bus';
 import { type Answering, ask, serve } from '@brine/bus/rpc';
-import {
-  type Admission,
-  type BatchOrder,
-  type FunctionCall,
-  type FunctionOutcome,
-  type KnownBatch,
-  type MasterFunctions,
-  MasterUnavailableError,
-} from '@brine/master';
+import { type FunctionCall, type FunctionOutcome, MasterUnavailableError } from '@brine/master';
+import type { Admission, BatchOrder, KnownBatch, MasterFunctions } from '@brine/master/functions';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { RunOffers } from '../ownership/run-offers.ts';
 import { CALL } from '../ownership/run-record.ts';

@@ -42,7 +42,7 @@ export const RUN_LIMITS = {
   inflated: 64 * 1024 * 1024,
 } as const;
 
-/** A record larger than {@link RUN_LIMITS}. It is refused, since a cut record could not be resumed. */
+/** A record larger than {@link RUN_LIMITS}: refused, since a cut record could not be resumed. */
 export class RunTooLargeError extends Error {
   override readonly name = 'RunTooLargeError';
 

@@ -242,7 +242,7 @@ export class RunStore {
     return this.#records.readInput(jid, entry?.value ?? REMOVED);
   }
 
-  /** Sends a message to the owner of a run; false where none is under way. @throws Error: too many */
+  /** Sends a message to the owner of a run; false where none is under way. @throws Error */
   async send(jid: string, message: SaltMap): Promise<boolean> {
     const found = await this.offers.find(jid);
     if (found === undefined || found.ended) return false;

@@ -25,7 +25,7 @@ export interface QueueWorkParts {
   readonly kind: ReactionKind;
   /** How many at once in this process. */
   readonly atOnce: number;
-  /** This process has more urgent work: one at a time then. */
+  /** Others have more urgent work: one at a time then. */
   readonly isBusy?: () => boolean;
   /** How much of what is at work only waits for something else: it takes no place of others. */
   readonly waiting?: () => number;

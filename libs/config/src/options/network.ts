@@ -92,7 +92,7 @@ export const networkOptions = {
   maintenance_niceness: maybeInteger({
     min: -20,
     max: 19,
-    doc: 'Niceness of runner-pool; without it 10: requests come before what the master does itself.',
+    doc: 'Niceness of runner-pool; without it 10: requests come before the work of the master.',
   }),
   req_server_niceness: maybeInteger({
     min: -20,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { ReactionQueue } from '@brine/bus/reactions';
+import { WaitingRequests } from '@brine/bus/rpc';
 import { type QueuedWork, QueueWork, type WorkEnd } from '@brine/cluster-work';
 import { RecordMac } from '@brine/crypt';
 import type { FileServer } from '@brine/fileserver';
@@ -26,7 +27,6 @@ import { type OwnedRuns, type OwnStates, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { pack, type SaltMap } from '@brine/wire';
-import { EventLoopLoad } from './loop-share.ts';
 import { manageByEvent } from './manage-events.ts';
 import { Matching, REACTOR_USER } from './matching.ts';
 import { type CallParts, openCalls, type ReactionCalls } from './reaction-calls.ts';
@@ -93,7 +93,8 @@ class Reactor implements OpenReactor {
   readonly #files: ReactionFiles;
   readonly #metrics: ReturnType<typeof reactorMetrics>;
   readonly #stop = new AbortController();
-  readonly #loop = new EventLoopLoad();
+  readonly #requests = new WaitingRequests();
+  readonly #stopFollowingRequests: () => void;
   readonly #stopFollowing: () => void;
   #recorded = { second: 0, count: 0 };
 
@@ -110,6 +111,7 @@ class Reactor implements OpenReactor {
     const { isRunning } = list.admin;
     this.#work = isRunning ? this.#openWork() : undefined;
     this.#matching = isRunning ? this.#openMatching() : undefined;
+    this.#stopFollowingRequests = this.#requests.follow(parts.bus);
     this.#stopFollowing = list.follow(async (wanted) => this.#matching?.want(wanted));
   }
 
@@ -128,6 +130,7 @@ class Reactor implements OpenReactor {
   async leave(): Promise<void> {
     this.#stop.abort();
     this.#stopFollowing();
+    this.#stopFollowingRequests();
     await this.#matching?.close();
     await this.#work?.leave();
   }
@@ -255,7 +258,7 @@ class Reactor implements OpenReactor {
     const { context, bus } = this.#parts;
     return new QueueWork({
       ...{ bus, kind: 'event', atOnce: reactorThreads(context.options) },
-      isBusy: () => this.#loop.isBusy,
+      isBusy: () => this.#requests.areSlow,
       // Runners and wheels have places of their own; jobs must not wait for long ones.
       waiting: () => this.calls.pending,
       work: (work) => this.#react(work),

@@ -268,7 +268,7 @@ it('tells which certificates for NATS are open, broken, or at their end', async 
   expect(await findings()).toEqual([
     expect.stringMatching(/^bad publisher: others can read/),
     expect.stringMatching(/^bad req-gateway: no certificate/),
-    expect.stringMatching(/^warn worker-pool, runner-pool, event-bus, .*nats: it ends within 30 days/),
+    expect.stringMatching(/^warn worker-pool, runner-pool, .*nats: it ends within 30 days/),
   ]);
 });
 
