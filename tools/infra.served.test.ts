@@ -200,20 +200,24 @@ describe('Dockerfile', () => {
       .getInstructions()
       .filter((instruction) => instruction.getKeyword() === 'USER')
       .map((instruction) => instruction.getArgumentsContent());
-    // worker-pool installs programs as root, and goes back.
+    // runtime-git installs programs as root, and goes back.
     expect(users).toEqual(['brine', 'root', 'brine', 'minion']);
   });
 
-  test('workers have the programs that file servers and pillars call, and room for them', () => {
+  test('services with files and pillars have the programs that these call, and room for them', () => {
     const text = readFileSync(join(INFRA, 'Dockerfile'), 'utf8');
-    const [, stage = ''] = /^FROM runtime AS worker-pool$(.*?)^FROM /ms.exec(text) ?? [];
+    const [, stage = ''] = /^FROM runtime AS runtime-git$(.*?)^FROM /ms.exec(text) ?? [];
     for (const program of ['git', 'openssh-client', 'gpg', 'gpg-agent', 'ca-certificates']) {
       expect(stage.split(/\s+/)).toContain(program);
     }
     expect(stage).toMatch(/^USER root\nRUN [^]*^USER brine$/m);
     const { options } = loadMasterConfig({ file: join(INFRA, 'master'), env: {} });
-    const { tmpfs = [] } = compose.services['worker-pool']!;
-    expect(tmpfs.some((path) => options.cachedir.startsWith(`${path}/`))).toBe(true);
+    for (const name of ['worker-pool', 'runner-pool']) {
+      expect(text).toContain(`\nFROM runtime-git AS ${name}\n`);
+      const { tmpfs = [] } = compose.services[name]!;
+      const hasRoom = tmpfs.some((path) => options.cachedir.startsWith(`${path}/`));
+      expect(hasRoom, name).toBe(true);
+    }
   });
 
   test('each image that compose builds is a stage', () => {
