@@ -17,6 +17,8 @@ import { parse, parseAllDocuments } from 'yaml';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 const CHART = join(INFRA, 'helm/brine');
+/** Services that open the master's keys. */
+const WITH_KEYS = ['event-bus', 'worker-pool', 'runner-pool', 'publisher'];
 /** The first use builds helm. */
 const BUILD_MS = 900_000;
 /** Values that bring each part of the chart in, and leave each out. */
@@ -188,7 +190,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
     expect(named.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('gives each service its own certificate alone, and PostgreSQL to the store', async (context) => {
+  test('gives each service the secrets that it opens, and no others', async (context) => {
     const { find } = await render(context);
     for (const service of MASTER_SERVICES) {
       const { spec } = find('Deployment', `here-brine-${service}`).spec?.template ?? {};
@@ -199,6 +201,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
       expect(secrets.filter((name) => name.includes('certificate'))).toEqual([
         `brine-certificate-${service}`,
       ]);
+      expect(secrets.includes('brine-master-keys'), service).toBe(WITH_KEYS.includes(service));
       const mount = volumeMounts.find(({ name }) => name === 'certificate');
       expect(mount?.mountPath).toBe(join(value('BRINE_NATS_CERTIFICATES') ?? '', service));
       expect(value('NATS_URL')?.split(',')).toEqual(
