@@ -15,8 +15,8 @@ import { StepLog } from './steps.ts';
 const ROOT = new URL('../..', import.meta.url).pathname;
 const MINIONS = ['minion-1', 'minion-2'];
 const SERVICES = [
-  ...['event-bus', 'job-cache-returner', 'worker-pool', 'publisher', 'req-gateway'],
-  ...['syndic-relay', 'salt', ...MINIONS],
+  ...['event-bus', 'job-cache-returner', 'worker-pool', 'runner-pool', 'publisher'],
+  ...['req-gateway', 'syndic-relay', 'salt', ...MINIONS],
 ];
 const SCALES = { 'worker-pool': 3, publisher: 2, 'req-gateway': 2 } as const;
 const DISK_BYTES = 10 * 1024 ** 3;

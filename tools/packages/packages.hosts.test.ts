@@ -13,7 +13,10 @@ const SETUP_MS = 900_000;
 const STEP_MS = 120_000;
 const SERVES_MS = 90_000;
 const NEXT = '99.0.0';
-const SERVICES = ['event-bus', 'job-cache-returner', 'worker-pool-1', 'publisher', 'req-gateway'];
+const SERVICES = [
+  ...['event-bus', 'job-cache-returner', 'worker-pool-1', 'runner-pool', 'publisher'],
+  'req-gateway',
+];
 
 const work = mkdtempSync(join(tmpdir(), 'brine-packages-'));
 const debs = join(work, 'debs');
