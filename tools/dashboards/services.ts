@@ -153,13 +153,14 @@ export const services: Board = {
         }),
         graph({
           title: 'Commands',
-          about: 'Handled by the workers, per second.',
+          about:
+            'Handled by workers, and by runner-pool for jobs of the master itself, per second.',
           unit: 'reqps',
           queries: [[rate('salt_master_requests_handled_total', ['cmd']), '{{cmd}}']],
         }),
         graph({
           title: 'Time of commands',
-          about: 'In the worker; 99 of 100 are faster.',
+          about: 'In the process that handles them; 99 of 100 are faster.',
           unit: 'ms',
           queries: [
             [quantile(0.99, 'salt_master_requests_duration_milliseconds', ['cmd']), '{{cmd}}'],
@@ -167,7 +168,7 @@ export const services: Board = {
         }),
         graph({
           title: 'Outcomes',
-          about: 'What the workers made of requests, per second.',
+          about: 'What workers and runner-pool made of requests, per second.',
           unit: 'reqps',
           queries: [[rate('brine_worker_outcomes_total', ['outcome']), '{{outcome}}']],
         }),
