@@ -110,7 +110,7 @@ export async function startRunnerPool(
     }),
     leave: async () => {
       // How far engines have come is stored before their runs are handed on.
-      const handedOver = engines.leave().then(() => runs.handOver());
+      const handedOver = engines.leave().then(() => runs.leave());
       await Promise.all([handedOver, schedule.leave(), reactor.leave()]);
     },
     close: () => releasers.run(),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import {
   CALL,
@@ -31,7 +32,7 @@ import {
   RunReleasedError,
   workBatch,
 } from '@brine/runners';
-import { errorText } from '@brine/tasks';
+import { errorText, InFlight } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
@@ -60,6 +61,8 @@ export interface RunWorkParts extends BatchPortsParts {
 }
 
 const BATCH = 'batch';
+/** How long an ordered stop waits for calls that only this process can end. */
+const LEAVE_MS = 120_000;
 
 /** The runs of this process, in the bucket `brine_runs`. */
 export class ClusterRuns {
@@ -68,8 +71,8 @@ export class ClusterRuns {
   readonly #working = new Set<Promise<void>>();
   /** Calls whose run another process has now; it reports their outcomes. */
   readonly #elsewhere = new Set<string>();
+  readonly #calls = new InFlight(RUNNERS_MAX);
   #tasks: ClusterTasks | undefined;
-  #calls = 0;
 
   constructor(parts: ClusterRunsParts) {
     this.#parts = parts;
@@ -90,8 +93,8 @@ export class ClusterRuns {
     const work = new RunWork(parts, this.#parts.bus);
     this.#store.serve({
       kinds: new Set<string>([...OWNED_WORK.keys(), CALL, BATCH, ...tasks.map(({ kind }) => kind)]),
-      hasRoom: (kind) => kind !== CALL || this.#calls < RUNNERS_MAX,
-      takeOver: (run) => this.#tracked(run.isNew ? this.#call(run, work) : work.resume(run)),
+      hasRoom: (kind) => kind !== CALL || !this.#calls.isFull,
+      takeOver: (run) => (run.isNew ? this.#begin(run, work) : this.#tracked(work.resume(run))),
     });
     this.#tasks = new ClusterTasks(tasks, {
       isThere: async (name) => (await this.#store.offers.find(name)) !== undefined,
@@ -107,7 +110,7 @@ export class ClusterRuns {
 
   /** Whether no further call of a runner may begin: here, or in the whole cluster. */
   get isFull(): boolean {
-    return this.#calls >= RUNNERS_MAX || this.#store.isFull(CALL);
+    return this.#calls.isFull || this.#store.isFull(CALL);
   }
 
   /** Long work for the functions of one call. */
@@ -141,9 +144,13 @@ export class ClusterRuns {
     return (await this.#store.offers.find(name))?.data;
   }
 
-  /** Hands on what other processes can resume; for an ordered stop. */
-  handOver(): Promise<void> {
-    return this.#store.handOver();
+  /**
+   * For an ordered stop: takes nothing more, and hands on what other processes can resume. Calls
+   * that none can resume have two minutes to end.
+   */
+  async leave(): Promise<void> {
+    await this.#store.handOver();
+    await Promise.race([this.#calls.settled(), sleep(LEAVE_MS, undefined, { ref: false })]);
   }
 
   async close(): Promise<void> {
@@ -158,16 +165,20 @@ export class ClusterRuns {
     return work;
   }
 
+  #begin(run: StoredRun, work: RunWork): Promise<void> {
+    const call = this.#call(run, work);
+    this.#calls.add(call.catch(() => undefined));
+    return this.#tracked(call);
+  }
+
   /** Runs a call that was handed over. */
   async #call(run: StoredRun, work: RunWork): Promise<void> {
     const { jid } = run;
     const onReleased = (): void => void this.#elsewhere.add(jid);
     run.released.addEventListener('abort', onReleased);
-    this.#calls += 1;
     try {
       await work.begin(run);
     } finally {
-      this.#calls -= 1;
       run.released.removeEventListener('abort', onReleased);
       this.#elsewhere.delete(jid);
     }
