@@ -26,7 +26,7 @@ describe('a whole master with two minions', () => {
     return jid;
   }
 
-  it('runs six services and says so', async () => {
+  it('runs seven services and says so', async () => {
     const names = (await master.services()).map((service) => service.name);
     for (const name of [
       'event-bus',
@@ -38,6 +38,7 @@ describe('a whole master with two minions', () => {
       expect(names).toContain(name);
     }
     expect(names.filter((name) => name.startsWith('worker-pool'))).toHaveLength(2);
+    expect(names).toContain('runner-pool');
   });
 
   it('prints answers as salt does', async () => {

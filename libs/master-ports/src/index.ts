@@ -1,5 +1,4 @@
 export { FILES_WORD, heedFilesWords } from './files/files-words.ts';
-export type { MasterKeyService } from './keys/master-key.ts';
 export { exposeMetrics } from './metrics/metrics.ts';
 export type { OpenedMaster } from './open-master.ts';
 export { MASTER_EDGES, openMaster } from './open-master.ts';
