@@ -15,7 +15,7 @@ import {
 } from '@brine/duties';
 import type { FunctionCall } from '@brine/master';
 import type { Admission } from '@brine/master/functions';
-import { MASTER_EDGES, openMaster, servePython } from '@brine/master-ports';
+import { MASTER_EDGES, type MasterEdges, openMaster, servePython } from '@brine/master-ports';
 import { BucketBanks } from '@brine/master-state';
 import { openPython } from '@brine/python-host';
 import { addConnectionMetrics, type RunningService, type ServiceContext } from '@brine/service';
@@ -26,7 +26,7 @@ import { addConnectionMetrics, type RunningService, type ServiceContext } from '
  */
 export async function startRunnerPool(
   context: ServiceContext,
-  edges = MASTER_EDGES,
+  edges: MasterEdges = MASTER_EDGES,
 ): Promise<RunningService> {
   const { options, metrics, log } = context;
   const fault = (text: string, err?: unknown): void => log.error({ err }, text);

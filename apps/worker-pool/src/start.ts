@@ -4,6 +4,7 @@ import {
   askedPython,
   exposeMetrics,
   MASTER_EDGES,
+  type MasterEdges,
   type OpenedMaster,
   openMaster,
 } from '@brine/master-ports';
@@ -17,7 +18,7 @@ const STATE_WAIT_MS = 2000;
 /** Starts one worker: hot state, then keys, then requests. */
 export async function startWorker(
   context: ServiceContext,
-  edges = MASTER_EDGES,
+  edges: MasterEdges = MASTER_EDGES,
 ): Promise<RunningService> {
   const { options, metrics, log } = context;
   const master = await openMaster(context, {

@@ -1,6 +1,6 @@
 export { FILES_WORD, heedFilesWords } from './files/files-words.ts';
 export { exposeMetrics } from './metrics/metrics.ts';
-export type { OpenedMaster } from './open-master.ts';
+export type { MasterEdges, OpenedMaster } from './open-master.ts';
 export { MASTER_EDGES, openMaster } from './open-master.ts';
 export type { LocalRequest } from './own-requests.ts';
 export { answerLocally } from './own-requests.ts';

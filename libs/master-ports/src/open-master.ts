@@ -37,11 +37,14 @@ export const MASTER_EDGES = {
   masterKey: (keys: MasterKeys): MasterKeyService => new ThreadedMasterKey(keys),
 };
 
+/** As {@link MASTER_EDGES}. */
+export type MasterEdges = typeof MASTER_EDGES;
+
 /** How a process opens the master's ports. */
 export interface OpenMasterParts {
   /** Whose NATS user this process has. */
   readonly service: ServiceName;
-  readonly edges: typeof MASTER_EDGES;
+  readonly edges: MasterEdges;
   /** Modules in Python: those of this process, or another's by the bus. */
   readonly pythonOf: (bus: Bus) => PythonCalls | undefined;
 }
