@@ -88,7 +88,9 @@ async function judge({ path, recording, releases, write, dir }: Judged): Promise
   const out = join(dir, path.replaceAll('/', '-'));
   const env = { ...process.env, TZ: 'UTC', PYTHONDONTWRITEBYTECODE: '1' };
   const ended = spawnSync('sh', ['-c', filledIn(again, installed, out)], {
-    ...{ cwd: ROOT, env, timeout: RECORDER_MS },
+    cwd: ROOT,
+    env,
+    timeout: RECORDER_MS,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   if (ended.status !== 0) {

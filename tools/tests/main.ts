@@ -96,15 +96,21 @@ async function runAll(
   const ends = await Promise.all([
     runVitest(
       {
-        ...{ ...settings, name: 'waits', files: waits, isBehind: false },
+        ...settings,
+        name: 'waits',
+        files: waits,
+        isBehind: false,
         workers: Math.ceil(cores * WAITING_PER_CORE),
       },
       end,
     ),
     runVitest(
       {
-        ...{ ...settings, name: 'computes', files: only((layer) => layer === 'pure') },
-        ...{ isBehind: [...waits.values()].some(({ length }) => length > 0), workers: cores },
+        ...settings,
+        name: 'computes',
+        files: only((layer) => layer === 'pure'),
+        isBehind: [...waits.values()].some(({ length }) => length > 0),
+        workers: cores,
       },
       end,
     ),

@@ -163,7 +163,9 @@ async function startForOne(
   const { options, log, signal } = context;
   const keys = await startHostKeys(context, bus, forOne, trouble);
   const housekeeping = startHousekeeping({
-    ...{ bus, files, signal },
+    bus,
+    files,
+    signal,
     keepJobsSeconds: options.keepJobsSeconds,
     eventsKeepSeconds: options.brine.eventsKeep,
     needed: () => neededEvents(bus),
@@ -299,7 +301,8 @@ function localEvents(
   );
   // Made here, at 0: a counter that is not there yet does not show its first step.
   const taking = {
-    ...{ key: taken.of({ kind: 'key' }), token: taken.of({ kind: 'token' }) },
+    key: taken.of({ kind: 'key' }),
+    token: taken.of({ kind: 'token' }),
     run: taken.of({ kind: 'run' }),
   };
   // Events that are fired before the streams are there wait for them; the socket queues the rest.

@@ -73,7 +73,13 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
   });
   returner.finished.catch(context.fail);
   const events = openEventReturn({
-    ...{ bus, options, databaseUrl, log, metrics, signal, python },
+    bus,
+    options,
+    databaseUrl,
+    log,
+    metrics,
+    signal,
+    python,
     putAway: (refusal, error) => returner.putAway(refusal, error),
     count: () => returner.countPutAway('event'),
     connected: returner.connected,

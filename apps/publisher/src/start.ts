@@ -128,7 +128,9 @@ function keysOf(options: ServiceContext['options'], { loadKeys }: typeof PUBLISH
 /** Tells which connections there are, as a publisher that no other start is. */
 function tellerOf({ options, log }: ServiceContext, bus: Bus): ConnectionTeller {
   return new ConnectionTeller({
-    ...{ bus, host: options.brine.host, by: `${process.pid}-${randomBytes(6).toString('hex')}` },
+    bus,
+    host: options.brine.host,
+    by: `${process.pid}-${randomBytes(6).toString('hex')}`,
     onTrouble: (what, error) => log.warn({ err: error }, what),
   });
 }

@@ -41,7 +41,9 @@ function storingBus(answered: (bytes: number) => void) {
     },
   };
   const bus = {
-    ...{ status: 'connected', connection, closed: new Promise(() => undefined) },
+    status: 'connected',
+    connection,
+    closed: new Promise(() => undefined),
     wheel: { set: () => ({ clear: () => undefined }) },
     onReconnect: () => () => undefined,
     inbox: {
@@ -67,9 +69,19 @@ for (let n = 0; n < MINIONS; n += 1) {
   master.setKey(id, { state: 'accepted', pub: minionKey.publicKey.pem, denied: [] });
   master.sessions.set(id, session);
   const load = mapOf({
-    ...{ cmd: '_return', id, success: true, return: true, retcode: 0, jid, fun: 'test.ping' },
-    ...{ fun_args: [], user: 'root', _stamp: new Date().toISOString(), tok },
-    ...{ nonce: '0'.repeat(32), ts: Math.floor(Date.now() / 1000) },
+    cmd: '_return',
+    id,
+    success: true,
+    return: true,
+    retcode: 0,
+    jid,
+    fun: 'test.ping',
+    fun_args: [],
+    user: 'root',
+    _stamp: new Date().toISOString(),
+    tok,
+    nonce: '0'.repeat(32),
+    ts: Math.floor(Date.now() / 1000),
   });
   frames.push(aesEnvelope({ load: session.seal(pack(load)), version: 3, id }));
 }
@@ -84,7 +96,9 @@ const events = new StreamEvents(new EventWriter(bus));
 const faults: unknown[] = [];
 const answerer = new Answerer({ ...master.ports, events }, (fault) => faults.push(fault));
 const receiver = new RequestReceiver(bus, {
-  ...{ workerId: 'w1', host: 'h', concurrency: { aes: 256 } },
+  workerId: 'w1',
+  host: 'h',
+  concurrency: { aes: 256 },
   onError: (error) => faults.push(error),
 });
 receiver.serve((request) => answerer.answer(request));
@@ -97,8 +111,11 @@ function bundle(from: number): Buffer {
   for (let n = from; n < from + BUNDLED; n += 1) {
     const head = Buffer.from(
       JSON.stringify({
-        ...{ id: `gw-1-${n}`, host: 'host-1', deadlineMs: Date.now() + 60_000 },
-        ...{ peer: '192.0.2.1', receivedMs: Date.now() },
+        id: `gw-1-${n}`,
+        host: 'host-1',
+        deadlineMs: Date.now() + 60_000,
+        peer: '192.0.2.1',
+        receivedMs: Date.now(),
       }),
     );
     const frame = frames[n % MINIONS] ?? Buffer.alloc(0);

@@ -52,7 +52,12 @@ export async function makeBackup(
     const manifest: Manifest = {
       ...head,
       endedAt: new Date(now()).toISOString(),
-      ...{ lastJid, usedSequences, files, streams, readers, database },
+      lastJid,
+      usedSequences,
+      files,
+      streams,
+      readers,
+      database,
       parts: archive.parts,
     };
     const bytes = json(manifest);

@@ -97,8 +97,13 @@ async function beginBatch(
   const { jid, size, waitMs, failhard, canary, halt } = settings;
   const { timeoutMs, gatherJobTimeoutMs } = client.waits;
   const batch = mapOf({
-    ...{ size, failhard, canary, halt, wait_ms: waitMs },
-    ...{ timeout_ms: timeoutMs, gather_ms: gatherJobTimeoutMs },
+    size,
+    failhard,
+    canary,
+    halt,
+    wait_ms: waitMs,
+    timeout_ms: timeoutMs,
+    gather_ms: gatherJobTimeoutMs,
   });
   const reply = await client.order('brine_batch', { ...command, jid }, mapOf({ batch }));
   return reply.get('matched') === false ? undefined : (textOf(reply, 'jid') ?? jid);
@@ -386,7 +391,11 @@ function returnStep(id: string, data: SaltMap, ret: SaltValue | undefined): Retu
   const out = textOf(data, 'out');
   const rawRetcode = data.get('retcode');
   return {
-    ...{ kind: 'return', id, ret, rawRetcode, retcode: highestRetcode(rawRetcode) },
+    kind: 'return',
+    id,
+    ret,
+    rawRetcode,
+    retcode: highestRetcode(rawRetcode),
     jid: textOf(data, 'jid'),
     ...(out === undefined ? {} : { out }),
   };

@@ -78,7 +78,10 @@ export function loadTable<T extends OptionTable>(
   const sources = { ...read, values: resolved };
   refuseMoved(sources.values, env, originOf);
   const context = {
-    ...{ env, originOf, saltNames: saltOptions(), warn },
+    env,
+    originOf,
+    saltNames: saltOptions(),
+    warn,
     judgedNames: judgedNames ?? new Set<string>(),
   };
   const values = readTable(table, sources.values, context);

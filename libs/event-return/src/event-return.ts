@@ -183,7 +183,9 @@ class Owner {
     const { now } = ports.lease;
     this.#gathering = new Gathering(limits, from, now);
     this.#delivery = new Delivery({
-      ...{ retry, quarantine, now },
+      retry,
+      quarantine,
+      now,
       write: (batch) => this.#write(batch),
       written: (batch, note) => this.#written(batch, note),
       quarantined: ({ tag }, error) => {

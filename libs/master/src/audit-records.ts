@@ -110,7 +110,11 @@ export function recordInner(
 ): void {
   const target = kind === 'wheel' ? (targetOf(kind, kwargs) ?? args.at(0)) : undefined;
   ports.audit?.[outcome === 'refused' ? 'recordRefusal' : 'record']({
-    ...{ kind, outcome, fun, jid, ...provenAs(proven) },
+    kind,
+    outcome,
+    fun,
+    jid,
+    ...provenAs(proven),
     argsHash: hashOf([[...args], kwargs]),
     ...given('target', shown(target)),
   });

@@ -104,7 +104,10 @@ async function bring({ stock, ours, release, tables, output }: Moving): Promise<
     await toStock({
       brine: brineHistory(stores),
       stock: stockIntake({
-        ...{ options: stock, release, tables, owner },
+        options: stock,
+        release,
+        tables,
+        owner,
         dataOf: (id) => dataOf(stores, id),
       }),
       accepted: keys.accepted,

@@ -98,7 +98,12 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const { certificates } = options;
   const access = certificates === undefined ? { passwords } : { certificates };
   const conf = natsConf({
-    ...{ port, storeDir, maxFileStore, syncInterval, serverName, ...access },
+    port,
+    storeDir,
+    maxFileStore,
+    syncInterval,
+    serverName,
+    ...access,
     ...(cluster === undefined ? {} : { cluster }),
     ...(monitorPort === undefined ? {} : { monitorPort }),
   });

@@ -123,7 +123,11 @@ async function asSuperuser<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({
-    ...{ host: '127.0.0.1', port, user: SUPERUSER, password: passwords.superuser, database },
+    host: '127.0.0.1',
+    port,
+    user: SUPERUSER,
+    password: passwords.superuser,
+    database,
     connectionTimeoutMillis: 5_000,
     // No function or operator that the services made may stand in for one of the system's.
     options: '-c search_path=pg_catalog,pg_temp',

@@ -189,8 +189,18 @@ function questionOf(task: DurableTask, ids: readonly string[], now: number): Job
   const masterId = unpackMap(task.publication).get('master_id');
   const rest = mapOf(masterId === undefined ? {} : { master_id: masterId });
   return {
-    ...{ jid: probe, minions, missing: [], hidden: true, host: '', requestId, piece: requestId },
-    ...{ fun: FIND_JOB, tgt: minions, tgtType: 'list', user: ASKER, principal: 'brine durable' },
+    jid: probe,
+    minions,
+    missing: [],
+    hidden: true,
+    host: '',
+    requestId,
+    piece: requestId,
+    fun: FIND_JOB,
+    tgt: minions,
+    tgtType: 'list',
+    user: ASKER,
+    principal: 'brine durable',
     publication: pack(buildPublishedJob({ ...asked, rest })),
     load: pack(buildPublish(asked)),
     publishedAt: now,

@@ -115,7 +115,9 @@ function localCall(chunk: SaltMap, id: string, fun: string, notes: string[]): Lo
   );
   return {
     kind: 'local',
-    ...{ id, fun, kwargs },
+    id,
+    fun,
+    kwargs,
     tgt: Array.isArray(tgt) ? tgt.map(pyStr) : pyStr(tgt),
     tgtType: pyStr(chunk.get('tgt_type') ?? 'glob'),
     arg: conditioned(spread(arg), isMap(given) ? given : mapOf({})),

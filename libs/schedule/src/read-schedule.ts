@@ -148,7 +148,9 @@ function jobOf(key: string, entry: SaltMap, reading: Reading): ScheduledJob {
     faults.push({ where: `${key}.metadata`, why: 'it must be a map', stops: false });
   }
   return {
-    ...{ name, fun: functionOf(entry), timing },
+    name,
+    fun: functionOf(entry),
+    timing,
     ...(splay === undefined ? {} : { splay }),
     args: listIn(entry, 'args'),
     kwargs: mapUnder(entry, 'kwargs'),

@@ -57,7 +57,11 @@ export function stateMap({ jobs, aliveMs }: ScheduleState): SaltMap {
 function jobMap(state: JobState): SaltMap {
   const { fingerprint, from, startAt, runs, explicitUpTo, lastDue, skipped } = state;
   return mapOf({
-    ...{ fingerprint, from, startAt, lastDue, explicitUpTo },
+    fingerprint,
+    from,
+    startAt,
+    lastDue,
+    explicitUpTo,
     runs: someOf(runs),
     skipped: skipped === undefined ? undefined : [skipped.at, skipped.reason],
   });
@@ -129,7 +133,9 @@ function jobState(map: SaltMap): JobState | undefined {
   const lastDue = number('lastDue');
   const [at, reason] = listOf(map, 'skipped') ?? [];
   return {
-    ...{ fingerprint, from, runs: numbersIn(map, 'runs') },
+    fingerprint,
+    from,
+    runs: numbersIn(map, 'runs'),
     explicitUpTo: number('explicitUpTo') ?? from,
     ...(startAt === undefined ? {} : { startAt }),
     ...(lastDue === undefined ? {} : { lastDue }),

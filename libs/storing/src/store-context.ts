@@ -61,7 +61,13 @@ export async function keepStray(
   const kept = await backoff.retry(() =>
     cache.quarantine(
       {
-        ...{ kind: 'stray', jid: '', id: '', incarnation, seq, subject, raw: data },
+        kind: 'stray',
+        jid: '',
+        id: '',
+        incarnation,
+        seq,
+        subject,
+        raw: data,
         receivedAt: Math.floor(timeUs / 1000),
         told: { stream, headers, timeUs },
       },

@@ -123,7 +123,10 @@ export function noticeInQuarantine(row: QuarantineRow): Notice {
     {
       kind: EVENT_KINDS.find((one) => one === kind) ?? kindOf(raw),
       tag: typeof tag === 'string' ? tag : '',
-      ...{ jid, minion: id, subject, seq },
+      jid,
+      minion: id,
+      subject,
+      seq,
       incarnation: typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation,
       timeMs: typeof receivedAt === 'number' ? receivedAt : (storedMs ?? atMs),
     },

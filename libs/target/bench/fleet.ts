@@ -50,9 +50,15 @@ function ownGrains(n: number): SaltMap {
   const ip = `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
   const eth0: SaltValue = mapOf({ eth0: [ip], lo: ['127.0.0.1'] });
   const grains = mapOf({
-    ...{ id: idOf(n), fqdn: idOf(n), host: `web${n}`, serialnumber: `VMware-42 1c ${n}` },
-    ...{ os: ['Debian', 'Rocky', 'Ubuntu'][n % 3], os_family: n % 3 === 1 ? 'RedHat' : 'Debian' },
-    ...{ osmajorrelease: n % 4, kernelrelease: `6.${n % 5}.0-${n % 40}-amd64`, num_cpus: n % 64 },
+    id: idOf(n),
+    fqdn: idOf(n),
+    host: `web${n}`,
+    serialnumber: `VMware-42 1c ${n}`,
+    os: ['Debian', 'Rocky', 'Ubuntu'][n % 3],
+    os_family: n % 3 === 1 ? 'RedHat' : 'Debian',
+    osmajorrelease: n % 4,
+    kernelrelease: `6.${n % 5}.0-${n % 40}-amd64`,
+    num_cpus: n % 64,
     roles: n % 5 === 0 ? ['web', 'cache'] : n % 2 === 0 ? ['web'] : ['db'],
     ipv4: ['127.0.0.1', ip],
     ipv6: ['::1', `fe80::${n.toString(16)}`],

@@ -98,7 +98,8 @@ async function show(
   let last: string | undefined;
   try {
     const following = {
-      ...{ live, ...(count === undefined ? {} : { count }) },
+      live,
+      ...(count === undefined ? {} : { count }),
       onNotice: (notice: string): void => terminal.err(`# ${notice}\n`),
       onPosition: (position: string): void => void (last = position),
     };

@@ -44,7 +44,10 @@ Nothing needs a restart.
     flag(['--if-missing'], 'if_missing', 'With init: do nothing if there is an authority.'),
     flag(['--authority'], 'authority', 'With renew: change the authority.'),
     {
-      ...{ names: ['--days'], dest: 'days', kind: 'int', default: DAYS },
+      names: ['--days'],
+      dest: 'days',
+      kind: 'int',
+      default: DAYS,
       help: `Days for which certificates are valid; ${DAYS} by default.`,
     },
     text(['--dir'], 'dir', 'A directory instead of the configured one.'),

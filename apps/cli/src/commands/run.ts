@@ -136,7 +136,10 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
     const here = credentials.size === 0 && !isOn(options, 'async') ? HERE.get(name) : undefined;
     if (here === undefined) {
       const remote = {
-        ...{ fun: name, args, credentials, jid: textValue(options, 'jid') },
+        fun: name,
+        args,
+        credentials,
+        jid: textValue(options, 'jid'),
         ...(seconds > 0 ? { timeoutSeconds: seconds } : {}),
       };
       return await runInMaster(remote, { config, master, printer, terminal, options });

@@ -54,7 +54,9 @@ function settingsOf(options: ParsedOptions, size: string, jid: string): BatchSet
   const halt = textValue(options, 'batch_halt');
   for (const spec of [size, canary, halt]) if (spec !== undefined) batchSize(spec, 1);
   return {
-    ...{ size, jid, failhard: isOn(options, 'failhard') },
+    size,
+    jid,
+    failhard: isOn(options, 'failhard'),
     waitMs: (numberValue(options, 'batch_wait') ?? 0) * 1000,
     ...(canary === undefined ? {} : { canary }),
     ...(halt === undefined ? {} : { halt }),

@@ -43,7 +43,9 @@ export async function startHostBanks(
   const mirror = new BankMirror({
     files: new BankFiles({ cachedir, layout, pillarEnvs: Object.keys(options.pillarRoots) }),
     banks: openStoredBanks(bus, privateKey),
-    ...{ wanted, journal, onTrouble },
+    wanted,
+    journal,
+    onTrouble,
     hasKey: (id) => keys.has(id),
     knowsKeys: () => keys.inStep(),
     follow: followOn(bus),

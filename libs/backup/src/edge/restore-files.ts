@@ -30,8 +30,12 @@ import { keyPath } from './key-file.ts';
 
 /** Directories of keys are the master's alone. */
 const DIR_MODES: Readonly<Record<FileRoot, number>> = {
-  ...{ config: 0o755, include: 0o755, host: 0o755 },
-  ...{ pki: 0o700, 'own-pki': 0o700, certificates: 0o700 },
+  config: 0o755,
+  include: 0o755,
+  host: 0o755,
+  pki: 0o700,
+  'own-pki': 0o700,
+  certificates: 0o700,
 };
 
 /** All below them is the master's. */

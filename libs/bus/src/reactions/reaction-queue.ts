@@ -31,7 +31,10 @@ const HEAD_BYTES = 512;
 const SOURCES_MAX = 1_000;
 
 const UNCOUNTED: Waiting & { readonly room: number } = {
-  ...{ messages: 0, bytes: 0, countedAt: -Infinity, room: Infinity },
+  messages: 0,
+  bytes: 0,
+  countedAt: -Infinity,
+  room: Infinity,
 };
 
 /** Adds to the queues of work, on the disk of NATS. Any number of processes may add. */
@@ -93,7 +96,10 @@ export class ReactionQueue {
   async #append(reaction: NewReaction, subject: string): Promise<boolean> {
     const { id, name, body, timeMs, link } = reaction;
     const { duplicate } = await append(this.#bus, {
-      ...{ subject, payload: body, msgId: escapeHeader(id), timeoutMs: TIMEOUT_MS },
+      subject,
+      payload: body,
+      msgId: escapeHeader(id),
+      timeoutMs: TIMEOUT_MS,
       headers: {
         [REACTION_HEADERS.id]: escapeHeader(id),
         [REACTION_HEADERS.name]: escapeHeader(name),

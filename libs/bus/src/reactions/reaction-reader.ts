@@ -80,7 +80,10 @@ export function readReaction(
   if (!isReactionKind(kind) || id === undefined || !Number.isFinite(timeMs)) return undefined;
   const link = text(REACTION_HEADERS.link);
   return {
-    ...{ kind, id, timeMs, body: received.data },
+    kind,
+    id,
+    timeMs,
+    body: received.data,
     name: text(REACTION_HEADERS.name) ?? '',
     ...(link === undefined ? {} : { link }),
   };

@@ -48,16 +48,22 @@ export interface ReactionPlace {
  */
 export const REACTION_PLACES: readonly ReactionPlace[] = [
   {
-    ...{ kind: 'event', stream: STREAMS.reactions, durable: 'event' },
+    kind: 'event',
+    stream: STREAMS.reactions,
+    durable: 'event',
     subject: subjects.reaction('event'),
   },
   {
-    ...{ kind: 'event', stream: STREAMS.reactions, durable: 'events-of' },
+    kind: 'event',
+    stream: STREAMS.reactions,
+    durable: 'events-of',
     subject: `${subjects.reaction('event')}.>`,
   },
   { kind: 'due', stream: STREAMS.due, durable: 'due', subject: subjects.due },
   {
-    ...{ kind: 'due', stream: STREAMS.reactions, durable: 'due' },
+    kind: 'due',
+    stream: STREAMS.reactions,
+    durable: 'due',
     subject: subjects.reaction('due'),
   },
 ];

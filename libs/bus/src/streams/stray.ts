@@ -30,7 +30,13 @@ export type KeepStray = (stray: Stray) => void;
 export function strayOf(stream: string, received: Received, why: unknown): Stray {
   const { subject, data, seq, incarnation, timeUs, settle } = received;
   return {
-    ...{ stream, subject, data, seq, incarnation, timeUs, why },
+    stream,
+    subject,
+    data,
+    seq,
+    incarnation,
+    timeUs,
+    why,
     headers: received.headers(),
     ack: () => settle('+ACK'),
     nak: (delayMs) => settle(nakAfter(delayMs)),

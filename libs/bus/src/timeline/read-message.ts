@@ -55,7 +55,12 @@ export async function readJobMessage(
 
 function eventOf(kind: EventKind, tag: string, jid: string, body: () => Uint8Array): SideEvent {
   return {
-    ...{ kind, tag, jid, minion: undefined, link: undefined, size: 0 },
+    kind,
+    tag,
+    jid,
+    minion: undefined,
+    link: undefined,
+    size: 0,
     body: async () => body(),
   };
 }

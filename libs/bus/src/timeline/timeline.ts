@@ -97,7 +97,8 @@ export class Timeline {
     this.#events = new Side({
       ...common,
       reader: new StreamReader(bus, {
-        ...{ stream: STREAMS.events, readAhead },
+        stream: STREAMS.events,
+        readAhead,
         from: { seq: firstToRead(events), incarnation: incarnations.events },
         filterSubjects: kinds.map((kind) => subjects.event(kind)),
       }),
@@ -108,7 +109,8 @@ export class Timeline {
     this.#publications = new Side({
       ...common,
       reader: new StreamReader(bus, {
-        ...{ stream: STREAMS.publications, readAhead },
+        stream: STREAMS.publications,
+        readAhead,
         from: { seq: firstToRead(publications), incarnation: incarnations.publications },
         filterSubjects: [subjects.publication('job')],
       }),

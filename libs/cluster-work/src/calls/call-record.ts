@@ -14,7 +14,16 @@ export interface KeptCall {
 export function keepCall(call: FunctionCall): KeptCall {
   const { kind, fun, jid, user, principal, caller, via, depth, timeoutSeconds, traceparent } = call;
   const who = mapOf({
-    ...{ kind, fun, jid, user, principal, caller, via, depth, timeoutSeconds, traceparent },
+    kind,
+    fun,
+    jid,
+    user,
+    principal,
+    caller,
+    via,
+    depth,
+    timeoutSeconds,
+    traceparent,
   });
   const given = mapOf({ args: [...call.args], kwargs: call.kwargs });
   if (pack(given).length > ARGUMENTS_MAX_BYTES) return { call: who, input: given };

@@ -86,7 +86,11 @@ export class RunRecords {
     const { kind, owner, call, data, takeovers, replacesKind, inputKey } = record;
     // Names that processes of earlier releases read.
     const body = mapOf({
-      ...{ by: call, data, moves: takeovers, under: replacesKind, fixedAt: inputKey },
+      by: call,
+      data,
+      moves: takeovers,
+      under: replacesKind,
+      fixedAt: inputKey,
     });
     return pack([kind, owner, this.#seal('the state', jid, body, RUN_LIMITS.data)]);
   }

@@ -324,7 +324,9 @@ export class RunStore {
       const data = mapOf({});
       await run.rewrite((record) => ({
         ...record,
-        ...{ kind: replacesKind, data, replacesKind: undefined },
+        kind: replacesKind,
+        data,
+        replacesKind: undefined,
       }));
       return;
     }
@@ -432,7 +434,8 @@ export class RunStore {
       const isNew = kind === CALL;
       const mine: RunRecord = {
         ...record,
-        ...{ owner: this.#parts.processId, takeovers: record.takeovers + 1 },
+        owner: this.#parts.processId,
+        takeovers: record.takeovers + 1,
         ...(isNew ? { kind: RUNNER, takeovers: 0 } : {}),
       };
       const taken = await this.#write(jid, mine, revision);

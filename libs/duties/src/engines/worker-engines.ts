@@ -152,7 +152,11 @@ function portsOf({ bus, context, ports, local }: EnginesParts): EnginePorts {
       if (!(await local.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
       const { user } = ports.rules;
       const call: FunctionCall = {
-        ...{ kind, fun, jid: ports.nextJid(), user, principal: user },
+        kind,
+        fun,
+        jid: ports.nextJid(),
+        user,
+        principal: user,
         args: args.map((arg) => saltOf(arg)),
         kwargs: saltMap(kwargs),
       };

@@ -172,8 +172,12 @@ export class FunctionTable implements LocalFunctions {
   async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
     judgeInner(this.#options.ports, outer, { kind: 'runner', fun, ...given });
     const call: FunctionCall = {
-      ...{ ...outer, kind: 'runner', fun, ...given },
-      ...{ via: nameOfCall(outer), depth: (outer.depth ?? 0) + 1 },
+      ...outer,
+      kind: 'runner',
+      fun,
+      ...given,
+      via: nameOfCall(outer),
+      depth: (outer.depth ?? 0) + 1,
     };
     const found = runnerNamed(fun);
     if (found === undefined) {

@@ -73,8 +73,13 @@ function hostFilesOf(options: MasterOptions): HostFiles {
       }
       return found;
     },
-    ...{ readBelow, treeBelow, writeBelow, removeBelow, removeEmptyBelow },
-    ...{ readBounded, writeWhole },
+    readBelow,
+    treeBelow,
+    writeBelow,
+    removeBelow,
+    removeEmptyBelow,
+    readBounded,
+    writeWhole,
     environment: (name) => operatorEnvironment(process.env)[name],
   };
 }

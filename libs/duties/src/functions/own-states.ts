@@ -30,7 +30,9 @@ export function openOwnStates(parts: OwnStatesParts): OwnStates & { close(): Pro
       }),
     grains: (id) => {
       grains ??= collectGrains({
-        ...{ id, master: 'salt', saltVersion: SALT_RELEASE },
+        id,
+        master: 'salt',
+        saltVersion: SALT_RELEASE,
         grains: mapOf({}),
       });
       return grains;

@@ -70,7 +70,9 @@ export class PresenceOwner {
     this.#parts = parts;
     const { keys, graceMs, herdMs, provenForMs, fires, unanswering } = parts;
     this.#presence = new Presence({
-      ...{ graceMs, provenForMs, asks: fires },
+      graceMs,
+      provenForMs,
+      asks: fires,
       ...(herdMs === undefined ? {} : { herdMs }),
       isAccepted: (id) => keys.accepted().has(id),
       answers: (id) => !unanswering().has(id),
@@ -153,7 +155,8 @@ export class PresenceOwner {
     const presence = this.#presence;
     const trouble = (err: unknown): void => onTrouble('presence is not heard', err);
     const pauses = new PauseWatch({
-      ...{ everyMs: LOOK_MS, gapMs: PAUSE_MS },
+      everyMs: LOOK_MS,
+      gapMs: PAUSE_MS,
       onBeat: () => this.#look(),
       onPause: () => presence.resumed(performance.now()),
     });

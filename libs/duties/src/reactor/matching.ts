@@ -155,7 +155,11 @@ export class Matching {
     if (!BY_PEERS.has(event.kind) && isOwn(body)) return this.#parts.count('own');
     const { tag, timeMs, seq } = event;
     await this.#add({
-      ...{ kind: 'event', name: tag, body, timeMs, link: linkOf(event) },
+      kind: 'event',
+      name: tag,
+      body,
+      timeMs,
+      link: linkOf(event),
       id: eventReactionId(STREAMS.events, seq, at),
       source: sourceOf(event),
     });
@@ -175,7 +179,9 @@ export class Matching {
           continue;
         }
         await this.#add({
-          ...{ kind: 'event', name: tag, timeMs: published.timeUs / 1_000 },
+          kind: 'event',
+          name: tag,
+          timeMs: published.timeUs / 1_000,
           body: this.#trimmed(body(), mapOf({ jid })),
           link: isJid(jid) ? traceparentOf(jid, 'record') : undefined,
           id: eventReactionId(STREAMS.publications, published.seq, at),

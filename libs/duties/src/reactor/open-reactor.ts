@@ -242,7 +242,8 @@ class Reactor implements OpenReactor {
   #openFiles(): ReactionFiles {
     const { context, files, ownStates, ports, local } = this.#parts;
     return new ReactionFiles({
-      ...{ files, threads: this.#threads },
+      files,
+      threads: this.#threads,
       pushedDir: join(context.options.cachedir, 'minions'),
       id: () => ports.rules.masterMinionId,
       grains: (id) => ownStates.grains(id),
@@ -257,7 +258,9 @@ class Reactor implements OpenReactor {
   #openWork(): QueueWork {
     const { context, bus } = this.#parts;
     return new QueueWork({
-      ...{ bus, kind: 'event', atOnce: reactorThreads(context.options) },
+      bus,
+      kind: 'event',
+      atOnce: reactorThreads(context.options),
       isBusy: () => this.#requests.areSlow,
       // Runners and wheels have places of their own; jobs must not wait for long ones.
       waiting: () => this.calls.pending,
@@ -274,10 +277,16 @@ class Reactor implements OpenReactor {
     const mac = RecordMac.fromMasterKey(this.#parts.pem, MANAGE_PURPOSE);
     return new Matching(
       {
-        ...{ bus, queue, onTrouble, maxEventSize: options.maxEventSize },
+        bus,
+        queue,
+        onTrouble,
+        maxEventSize: options.maxEventSize,
         manage: (event) =>
           manageByEvent(event, {
-            ...{ admin: list.admin, mac, id: ports.rules.masterMinionId, onTrouble },
+            admin: list.admin,
+            mac,
+            id: ports.rules.masterMinionId,
+            onTrouble,
             fire: async (tag, data) => this.#fire(event, tag, data),
           }),
         count: (outcome) => this.#metrics.matched(outcome),

@@ -65,7 +65,12 @@ export function openCalls(
 ): ReactionCalls {
   const { answer, ownKey, ports, local, runs, state } = parts;
   return new ReactionCalls({
-    ...{ options, answer, ownKey, ports, local, spans: telemetry },
+    options,
+    answer,
+    ownKey,
+    ports,
+    local,
+    spans: telemetry,
     isReady: () => state.ready(),
     runsOf: (call) => runs.of(call),
     onTrouble: (text, err) => log.warn({ err }, text),
@@ -150,13 +155,21 @@ export class ReactionCalls {
     const { user: principal } = ports.rules;
     const via = viaOf(cause);
     const asked: FunctionCall = {
-      ...{ kind, fun, args, kwargs, jid, principal, via },
+      kind,
+      fun,
+      args,
+      kwargs,
+      jid,
+      principal,
+      via,
       user: cause.user ?? REACTOR_USER,
       traceparent: traceparentOf(jid as Jid, 'request'),
     };
     recordInner(ports, asked, { kind: 'user', principal, via }, 'done');
     await runOnce(asked, again, {
-      ...{ ports, runsOf, onTrouble },
+      ports,
+      runsOf,
+      onTrouble,
       run: (one) => this.#amongOthers(() => local.run(one)),
     });
   }
@@ -179,14 +192,23 @@ export class ReactionCalls {
     const { recordSpan } = this.#parts.spans;
     const { name, timeMs, begunMs, link } = cause;
     recordSpan({
-      ...{ name: 'event', jid, part: 'event', link },
+      name: 'event',
+      jid,
+      part: 'event',
+      link,
       // A clock that is behind that of NATS must not make a span that ends before it starts.
-      ...{ startMs: Math.min(timeMs, begunMs), endMs: begunMs },
+      startMs: Math.min(timeMs, begunMs),
+      endMs: begunMs,
       attributes: { 'salt.tag': name, 'brine.reaction': key },
     });
     recordSpan({
-      ...{ name: 'reaction', jid, part: 'request', parentPart: 'event' },
-      ...{ startMs: begunMs, endMs: nowMs(), error },
+      name: 'reaction',
+      jid,
+      part: 'request',
+      parentPart: 'event',
+      startMs: begunMs,
+      endMs: nowMs(),
+      error,
       attributes: { 'salt.fun': `${call.kind}.${call.fun}`, 'brine.reaction': key },
     });
   }

@@ -71,8 +71,14 @@ export class ReactionFiles {
     const { grains, threads, runner } = this.#parts;
     const id = this.#parts.id();
     const asked = mapOf({
-      ...{ id, grains: await grains(id), saltenv: file.saltenv ?? BASE },
-      ...{ override: mapOf({}), pillar: mapOf({}), sls: '', path: file.path, defaults: names },
+      id,
+      grains: await grains(id),
+      saltenv: file.saltenv ?? BASE,
+      override: mapOf({}),
+      pillar: mapOf({}),
+      sls: '',
+      path: file.path,
+      defaults: names,
     });
     const piece = this.#pieces(file);
     try {

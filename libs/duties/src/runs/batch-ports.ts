@@ -138,8 +138,14 @@ class BatchPublisher {
   async question(ids: readonly string[], jid: string): Promise<void> {
     const { user, to } = { user: this.#load.get('user'), to: this.#load.get('to') };
     const load = mapOf({
-      ...{ tgt: [...ids], tgt_type: 'list', fun: 'saltutil.find_job', arg: [this.#run.jid] },
-      ...{ ret: '', jid, user, to },
+      tgt: [...ids],
+      tgt_type: 'list',
+      fun: 'saltutil.find_job',
+      arg: [this.#run.jid],
+      ret: '',
+      jid,
+      user,
+      to,
     });
     refusedOrNot(await this.publish(load, randomUUID()));
   }

@@ -180,7 +180,10 @@ function readRun(map: SaltMap): ScheduledRun | undefined {
   const retcode = intOf(map, 'retcode');
   const reason = textOf(map, 'reason');
   return {
-    ...{ dueMs, seenMs, jid: textOf(map, 'jid') ?? '', worker: textOf(map, 'worker') ?? '' },
+    dueMs,
+    seenMs,
+    jid: textOf(map, 'jid') ?? '',
+    worker: textOf(map, 'worker') ?? '',
     ...(endedMs === undefined ? {} : { endedMs }),
     ...(success === undefined ? {} : { success }),
     ...(retcode === undefined ? {} : { retcode }),

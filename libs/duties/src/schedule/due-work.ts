@@ -93,7 +93,9 @@ export class DueWork {
     const { maxRunning, name } = job;
     for (;;) {
       const claim = await records.claim(name, dueMs, {
-        ...{ processId, maxRunning, nowMs: Date.now() },
+        processId,
+        maxRunning,
+        nowMs: Date.now(),
         newJid: () => ports.nextJid(),
       });
       if (claim.kind === 'known') {
@@ -151,17 +153,31 @@ export class DueWork {
     const traceparent = traceparentOf(jid as Jid, 'request');
     const via = `schedule ${job.name}`;
     const call: FunctionCall = {
-      ...{ kind, fun, jid, user, principal: user, via, traceparent, args, kwargs },
+      kind,
+      fun,
+      jid,
+      user,
+      principal: user,
+      via,
+      traceparent,
+      args,
+      kwargs,
     };
     recordInner(ports, call, { kind: 'user', principal: user, via }, 'done');
     const startMs = nowMs();
     const outcome = await runOnce(call, again, {
-      ...{ ports: this.#keepingPorts(job), runsOf, onTrouble },
+      ports: this.#keepingPorts(job),
+      runsOf,
+      onTrouble,
       run: (one) => local.run(one),
     });
     if (outcome === undefined) return undefined;
     spans.recordSpan({
-      ...{ name: 'schedule', jid, part: 'request', startMs, endMs: nowMs() },
+      name: 'schedule',
+      jid,
+      part: 'request',
+      startMs,
+      endMs: nowMs(),
       ...(outcome.success ? {} : { error: 'failed' }),
       attributes: { 'salt.fun': `${kind}.${fun}`, 'salt.schedule': job.name, 'brine.due': dueMs },
     });
@@ -208,7 +224,10 @@ export class DueWork {
     const { value, success, retcode = 0 } = outcome;
     const isSecret = MASTER_KINDS.some((kind) => hasSecretArguments(`${kind}.${fun}`));
     return mapOf({
-      ...{ id: this.#parts.ports.rules.masterMinionId, fun, schedule: name, jid },
+      id: this.#parts.ports.rules.masterMinionId,
+      fun,
+      schedule: name,
+      jid,
       fun_args: isSecret ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])],
       metadata: metadata && new Map([...metadata, ...pythonText(new Date())]),
       pid: process.pid,

@@ -107,7 +107,10 @@ export class ScheduleOwner {
   async #tell({ job, fun, dueMs, why }: Due): Promise<void> {
     const { queue, count, now, onTrouble } = this.#parts;
     const queued = await queue.add({
-      ...{ kind: 'due', id: dueReactionId(job.name, dueMs), name: job.name, timeMs: dueMs },
+      kind: 'due',
+      id: dueReactionId(job.name, dueMs),
+      name: job.name,
+      timeMs: dueMs,
       body: pack(mapOf({ fun, why })),
     });
     // Known: it was told before, by this process or the one before it.

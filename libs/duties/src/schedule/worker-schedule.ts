@@ -61,7 +61,14 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   let queued: QueueWork | undefined;
   let isLeaving = false;
   const due = new DueWork({
-    ...{ schedule, records, processId, ports, local, kindOf, count, onTrouble },
+    schedule,
+    records,
+    processId,
+    ports,
+    local,
+    kindOf,
+    count,
+    onTrouble,
     runsOf: (call) => runs.of(call),
     handToReturner: python && returnerOf(python),
     spans: telemetry,
@@ -69,7 +76,11 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   });
   const owner = (): ScheduleOwner =>
     new ScheduleOwner({
-      ...{ schedule, count, onTrouble, zone: LOCAL_ZONE, zoneName: localZoneName() },
+      schedule,
+      count,
+      onTrouble,
+      zone: LOCAL_ZONE,
+      zoneName: localZoneName(),
       loopMs: options.loopInterval * 1000,
       queue: new ReactionQueue(bus),
       asked: () => admin.asked(),

@@ -14,7 +14,11 @@ export const start: EngineStart = async (engine, given) => {
   const [tags, funs] = [options.texts('tags'), options.texts('funs')];
   await deliverEach(engine, { tags, funs, atOnce: AT_ONCE }, ({ data }) =>
     post({
-      ...{ url, method: 'POST', headers: HEADERS, verify: true, timeoutMs: TIMEOUT_MS },
+      url,
+      method: 'POST',
+      headers: HEADERS,
+      verify: true,
+      timeoutMs: TIMEOUT_MS,
       body: JSON.stringify(data),
     }),
   );

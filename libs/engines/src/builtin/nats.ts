@@ -23,7 +23,11 @@ export const start: EngineStart = async (engine, given) => {
   try {
     await deliverBatches(engine, delivery, async (events) => {
       nats ??= await connectForeign({
-        ...{ servers, user, password, token, caFile },
+        servers,
+        user,
+        password,
+        token,
+        caFile,
         name: `brine ${engine.masterId} ${engine.name}`,
       });
       const open = nats;

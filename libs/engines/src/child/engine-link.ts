@@ -163,7 +163,10 @@ export class EngineLink implements EngineContext {
   #eventOf({ number, id, kind, tag, timeMs, body }: FedEvent): EngineEvent {
     let isDone = false;
     return {
-      ...{ id, tag, timeMs, data: plainMap(eventData(body, timeMs, kind)) },
+      id,
+      tag,
+      timeMs,
+      data: plainMap(eventData(body, timeMs, kind)),
       done: () => {
         if (isDone) return;
         isDone = true;

@@ -51,7 +51,11 @@ export class SupervisedEngine {
     const { name, module, where } = this.#parts.spec;
     const inHand = this.#process instanceof NodeEngine ? this.#process.inHand : 0;
     return {
-      ...{ name, module: moduleText(module), where, state: this.#state, inHand },
+      name,
+      module: moduleText(module),
+      where,
+      state: this.#state,
+      inHand,
       pid: this.#process?.pid,
       why: this.#why,
       figures: this.#figures,
@@ -109,7 +113,10 @@ export class SupervisedEngine {
       return startPython(spec);
     }
     return new NodeEngine({
-      ...{ spec, ports, keeper, counts: this.#counts },
+      spec,
+      ports,
+      keeper,
+      counts: this.#counts,
       onRunning: () => {
         this.#state = 'running';
       },

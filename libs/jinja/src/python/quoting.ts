@@ -22,7 +22,12 @@ export function escapeHtml(text: string): string {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\xa0' },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\xa0',
 };
 const MAX_CODE_POINT = 0x10ffff;
 

@@ -106,7 +106,12 @@ export async function readFacts(pool: Pool): Promise<DatabaseFacts> {
   const [schema = {}] = await asked('schema');
   const known = settings.filter(({ value }) => typeof value === 'string');
   return {
-    ...{ server, connections, tables, standbys, schema, unknown },
+    server,
+    connections,
+    tables,
+    standbys,
+    schema,
+    unknown,
     settings: Object.fromEntries(known.map(({ name, value }) => [String(name), String(value)])),
   };
 }

@@ -38,13 +38,27 @@ export interface Asking {
 export function presenceQuestion(ids: readonly string[], { jid, now, masterId }: Asking): Job {
   const minions = [...ids];
   const asked = {
-    ...{ fun: FIND_JOB, arg: [jid], tgt: minions, tgtType: 'list' },
-    ...{ jid, ret: '', user: ASKER },
+    fun: FIND_JOB,
+    arg: [jid],
+    tgt: minions,
+    tgtType: 'list',
+    jid,
+    ret: '',
+    user: ASKER,
   };
   const rest = mapOf(masterId === undefined ? {} : { master_id: masterId });
   return {
-    ...{ jid, minions, missing: [], hidden: true, host: '', requestId: `presence:${jid}` },
-    ...{ fun: FIND_JOB, tgt: minions, tgtType: 'list', user: ASKER, principal: 'brine presence' },
+    jid,
+    minions,
+    missing: [],
+    hidden: true,
+    host: '',
+    requestId: `presence:${jid}`,
+    fun: FIND_JOB,
+    tgt: minions,
+    tgtType: 'list',
+    user: ASKER,
+    principal: 'brine presence',
     publication: pack(buildPublishedJob({ ...asked, rest })),
     load: pack(buildPublish(asked)),
     publishedAt: now,

@@ -192,7 +192,11 @@ function eventOf(
   return {
     event: once === undefined ? event : { ...event, msgId: once },
     about: {
-      ...{ kind: 'return', jid, minion, failed, traced },
+      kind: 'return',
+      jid,
+      minion,
+      failed,
+      traced,
       ...(link === undefined ? {} : { link }),
     },
   };

@@ -54,8 +54,12 @@ export async function batch(
   }
   const jid = isJid(asked.jid) ? asked.jid : ports.nextJid();
   const order: BatchOrder = {
-    ...{ jid, principal: caller.principal, command: digestOf(asked) },
-    ...{ caller: keptCaller(caller), settings, host: request.gatewayHost },
+    jid,
+    principal: caller.principal,
+    command: digestOf(asked),
+    caller: keptCaller(caller),
+    settings,
+    host: request.gatewayHost,
     load: withoutSecrets(load, jid),
   };
   try {

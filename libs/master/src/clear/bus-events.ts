@@ -91,6 +91,9 @@ function writePage({ events, next, even, over, notices }: EventPage): SaltMap {
     events: events.map(({ tag, kind, minion, timeMs, position, data }) =>
       mapOf({ tag, kind, minion, timeMs, position, data }),
     ),
-    ...{ next, even, over, notices: [...notices] },
+    next,
+    even,
+    over,
+    notices: [...notices],
   });
 }

@@ -109,7 +109,10 @@ async function allowedCall(
     const seconds = load.get('timeout');
     const traceparent = textOf(load, 'traceparent');
     return {
-      ...{ ...asked, jid, user: userOf(ports, load, caller), principal },
+      ...asked,
+      jid,
+      user: userOf(ports, load, caller),
+      principal,
       ...(caller.acl === undefined ? {} : { caller: keptCaller(caller) }),
       ...(isTimeout(seconds) && { timeoutSeconds: seconds }),
       ...(kind === 'runner' && traceparent !== undefined ? { traceparent } : {}),
@@ -184,7 +187,10 @@ export async function tellOutcome(
   if (entry === undefined) return;
   const { jid } = call;
   await ports.events.append({
-    ...{ kind: 'run', tag: jobReturnTag(jid as Jid, masterMinionId), jid, minion: masterMinionId },
+    kind: 'run',
+    tag: jobReturnTag(jid as Jid, masterMinionId),
+    jid,
+    minion: masterMinionId,
     body: pack(entry.load),
     msgId: `run:${jid}`,
   });

@@ -94,7 +94,11 @@ export class JobWorker {
     const fun = Array.isArray(job.fun) ? job.fun.join(',') : job.fun;
     const link = textOf(job.rest, 'traceparent');
     this.#parts.finished({
-      ...{ jid, fun, startMs, endMs, success },
+      jid,
+      fun,
+      startMs,
+      endMs,
+      success,
       ...(link === undefined ? {} : { link }),
     });
     const first = outcomes[0]?.[1];

@@ -7,8 +7,16 @@ export function toldBy(
   clock: { readonly aheadMs?: number; readonly withinMs?: number } = {},
 ): object {
   const facts = {
-    ...{ name: service, host: 'a.example', machine: 'a', release: '0.2.0', node: '20.20.2' },
-    ...{ pid: 7, ready: true, leaving: false, startedMs: 1_000, status: {} },
+    name: service,
+    host: 'a.example',
+    machine: 'a',
+    release: '0.2.0',
+    node: '20.20.2',
+    pid: 7,
+    ready: true,
+    leaving: false,
+    startedMs: 1_000,
+    status: {},
     ...changed,
   };
   return { service, facts, aheadMs: clock.aheadMs ?? 0, withinMs: clock.withinMs ?? 1 };

@@ -50,8 +50,13 @@ export function settingsOf(map: SaltMap): BatchSettings {
 export function settingsMap(settings: BatchSettings): SaltMap {
   const { size, waitMs, failhard, canary, halt, timeoutMs, gatherMs } = settings;
   return mapOf({
-    ...{ size, failhard, canary, halt },
-    ...{ wait_ms: waitMs, timeout_ms: timeoutMs, gather_ms: gatherMs },
+    size,
+    failhard,
+    canary,
+    halt,
+    wait_ms: waitMs,
+    timeout_ms: timeoutMs,
+    gather_ms: gatherMs,
   });
 }
 
@@ -272,12 +277,21 @@ export class BatchPlan {
   saved(): SaltMap {
     const { dispatched, finished, silent } = this.#last;
     return mapOf({
-      ...{ about: this.#about, published: this.#published, done: this.#done },
-      ...{ failures: this.#failures, highest: this.#highest, seq: this.#seq },
-      ...{ paused: this.#paused, halted: this.#halted, waits: [...this.#waits] },
-      ...{ active: [...this.#active.keys()], silent: [...this.#silent] },
+      about: this.#about,
+      published: this.#published,
+      done: this.#done,
+      failures: this.#failures,
+      highest: this.#highest,
+      seq: this.#seq,
+      paused: this.#paused,
+      halted: this.#halted,
+      waits: [...this.#waits],
+      active: [...this.#active.keys()],
+      silent: [...this.#silent],
       last: mapOf({
-        ...{ dispatched: [...dispatched], finished: [...finished], silent: [...silent] },
+        dispatched: [...dispatched],
+        finished: [...finished],
+        silent: [...silent],
       }),
     });
   }

@@ -58,8 +58,11 @@ export function batchEvent(
     progress: { total, completed, active, pending, failed, iter: plan.seq },
     complete: { completed, failed, total_minions: total, duration },
     halted: {
-      ...{ reason: plan.halted ?? null, completed, failed },
-      ...{ abandoned_active: [...plan.active].sort(), duration },
+      reason: plan.halted ?? null,
+      completed,
+      failed,
+      abandoned_active: [...plan.active].sort(),
+      duration,
       abandoned_pending: pending === 0 ? [] : plan.ids.slice(total - pending),
     },
   };
@@ -83,7 +86,12 @@ export function lastWord(about: BatchAbout, plan: BatchPlan, nowMs: number): Sal
   const { total, completed, active, pending, failed, highest } = plan.counts;
   return mapOf({
     ...base(about),
-    ...{ total, completed, active, pending, failed, batch_size: plan.size },
+    total,
+    completed,
+    active,
+    pending,
+    failed,
+    batch_size: plan.size,
     halted: plan.halted !== undefined,
     halted_reason: plan.halted ?? null,
     driver: 'master',

@@ -25,8 +25,12 @@ export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<voi
   const arg = [...(listOf(state, 'arg') ?? [])];
   if (keywords.size > 0) arg.push(new Map([...keywords, ['__kwarg__', true]]));
   const load = mapOf({
-    ...{ fun: state.get('fun') ?? '', arg, tgt: state.get('tgt') ?? '', jid: run.jid },
-    ...{ tgt_type: state.get('tgt_type') ?? 'glob', ret: state.get('ret') ?? '' },
+    fun: state.get('fun') ?? '',
+    arg,
+    tgt: state.get('tgt') ?? '',
+    jid: run.jid,
+    tgt_type: state.get('tgt_type') ?? 'glob',
+    ret: state.get('ret') ?? '',
     user: state.get('user'),
   });
   const settings = {
@@ -82,11 +86,22 @@ export function stateForFile(
     failed: mapFrom(silent, 'timeout'),
     wait: [],
     batch_size: plan.size,
-    ...{ fun: about.fun, arg: [], kwargs: mapOf({}), tgt: about.tgt, tgt_type: about.tgtType },
-    ...{ failhard: false, batch_wait: 0, timeout: 60, gather_job_timeout: 10 },
-    ...{ last_progress: seconds, created: new SaltFloat(about.createdMs / 1000) },
-    ...{ halted: plan.halted !== undefined, halted_reason: plan.halted ?? null },
-    ...{ driver: OUR_DRIVER, ret: '', user: about.user },
+    fun: about.fun,
+    arg: [],
+    kwargs: mapOf({}),
+    tgt: about.tgt,
+    tgt_type: about.tgtType,
+    failhard: false,
+    batch_wait: 0,
+    timeout: 60,
+    gather_job_timeout: 10,
+    last_progress: seconds,
+    created: new SaltFloat(about.createdMs / 1000),
+    halted: plan.halted !== undefined,
+    halted_reason: plan.halted ?? null,
+    driver: OUR_DRIVER,
+    ret: '',
+    user: about.user,
   });
 }
 

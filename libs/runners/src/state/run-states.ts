@@ -169,7 +169,11 @@ async function runNested(
   await fireArgs(world, call, shownCall(nested));
   const { user, principal, caller } = master.call;
   const identity = {
-    ...{ jid, user, principal, via: nameOfCall(master.call), depth: depthWithin(world) },
+    jid,
+    user,
+    principal,
+    via: nameOfCall(master.call),
+    depth: depthWithin(world),
     ...(caller === undefined ? {} : { caller }),
   };
   const outcome = await unlessCutOff(

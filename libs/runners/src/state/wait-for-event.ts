@@ -40,7 +40,11 @@ async function waitForEvent(world: StateWorld, args: SaltMap, call: StateCall): 
   const left = new Wanted(wanted, listOf(earlier, 'seen') ?? []);
   const seconds = Math.min(Math.max(0, Number(args.get('timeout') ?? 300)), TIMEOUT_MAX_S);
   const outcome = await listenFor(world, call, {
-    ...{ name, key: args.get('event_id') ?? 'id', left, startMs, from: textOf(earlier, 'from') },
+    name,
+    key: args.get('event_id') ?? 'id',
+    left,
+    startMs,
+    from: textOf(earlier, 'from'),
     untilMs: startMs + seconds * 1000,
   });
   if (left.seen.length > 0) ret.set('changes', mapOf({ minions_seen: [...left.seen] }));

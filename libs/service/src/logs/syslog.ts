@@ -7,15 +7,40 @@ import type { LevelName } from './log-lines.ts';
 
 /** The facilities of Python's SysLogHandler, by their numbers (RFC 5424). */
 const FACILITIES: Readonly<Record<string, number>> = {
-  ...{ KERN: 0, USER: 1, MAIL: 2, DAEMON: 3, AUTH: 4, SYSLOG: 5, LPR: 6, NEWS: 7, UUCP: 8 },
-  ...{ CRON: 9, AUTHPRIV: 10, FTP: 11, NTP: 12, SECURITY: 13, CONSOLE: 14, SOLCRON: 15 },
-  ...{ LOCAL0: 16, LOCAL1: 17, LOCAL2: 18, LOCAL3: 19, LOCAL4: 20, LOCAL5: 21, LOCAL6: 22 },
+  KERN: 0,
+  USER: 1,
+  MAIL: 2,
+  DAEMON: 3,
+  AUTH: 4,
+  SYSLOG: 5,
+  LPR: 6,
+  NEWS: 7,
+  UUCP: 8,
+  CRON: 9,
+  AUTHPRIV: 10,
+  FTP: 11,
+  NTP: 12,
+  SECURITY: 13,
+  CONSOLE: 14,
+  SOLCRON: 15,
+  LOCAL0: 16,
+  LOCAL1: 17,
+  LOCAL2: 18,
+  LOCAL3: 19,
+  LOCAL4: 20,
+  LOCAL5: 21,
+  LOCAL6: 22,
   LOCAL7: 23,
 };
 
 /** As Python's SysLogHandler maps levels. */
 const SEVERITIES: Readonly<Record<LevelName, number>> = {
-  ...{ CRITICAL: 2, ERROR: 3, WARNING: 4, INFO: 6, DEBUG: 7, TRACE: 7 },
+  CRITICAL: 2,
+  ERROR: 3,
+  WARNING: 4,
+  INFO: 6,
+  DEBUG: 7,
+  TRACE: 7,
 };
 
 const DEFAULT_FACILITY = 'LOG_USER';

@@ -73,7 +73,8 @@ export class ServiceProcess {
   constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
     const own: Record<string, string> = {
-      ...{ BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' },
+      BRINE_INSTANCE: name,
+      BRINE_SUPERVISED: '1',
       BRINE_STACKS_FD: String(STACKS_FD),
     };
     if (isSuccessor) own['BRINE_SUCCESSOR'] = '1';

@@ -3,7 +3,14 @@ import { RegexError } from './ast.ts';
 
 const ESCAPE = /\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-7]{3})|([1-9]\d?)|([^]?))/gu;
 const LETTERS: Readonly<Record<string, string>> = {
-  ...{ a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\' },
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
 };
 const MAX_OCTAL = 0o377;
 

@@ -59,7 +59,10 @@ export async function runTopCommand(args: readonly string[], terminal: Terminal)
     }
     await untilSignal((signal) =>
       showLive({
-        ...{ source, streams: { input, output }, color, signal },
+        source,
+        streams: { input, output },
+        color,
+        signal,
         everyMs: every * 1000,
         title: config.id,
         suspend: () => process.kill(process.pid, 'SIGTSTP'),

@@ -60,7 +60,8 @@ export function openEventReturn(parts: EventReturnParts): RunningEventReturn {
   if (names.length === 0) return NOTHING;
   const counts = new EventMetrics(metrics);
   const refused = new RefusedEvents({
-    ...{ putAway: parts.putAway, count: parts.count },
+    putAway: parts.putAway,
+    count: parts.count,
     warn: (text) => log.error(text),
     now: () => performance.now(),
   });

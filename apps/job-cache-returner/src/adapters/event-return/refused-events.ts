@@ -47,7 +47,10 @@ export class RefusedEvents {
     return putAway(
       {
         // Of several returners each may refuse it, and several may come of one message.
-        ...{ kind: 'event', jid: '', id: returner, seq: 0 },
+        kind: 'event',
+        jid: '',
+        id: returner,
+        seq: 0,
         incarnation: `${returner.slice(0, 100)} ${eventId(event)}`,
         raw: data,
         receivedAt: Math.floor(timeMs),

@@ -24,9 +24,23 @@ const DEPTH_MAX = 20;
 
 /** Ports by the scheme of a URL. */
 const PORTS: Readonly<Record<string, number>> = {
-  ...{ http: 80, https: 443, ssh: 22, git: 9418, 'git+ssh': 22, ldap: 389, ldaps: 636 },
-  ...{ nats: 4222, tls: 4222, postgres: 5432, postgresql: 5432, mysql: 3306, mongodb: 27017 },
-  ...{ redis: 6379, rediss: 6379, amqp: 5672, amqps: 5671 },
+  http: 80,
+  https: 443,
+  ssh: 22,
+  git: 9418,
+  'git+ssh': 22,
+  ldap: 389,
+  ldaps: 636,
+  nats: 4222,
+  tls: 4222,
+  postgres: 5432,
+  postgresql: 5432,
+  mysql: 3306,
+  mongodb: 27017,
+  redis: 6379,
+  rediss: 6379,
+  amqp: 5672,
+  amqps: 5671,
 };
 
 /** `user@host:path`, as git and ssh take it; in options of git alone. */

@@ -94,7 +94,8 @@ async function seen<T extends object>(looking: Promise<T>): Promise<T | Unseen> 
 async function seePorts(options: MasterOptions, runs: boolean): Promise<PortSeen[]> {
   const { publishPort, retPort, brine } = options;
   const at = (port: number, service: string): PortSeen => ({
-    ...{ port, service },
+    port,
+    service,
     isListenedOn: isListenedOn(port),
     by: whoListens(port),
   });

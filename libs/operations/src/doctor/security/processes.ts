@@ -71,7 +71,10 @@ async function lookAt(
   if (owner === undefined || commandLine === undefined) return undefined;
   const program = commandLine.split('\0')[0]?.split('/').at(-1) ?? '';
   return {
-    ...{ pid, service, uid: owner.uid, commandLine },
+    pid,
+    service,
+    uid: owner.uid,
+    commandLine,
     name: service ?? (program.split(' ')[0] || String(pid)),
     environment: environ === undefined ? undefined : variablesIn(environ),
     listens: await listensOf(pid, listening),
