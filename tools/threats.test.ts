@@ -27,7 +27,9 @@ function bordersIn(text: string): Border[] {
         const [, reaches = '', border = '', tests = '', guards = ''] =
           row.split(' | ').length === 4 ? ['', ...row.split(' | ')] : [];
         return {
-          ...{ who, border, reaches: reaches.replace(/^\| /, '') },
+          who,
+          border,
+          reaches: reaches.replace(/^\| /, ''),
           tests: [...tests.matchAll(/\]\(\.\.\/\.\.\/([^)]+)\)/g)].map(([, path = '']) => path),
           guards: [...guards.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
         };

@@ -60,8 +60,13 @@ class Worker {
     const wanted = { map: MAP, isLeader: true };
     this.#matching = new Matching(
       {
-        ...{ bus, queue: new ReactionQueue(bus), maxEventSize: 0, onTrouble: quiet },
-        ...{ manage: () => Promise.resolve(false), count: quiet, onRelief: quiet },
+        bus,
+        queue: new ReactionQueue(bus),
+        maxEventSize: 0,
+        onTrouble: quiet,
+        manage: () => Promise.resolve(false),
+        count: quiet,
+        onRelief: quiet,
       },
       wanted,
     );
@@ -71,7 +76,10 @@ class Worker {
     };
     begin();
     this.#work = new QueueWork({
-      ...{ bus, kind: 'event', atOnce: 4, onTrouble: quiet },
+      bus,
+      kind: 'event',
+      atOnce: 4,
+      onTrouble: quiet,
       work: (work) => this.#react(work),
     });
   }

@@ -183,7 +183,12 @@ class Simulation {
     this.#incarnations += 1;
     const incarnation = String(this.#incarnations);
     const minion = new SimMinion(id, {
-      ...{ time, random: random.fork(), trace, publish, request, key: MINION_KEY },
+      time,
+      random: random.fork(),
+      trace,
+      publish,
+      request,
+      key: MINION_KEY,
       on: {
         ran: (who, jid) => this.#check(() => witness.ran(incarnation, who, jid)),
         acknowledged: (who, jid, content) => witness.acknowledged(who, jid, content),

@@ -19,11 +19,25 @@ import { NOT_FOR_STRANGERS } from './not-for-strangers.ts';
 import { CPU_MAX_MS, CPU_USUAL_MS, cpuMsOf, type WorstWork } from './worst.ts';
 
 const ALL: Readonly<Record<string, WorstWork>> = {
-  ...{ bytes, directories, expressions, keys, logins, names, rights, targets, templates },
+  bytes,
+  directories,
+  expressions,
+  keys,
+  logins,
+  names,
+  rights,
+  targets,
+  templates,
   yaml: yamlTexts,
 };
 const GROUND: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ...{ acl, crypt, eauth, jinja, target, wire, yaml },
+  acl,
+  crypt,
+  eauth,
+  jinja,
+  target,
+  wire,
+  yaml,
   job: { ...job, ...durable },
 };
 

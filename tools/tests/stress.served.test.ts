@@ -12,8 +12,11 @@ test('a run beside busy loops ends, and they end with it', async () => {
   const program = join(ROOT, 'node_modules', 'tsx', 'dist', 'cli.mjs');
   const words = ['tools/tests/stress.ts', 'tools/tests/verdict.test', '--times', '1'];
   const ran = spawnSync(process.execPath, [program, ...words], {
-    ...{ cwd: ROOT, env: { ...process.env, [RUN_VARIABLE]: dir }, encoding: 'utf8' },
-    ...{ timeout: 100_000, killSignal: 'SIGKILL' },
+    cwd: ROOT,
+    env: { ...process.env, [RUN_VARIABLE]: dir },
+    encoding: 'utf8',
+    timeout: 100_000,
+    killSignal: 'SIGKILL',
   });
   const left = await endLeftProcesses(dir);
   expect(ran.stdout).toContain('1 of 1 files passed each time');

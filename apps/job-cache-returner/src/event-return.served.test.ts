@@ -56,9 +56,13 @@ async function start(options: Partial<MasterOptions> = {}, host = 'h1'): Promise
   const events = openEventReturn({
     bus: await nats.connect('job-cache-returner'),
     options: {
-      ...{ eventReturn: ['pgjsonb', 'rawfile_json'], eventReturnQueue: 0 },
-      ...{ eventReturnQueueMaxSeconds: 0, eventReturnWhitelist: [], eventReturnBlacklist: [] },
-      ...{ maxEventSize: 10_000, id: 'test_master' },
+      eventReturn: ['pgjsonb', 'rawfile_json'],
+      eventReturnQueue: 0,
+      eventReturnQueueMaxSeconds: 0,
+      eventReturnWhitelist: [],
+      eventReturnBlacklist: [],
+      maxEventSize: 10_000,
+      id: 'test_master',
       written: { 'rawfile_json.filename': join(dir, 'events') },
       brine: { host },
       ...options,
@@ -128,9 +132,19 @@ async function isRead(metrics: Metrics, unreadable: number): Promise<void> {
 function publish(): Promise<unknown> {
   const load = pack(mapOf({ jid: JID, fun: 'test.ping', arg: [1], tgt: '*', user: 'u' }));
   return new PublicationWriter(worker).appendJob({
-    ...{ jid: JID, publication: pack(mapOf({ jid: JID, fun: 'test.ping' })), load },
-    ...{ principal: 'root key', user: 'u', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
-    ...{ minions: ['m1', 'm2'], missing: [], hidden: false, host: 'h1', requestId: 'r1' },
+    jid: JID,
+    publication: pack(mapOf({ jid: JID, fun: 'test.ping' })),
+    load,
+    principal: 'root key',
+    user: 'u',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: ['m1', 'm2'],
+    missing: [],
+    hidden: false,
+    host: 'h1',
+    requestId: 'r1',
     publishedAt: Date.now(),
     deadlineAt: Date.now() + 3_600_000,
     notAfter: Date.now() + 30_000,
@@ -145,14 +159,20 @@ test('jobs, returns and other events are rows and lines, in the order of the bus
   await Promise.all(
     ['m1', 'm2'].map((minion) =>
       writer.append({
-        ...{ kind: 'ret', tag: jobReturnTag(JID, minion), jid: JID, minion },
+        kind: 'ret',
+        tag: jobReturnTag(JID, minion),
+        jid: JID,
+        minion,
         body: returnLoad(JID, minion, true),
       }),
     ),
   );
   // Rows of the job cache are no events of the bus.
   await writer.append({
-    ...{ kind: 'audit', tag: 'brine/audit', body: Buffer.from('[]'), msgId: 'audit' },
+    kind: 'audit',
+    tag: 'brine/audit',
+    body: Buffer.from('[]'),
+    msgId: 'audit',
   });
   await fire('my/tag', { a: 1 });
   const expected = [

@@ -40,8 +40,15 @@ async function hostile(given: Partial<Given>): Promise<Buffer> {
   const parts = given.parts ?? names.map((name) => partOf(name, 'x'));
   const manifest = Buffer.from(
     JSON.stringify({
-      ...{ ...ABOUT, files, parts, streams: [], readers: [], usedSequences: {}, lastJid: '' },
-      ...{ database: { head: { tables: [] }, sequences: {} }, ...more },
+      ...ABOUT,
+      files,
+      parts,
+      streams: [],
+      readers: [],
+      usedSequences: {},
+      lastJid: '',
+      database: { head: { tables: [] }, sequences: {} },
+      ...more,
     }),
   );
   const entries = given.entries ?? names.map((name) => [{ name }, 'x'] as const);

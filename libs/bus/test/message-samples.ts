@@ -80,8 +80,12 @@ export const EVENTS = {
 
 /** Returns that share a message. */
 export const PAGED: readonly Event[] = ['web-1.example', 'grün'].map((minion) => ({
-  ...{ kind: 'ret', tag: `salt/job/${JID}/ret/${minion}`, jid: JID, minion },
-  ...{ body: Buffer.from(`of ${minion}`), link: EVENTS['event of a return'].link },
+  kind: 'ret',
+  tag: `salt/job/${JID}/ret/${minion}`,
+  jid: JID,
+  minion,
+  body: Buffer.from(`of ${minion}`),
+  link: EVENTS['event of a return'].link,
   traced: minion === 'grün',
 }));
 

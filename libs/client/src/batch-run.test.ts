@@ -33,7 +33,10 @@ const progress = (
   `salt/batch/${JID}/progress`,
   mapOf({
     brine: mapOf({
-      ...{ seq, dispatched: [...dispatched], finished: [...finished], silent: [...silent] },
+      seq,
+      dispatched: [...dispatched],
+      finished: [...finished],
+      silent: [...silent],
     }),
   }),
 ];

@@ -204,7 +204,9 @@ describe('options without which work or protection is lost stop the start', () =
       text:
         `Modules in ${join(dir, 'cache/extmods')} (runners) are not loaded: Brine loads modules ` +
         'in Python only by an interpreter; set brine.python',
-      ...{ file: join(dir, 'master'), line: 0, option: 'extension_modules' },
+      file: join(dir, 'master'),
+      line: 0,
+      option: 'extension_modules',
     };
     expect(warningsOf(root)).toEqual([line]);
     const named = { ...root, extension_modules: join(dir, 'cache/extmods') };
@@ -265,10 +267,13 @@ describe('warnings about the others', () => {
 
   test('what runners and orchestrations read is in force, or says in which part', () => {
     const inForce = {
-      ...{ auth_events_autosign_grains: ['pend'], disabled_requisites: ['require'] },
-      ...{ state_max_parallel: 3, runner_queue: { queue: 'q' } },
+      auth_events_autosign_grains: ['pend'],
+      disabled_requisites: ['require'],
+      state_max_parallel: 3,
+      runner_queue: { queue: 'q' },
       extmod_whitelist: { runners: ['a'] },
-      ...{ extmod_blacklist: { wheel: ['b'] }, clean_dynamic_modules: false },
+      extmod_blacklist: { wheel: ['b'] },
+      clean_dynamic_modules: false,
       ca_bundle_url: 'https://a/bundle.pem',
     };
     expect(warningsOf(inForce)).toEqual([]);

@@ -17,8 +17,10 @@ describe('engines are read as Salt reads them', () => {
     const expected = [
       { name: 'test', module: { kind: 'builtin', name: 'test' }, options: {}, where: 'cluster' },
       {
-        ...{ name: 'webhook', module: { kind: 'builtin', name: 'webhook' } },
-        ...{ options: { port: 8000 }, where: 'host' },
+        name: 'webhook',
+        module: { kind: 'builtin', name: 'webhook' },
+        options: { port: 8000 },
+        where: 'host',
       },
     ];
     expect(read(['test', { webhook: { port: 8000 } }]).engines).toEqual(expected);

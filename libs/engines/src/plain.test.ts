@@ -18,8 +18,16 @@ test('what the wire has becomes what JSON has', () => {
   });
   value.set(5, 'five').set('__proto__', 'no danger');
   expect(JSON.parse(JSON.stringify(plainMap(value)))).toEqual({
-    ...{ text: 'ä', number: 1.5, float: 2, big: '1152921504606846976', none: null, 5: 'five' },
-    ...{ time: '20261125T080000.000000', bytes: 'text', binary: '//4=', nan: 'NaN' },
+    text: 'ä',
+    number: 1.5,
+    float: 2,
+    big: '1152921504606846976',
+    none: null,
+    5: 'five',
+    time: '20261125T080000.000000',
+    bytes: 'text',
+    binary: '//4=',
+    nan: 'NaN',
     list: [true, { a: 1 }],
     ['__proto__']: 'no danger',
   });

@@ -8,9 +8,14 @@ import {
 } from './environment.ts';
 
 const KEPT = {
-  ...{ PATH: '/usr/bin', HOME: '/root', LC_ALL: 'C.UTF-8', TMPDIR: '/var/tmp' },
-  ...{ https_proxy: 'http://proxy:3128', SSL_CERT_FILE: '/etc/ca.pem' },
-  ...{ SSH_AUTH_SOCK: '/run/agent', GNUPGHOME: '/etc/salt/gpgkeys' },
+  PATH: '/usr/bin',
+  HOME: '/root',
+  LC_ALL: 'C.UTF-8',
+  TMPDIR: '/var/tmp',
+  https_proxy: 'http://proxy:3128',
+  SSL_CERT_FILE: '/etc/ca.pem',
+  SSH_AUTH_SOCK: '/run/agent',
+  GNUPGHOME: '/etc/salt/gpgkeys',
 };
 const OWN = {
   NATS_URL: 'nats://user:secret@host',
@@ -22,8 +27,13 @@ const OWN = {
   NOTIFY_SOCKET: '/run/systemd/notify',
 };
 const SITES = {
-  ...{ AWS_PROFILE: 'salt', AWS_REGION: 'eu', VAULT_TOKEN: 't', VAULT_ADDR: 'https://vault' },
-  ...{ NODE_OPTIONS: '--require x', PYTHONPATH: '/tmp/other', PGP_HOME: '/p' },
+  AWS_PROFILE: 'salt',
+  AWS_REGION: 'eu',
+  VAULT_TOKEN: 't',
+  VAULT_ADDR: 'https://vault',
+  NODE_OPTIONS: '--require x',
+  PYTHONPATH: '/tmp/other',
+  PGP_HOME: '/p',
 };
 const ALL = { ...KEPT, ...OWN, ...SITES, TZ: undefined };
 

@@ -7,8 +7,13 @@ const STAMP = '2026-11-26T05:50:40.123456+00:00';
 
 function fed(kind = 'minion'): FedEvent {
   return {
-    ...{ kind, tag: 'salt/beacon/m1/load', jid: '20261126000000000000', minion: 'm1' },
-    ...{ timeMs: TIME_MS, size: 10, body: () => Promise.reject(new Error('not asked for')) },
+    kind,
+    tag: 'salt/beacon/m1/load',
+    jid: '20261126000000000000',
+    minion: 'm1',
+    timeMs: TIME_MS,
+    size: 10,
+    body: () => Promise.reject(new Error('not asked for')),
     position: '1-1_00000000',
   };
 }
@@ -41,7 +46,9 @@ test('large values are trimmed as on the event socket, and a body that is gone i
   expect(dataOf(large.data)).toEqual({ a: 'VALUE_TRIMMED', b: 1, _stamp: STAMP });
   const gone = eventToReturn(fed(), undefined, 1_000);
   expect(dataOf(gone.data)).toEqual({
-    ...{ jid: '20261126000000000000', id: 'm1', return: 'VALUE_TRIMMED' },
+    jid: '20261126000000000000',
+    id: 'm1',
+    return: 'VALUE_TRIMMED',
     _stamp: STAMP,
   });
 });

@@ -7,7 +7,8 @@ function world() {
   const store = new MemoryRecord();
   const clock = { now: 0 };
   const process = (owner: string): LeasePorts => ({
-    ...{ store, owner },
+    store,
+    owner,
     now: () => clock.now,
     sleep: async (ms) => {
       clock.now += ms;

@@ -12,11 +12,19 @@ const JOB: Job = {
   jid: '20261122030000000001',
   publication: pack(mapOf({ fun: 'test.ping' })),
   load: pack(mapOf({ fun: 'test.ping', arg: [] })),
-  ...{ user: 'root', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
+  user: 'root',
+  fun: 'test.ping',
+  tgt: '*',
+  tgtType: 'glob',
   minions: ['m1', 'm2'],
   missing: [],
-  ...{ principal: 'root key', host: 'h', requestId: 'r', hidden: false },
-  ...{ publishedAt: 0, deadlineAt: 60_000, notAfter: 30_000 },
+  principal: 'root key',
+  host: 'h',
+  requestId: 'r',
+  hidden: false,
+  publishedAt: 0,
+  deadlineAt: 60_000,
+  notAfter: 30_000,
 };
 
 let cachedir = '';

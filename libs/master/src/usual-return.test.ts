@@ -122,9 +122,18 @@ function frame(load: SaltMap | Buffer, envelope: { id?: string; version?: number
 
 function usualLoad(more: Readonly<Record<string, SaltValue | undefined>> = {}): SaltMap {
   return mapOf({
-    ...{ cmd: '_return', id: MINION, jid: '20261125080000000001', fun: 'test.ping' },
-    ...{ fun_args: [], return: true, retcode: 0, success: true, tok: TOK },
-    ...{ nonce: '0'.repeat(32), ts: Math.floor(Date.now() / 1000), ...more },
+    cmd: '_return',
+    id: MINION,
+    jid: '20261125080000000001',
+    fun: 'test.ping',
+    fun_args: [],
+    return: true,
+    retcode: 0,
+    success: true,
+    tok: TOK,
+    nonce: '0'.repeat(32),
+    ts: Math.floor(Date.now() / 1000),
+    ...more,
   });
 }
 
@@ -157,7 +166,9 @@ const ODD: Readonly<Record<string, Readonly<Record<string, SaltValue | undefined
   'another resource': { resource_id: OTHER },
   'its own resource': { resource_id: MINION },
   'failed states': {
-    ...{ fun: 'state.sls', retcode: 2, success: false },
+    fun: 'state.sls',
+    retcode: 2,
+    success: false,
     return: mapOf({ 'cmd_|-a_|-b_|-run': mapOf({ result: false }) }),
   },
 };

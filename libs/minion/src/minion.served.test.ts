@@ -177,9 +177,17 @@ describe('a minion that hears jobs', () => {
     const publication = job('test.echo', ['Grüße'], { master_id: 'x', metadata: mapOf({ a: 1 }) });
     const load = await returned(publication);
     expect(Object.fromEntries(load)).toMatchObject({
-      ...{ cmd: '_return', id: 'm1', jid: publication.get('jid'), fun: 'test.echo' },
-      ...{ fun_args: ['Grüße'], return: 'Grüße', retcode: 0, success: true },
-      ...{ user: 'root', master_id: 'x', metadata: new Map([['a', 1]]) },
+      cmd: '_return',
+      id: 'm1',
+      jid: publication.get('jid'),
+      fun: 'test.echo',
+      fun_args: ['Grüße'],
+      return: 'Grüße',
+      retcode: 0,
+      success: true,
+      user: 'root',
+      master_id: 'x',
+      metadata: new Map([['a', 1]]),
     });
     expect(finished).toHaveLength(1);
   });

@@ -25,8 +25,13 @@ async function serve(listener: RequestListener): Promise<string> {
 
 function requestTo(url: string, more: Partial<WebRequest> = {}): WebRequest {
   return {
-    ...{ url, method: 'GET', headers: new Map<string, string>(), verify: true },
-    ...{ connectTimeoutMs: 5_000, timeoutMs: 5_000, maxBytes: 1_000 },
+    url,
+    method: 'GET',
+    headers: new Map<string, string>(),
+    verify: true,
+    connectTimeoutMs: 5_000,
+    timeoutMs: 5_000,
+    maxBytes: 1_000,
     ...more,
   };
 }

@@ -42,8 +42,12 @@ function pillarOf(options: Partial<PillarOptions>, ext: SaltMap | null = null) {
   };
   const override = new Map<SaltValue, SaltValue>();
   const minion: PillarMinion = {
-    ...{ id: 'web1', grains: mapOf({}), saltenv: null, pillarenv: null },
-    ...{ override, ext },
+    id: 'web1',
+    grains: mapOf({}),
+    saltenv: null,
+    pillarenv: null,
+    override,
+    ext,
   };
   const pillar = compilePillar(ports, { ...OPTIONS, ...options }, minion);
   return { pillar: Object.fromEntries(pillar) as Record<string, SaltValue>, logged };
@@ -77,7 +81,8 @@ describe('an external pillar that is not served', () => {
 
   test('is none where exclude_ext_pillar has it', () => {
     const { pillar } = pillarOf({
-      ...{ extPillar: [HERE, ELSEWHERE], excludeExtPillar: ['elsewhere'] },
+      extPillar: [HERE, ELSEWHERE],
+      excludeExtPillar: ['elsewhere'],
     });
     expect(pillar).toEqual({ a: 1 });
   });

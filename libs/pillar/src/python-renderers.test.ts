@@ -13,8 +13,12 @@ const OPTIONS = {
 } as unknown as PillarOptions;
 const SOURCE = { saltenv: 'base', path: 'a/init.sls', sls: 'a', defaults: mapOf({ d: 1 }) };
 const MINION = {
-  ...{ id: 'web1', grains: mapOf({}), saltenv: null, pillarenv: null },
-  ...{ override: mapOf({}), ext: null },
+  id: 'web1',
+  grains: mapOf({}),
+  saltenv: null,
+  pillarenv: null,
+  override: mapOf({}),
+  ext: null,
 };
 
 function made(
@@ -26,12 +30,17 @@ function made(
   const python: PythonModules | undefined =
     render && ({ render, knows: () => false, call: () => null } satisfies PythonModules);
   const files = {
-    ...{ environments: ['base'], read: () => text, list: () => [] },
+    environments: ['base'],
+    read: () => text,
+    list: () => [],
     place: (env: string, path: string) => `/srv/${env}/${path}`,
   };
   const ports = {
-    ...{ files, python, outside: { now: () => 0, random: () => 0 } },
-    ...{ functions: () => new Map(), log: (_level: string, line: string) => void log.push(line) },
+    files,
+    python,
+    outside: { now: () => 0, random: () => 0 },
+    functions: () => new Map(),
+    log: (_level: string, line: string) => void log.push(line),
   } as unknown as PillarPorts;
   return {
     log,

@@ -23,8 +23,12 @@ function portsOf(files: Readonly<Record<string, string>>) {
 }
 
 const MINION = {
-  ...{ id: 'm', grains: mapOf({}), saltenv: null, pillarenv: null },
-  ...{ override: mapOf({}), ext: null },
+  id: 'm',
+  grains: mapOf({}),
+  saltenv: null,
+  pillarenv: null,
+  override: mapOf({}),
+  ext: null,
 };
 const OPTIONS = optionsOf(mapOf({}));
 

@@ -16,8 +16,12 @@ const TREES = mapIn(GIVEN, 'trees') as SaltMap;
 const GRAINS = mapIn(GIVEN, 'grains') as SaltMap;
 const RESULTS = fixture('results.json');
 const MINION = {
-  ...{ id: 'web1', grains: GRAINS, saltenv: null, pillarenv: null },
-  ...{ override: new Map<SaltValue, SaltValue>(), ext: null },
+  id: 'web1',
+  grains: GRAINS,
+  saltenv: null,
+  pillarenv: null,
+  override: new Map<SaltValue, SaltValue>(),
+  ext: null,
 };
 
 function portsOf(files: SaltMap): ClassPorts {

@@ -117,10 +117,16 @@ describe('loadOrCreateMasterKeys', () => {
     const own = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
     const shared = join(dir, 'shared');
     const settings = {
-      ...{ id: 'salt1_master', masterSignPubkey: true, masterSignKeyName: 'master_sign' },
-      ...{ masterUsePubkeySignature: false, masterPubkeySignature: undefined },
-      ...{ masterKeyName: 'cluster', ownPkiDir: dir, keyPass: undefined },
-      ...{ clusterKeyPass: 'hunter2', signingKeyPass: undefined },
+      id: 'salt1_master',
+      masterSignPubkey: true,
+      masterSignKeyName: 'master_sign',
+      masterUsePubkeySignature: false,
+      masterPubkeySignature: undefined,
+      masterKeyName: 'cluster',
+      ownPkiDir: dir,
+      keyPass: undefined,
+      clusterKeyPass: 'hunter2',
+      signingKeyPass: undefined,
     };
     const keys = await loadOrCreateMasterKeys(shared, 2048, masterKeyOptions(settings));
     expect(keys.publicPem).not.toBe(own.publicPem);

@@ -17,7 +17,9 @@ describe('one minion at its address', () => {
     expect(rig.tick()).toEqual({ added: ['web1'], lost: [] });
     expect(rig.tick()).toEqual({ added: [], lost: [] });
     expect(rig.presence.known('web1')).toMatchObject({
-      ...{ present: true, address: '10.0.0.1', evidence: 'connection' },
+      present: true,
+      address: '10.0.0.1',
+      evidence: 'connection',
     });
   });
 
@@ -710,7 +712,11 @@ describe('the owner', () => {
 
 test('a question that did not go out does not count', () => {
   const presence = new Presence({
-    ...{ graceMs: 30_000, asks: true, provenForMs: 1, isAccepted: () => true, answers: () => true },
+    graceMs: 30_000,
+    asks: true,
+    provenForMs: 1,
+    isAccepted: () => true,
+    answers: () => true,
     wallOf: (ms) => ms,
   });
   const list = { by: 'p', host: 'a', kind: 'whole', part: 0, of: 1 } as const;

@@ -19,7 +19,10 @@ test('reports and proofs are read as they were packed', () => {
   board.closed('fd00::1');
   const changes = board.changes();
   expect(readReport(packReport(changes))).toEqual({
-    ...{ by: 'p1', host: 'a', n: 0, kind: 'changes' },
+    by: 'p1',
+    host: 'a',
+    n: 0,
+    kind: 'changes',
     places: [
       ['10.0.0.1', 2, 2],
       ['fd00::1', 0, 1],

@@ -155,8 +155,15 @@ export class World {
         return { host, reconnectS, conn: undefined, dead: [], connectAt: 1 };
       });
       const minion: SimMinion = {
-        ...{ id, address, homes, alive: true, backAt: 0, cutUntil: 0, stuckUntil: 0 },
-        ...{ awaySince: 0, wellSince: 0 },
+        id,
+        address,
+        homes,
+        alive: true,
+        backAt: 0,
+        cutUntil: 0,
+        stuckUntil: 0,
+        awaySince: 0,
+        wellSince: 0,
       };
       this.#minions.push(minion);
       this.#byId.set(id, minion);

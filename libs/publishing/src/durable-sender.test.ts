@@ -13,8 +13,16 @@ const NOW = 1_795_000_000_000;
 
 function task(more: Partial<DurableTask>): DurableTask {
   return {
-    ...{ jid: 'j', requestId: 'r', turn: 1, look: 0, kind: 'ask', minions: ['a', 'b'], seq: 7 },
-    ...{ probe: '20261120120000100000_p', notAfter: NOW + 3_600_000, publication: PUBLICATION },
+    jid: 'j',
+    requestId: 'r',
+    turn: 1,
+    look: 0,
+    kind: 'ask',
+    minions: ['a', 'b'],
+    seq: 7,
+    probe: '20261120120000100000_p',
+    notAfter: NOW + 3_600_000,
+    publication: PUBLICATION,
     ...more,
   };
 }
@@ -93,7 +101,11 @@ test('a question is a hidden find_job of its own; a repetition the same job for 
   expect(sent?.again).toMatchObject({ jid: 'j', seq: 7, notAfter: NOW + 15_000 });
   const again = unpackMap(sent?.again.only?.publication ?? Buffer.of(0x80));
   expect(Object.fromEntries(again)).toMatchObject({
-    ...{ fun: 'state.apply', arg: ['x'], tgt: ['b'], tgt_type: 'list', jid: 'j' },
+    fun: 'state.apply',
+    arg: ['x'],
+    tgt: ['b'],
+    tgt_type: 'list',
+    jid: 'j',
   });
   expect(bench.confirmed).toHaveLength(2);
   expect(bench.sender.stats).toMatchObject({ asked: 2, sentAgain: 1, failed: 0 });

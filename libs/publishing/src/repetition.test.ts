@@ -27,8 +27,10 @@ test('a job for those that wait keeps all but its target', () => {
   expect(job).toMatchObject({ jid: JOB.jid, tgtType: 'list', minions: ['web-3', 'web-1'] });
   const sent = unpackMap(job?.publication ?? new Uint8Array(0));
   expect(Object.fromEntries(sent)).toEqual({
-    ...{ fun: 'test.ping', ret: '' },
-    ...{ tgt: ['web-3', 'web-1'], tgt_type: 'list' },
+    fun: 'test.ping',
+    ret: '',
+    tgt: ['web-3', 'web-1'],
+    tgt_type: 'list',
   });
 });
 

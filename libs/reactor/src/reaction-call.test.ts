@@ -40,7 +40,12 @@ describe('a job for minions', () => {
   test('old and new form make the same arguments but for their places', async () => {
     const old = { tgt: 't', arg: ['pkg.installed', 'zsh'], kwarg: mapOf({ fromrepo: 'u' }) };
     expect(await call('local', 'state.single', old)).toMatchObject({
-      ...{ kind: 'local', id: 'x', fun: 'state.single', tgt: 't', tgtType: 'glob', ret: '' },
+      kind: 'local',
+      id: 'x',
+      fun: 'state.single',
+      tgt: 't',
+      tgtType: 'glob',
+      ret: '',
       arg: [
         'pkg.installed',
         'zsh',
@@ -66,9 +71,17 @@ describe('a job for minions', () => {
     const more = { tgt: ['a', 'b'], tgt_type: 'list', ret: 'smtp', jid: '20261126120000123456' };
     const found = await call('local', 'test.ping', { ...more, metadata: mapOf({ a: 1 }) });
     expect(found).toMatchObject({
-      ...{ tgt: ['a', 'b'], tgtType: 'list', ret: 'smtp', jid: '20261126120000123456', arg: [] },
+      tgt: ['a', 'b'],
+      tgtType: 'list',
+      ret: 'smtp',
+      jid: '20261126120000123456',
+      arg: [],
       kwargs: mapOf({
-        ...{ state: 'local', name: 'x', __sls__: '/srv/r.sls', __id__: 'x', order: 1 },
+        state: 'local',
+        name: 'x',
+        __sls__: '/srv/r.sls',
+        __id__: 'x',
+        order: 1,
         metadata: mapOf({ a: 1 }),
       }),
     });
@@ -92,7 +105,11 @@ describe('a job for minions', () => {
 
   test('what is not in force is told', async () => {
     const { notes } = await read('local', 'test.arg', {
-      ...{ tgt: '*', expr_form: 'grain', args: mapOf({ a: 1 }), arg: [1], kwarg: mapOf({}) },
+      tgt: '*',
+      expr_form: 'grain',
+      args: mapOf({ a: 1 }),
+      arg: [1],
+      kwarg: mapOf({}),
     });
     expect(notes).toEqual([
       "'arg' is ignored beside 'args'",
@@ -109,7 +126,10 @@ describe('a runner or a wheel', () => {
   test('in the new form has keywords alone', async () => {
     const args = list({ mods: 'orch.a' }, { pillar: mapOf({ tag: 't' }) });
     expect(await call('runner', 'state.orchestrate', { args })).toEqual({
-      ...{ kind: 'runner', id: 'x', fun: 'state.orchestrate', args: [] },
+      kind: 'runner',
+      id: 'x',
+      fun: 'state.orchestrate',
+      args: [],
       kwargs: mapOf({ mods: 'orch.a', pillar: mapOf({ tag: 't' }) }),
     });
     const map = mapOf({ match: 'a' });
@@ -118,7 +138,11 @@ describe('a runner or a wheel', () => {
 
   test('in the old form has its parameters beside it, the defaults too', async () => {
     expect(await call('wheel', 'key.delete', { match: 'a' })).toEqual({
-      ...{ kind: 'wheel', id: 'x', fun: 'key.delete', args: ['a'], kwargs: mapOf({}) },
+      kind: 'wheel',
+      id: 'x',
+      fun: 'key.delete',
+      args: ['a'],
+      kwargs: mapOf({}),
     });
     expect(await call('runner', 'state.orchestrate', { mods: 'orch.a' })).toMatchObject({
       args: ['orch.a'],
@@ -177,7 +201,11 @@ describe('caller, on a master', () => {
   ])('%j runs salt.cmd', async (more, args, kwargs) => {
     const found = await call('caller', 'test.arg', more);
     expect(found).toEqual({
-      ...{ kind: 'runner', id: 'x', fun: 'salt.cmd', args, kwargs: mapOf(kwargs) },
+      kind: 'runner',
+      id: 'x',
+      fun: 'salt.cmd',
+      args,
+      kwargs: mapOf(kwargs),
     });
   });
 });

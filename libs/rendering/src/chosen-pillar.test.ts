@@ -30,10 +30,18 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   const checkout = (): string => dir;
   const settings = { pillarRoots: {}, nodegroups: {}, checkout, log: () => undefined };
   const options = {
-    ...{ rendererBlacklist: [], rendererWhitelist: [] },
-    ...{ renderer: 'jinja|yaml', stateTop: 'top.sls', mergingStrategy: 'smart', envOrder: [] },
-    ...{ nodegroups: {}, extPillar: [], decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] } },
-    ...{ opts: mapOf({ secret: 'of the master' }), pillarenv: null, onDemandExtPillar: ['git'] },
+    rendererBlacklist: [],
+    rendererWhitelist: [],
+    renderer: 'jinja|yaml',
+    stateTop: 'top.sls',
+    mergingStrategy: 'smart',
+    envOrder: [],
+    nodegroups: {},
+    extPillar: [],
+    decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] },
+    opts: mapOf({ secret: 'of the master' }),
+    pillarenv: null,
+    onDemandExtPillar: ['git'],
   } as unknown as PillarOptions;
   const data = { gitDefaults, gitIncludes: false } as unknown as ExternalsData;
   const ports = {
@@ -54,8 +62,12 @@ test('nothing of a repository that a minion chose is decrypted or runs on the ho
   const args = [`main ${dir}`];
   expect(asking(args, null)).toEqual(
     mapOf({
-      ...{ secret: 'open', ran: true, shell: 'root', filter: '/usr/bin/sh' },
-      ...{ opt: 'of the master', id: 'a' },
+      secret: 'open',
+      ran: true,
+      shell: 'root',
+      filter: '/usr/bin/sh',
+      opt: 'of the master',
+      id: 'a',
     }),
   );
   expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed', id: 'a' }));

@@ -45,7 +45,8 @@ describe('a queue', () => {
 
 describe('the schedule', () => {
   const schedule = salted({
-    ...{ on: { function: 'jobs.active', hours: 1 }, off: { function: 'key.list', hours: 1 } },
+    on: { function: 'jobs.active', hours: 1 },
+    off: { function: 'key.list', hours: 1 },
   }) as SaltMap;
   const made = (...names: string[]) => {
     const kept: { asked: Asked } = { asked: NOTHING_ASKED };
@@ -110,7 +111,8 @@ describe('reactor.add', () => {
     { b: '/opt/b.sls' },
   ]);
   const { run } = sceneOf([], {
-    ...{ rights: ['@reactor'], configured: { reactor } },
+    rights: ['@reactor'],
+    configured: { reactor },
     more: { reactor: care, hostFiles } as never,
   });
   test.each([
@@ -208,7 +210,8 @@ describe('an orchestration', () => {
 test('no secret of the configuration is shown', async () => {
   const configured = { gitfs_password: 'x', key_pass: 'sdb://vault/x', reactor: 'r' };
   const { value } = sceneOf([], {
-    ...{ rights: ['@config'], configured },
+    rights: ['@config'],
+    configured,
     more: { shownOptions: mapOf({ gitfs_password: '***', reactor: 'r' }) },
   });
   expect(await value('config.get', ['gitfs_password'])).toBe('***');

@@ -74,7 +74,11 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
     ...memory.ports,
     local: memory.local,
     call: {
-      ...{ kind: 'runner', fun: 'test.arg', jid: JID, user: 'root', principal: 'root' },
+      kind: 'runner',
+      fun: 'test.arg',
+      jid: JID,
+      user: 'root',
+      principal: 'root',
       ...limited?.call,
     },
     depthMax: 12,
@@ -84,10 +88,46 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
     fire: async (tag: string, data: SaltMap) => void fired.push([tag, data]),
     ...options.more,
   } as unknown as RunnerMaster;
-  const client = {
+  const client = clientOf(options, { commands, waits });
+  const context = {
+    client,
+    master,
+    jobs: new JobRecords(client),
+    out: (text: string) => void printed.push(text),
+    auditSeal: () => Promise.reject(new Error('no seal here')),
+  };
+  const call =
+    (kind: 'runner' | 'wheel'): Called<FunctionOutcome> =>
+    (fun, args = [], kwargs = mapOf({})) =>
+      callFunction({ kind, fun, args, kwargs }, context);
+  const run = call('runner');
+  return {
+    memory,
+    master,
+    pillars,
+    commands,
+    waits,
+    printed,
+    fired,
+    run,
+    wheel: call('wheel'),
+    value: async (fun, args, kwargs) => {
+      const outcome = await run(fun, args, kwargs);
+      if (!outcome.success) throw new Error(`${fun} failed: ${pyStr(outcome.value)}`);
+      return outcome.value;
+    },
+  };
+}
+
+/** A client whose answers the test chose. */
+function clientOf(
+  { minions, jobCache }: SceneOptions,
+  { commands, waits }: Pick<Scene, 'commands' | 'waits'>,
+): never {
+  return {
     publish: async (command: Command) => {
       commands.push(command);
-      const returns = options.minions?.(command) ?? undefined;
+      const returns = minions?.(command) ?? undefined;
       return returns && { jid: JID, minions: returns.map(({ id }) => id), returns };
     },
     async *returns(job: { readonly returns: readonly JobReturn[] }, wait: object) {
@@ -100,31 +140,18 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
       return mapOf({ value: value ?? null });
     },
   } as never;
-  const context = {
-    ...{ client, master, jobs: new JobRecords(client) },
-    out: (text: string) => void printed.push(text),
-    auditSeal: () => Promise.reject(new Error('no seal here')),
-  };
-  const call =
-    (kind: 'runner' | 'wheel'): Called<FunctionOutcome> =>
-    (fun, args = [], kwargs = mapOf({})) =>
-      callFunction({ kind, fun, args, kwargs }, context);
-  const run = call('runner');
-  return {
-    ...{ memory, master, pillars, commands, waits, printed, fired, run },
-    wheel: call('wheel'),
-    value: async (fun, args, kwargs) => {
-      const outcome = await run(fun, args, kwargs);
-      if (!outcome.success) throw new Error(`${fun} failed: ${pyStr(outcome.value)}`);
-      return outcome.value;
-    },
-  };
 }
 
 /** No rights by any login. */
 const NO_ACCESS: AccessRules = {
-  ...{ externalAuth: {}, publisherAcl: {}, sudoAcl: false, permissiveAcl: false },
-  ...{ keepAclInToken: false, tokenExpire: 0, tokenExpireUserOverride: false, hashType: 'sha256' },
+  externalAuth: {},
+  publisherAcl: {},
+  sudoAcl: false,
+  permissiveAcl: false,
+  keepAclInToken: false,
+  tokenExpire: 0,
+  tokenExpireUserOverride: false,
+  hashType: 'sha256',
 };
 
 /** The user whose rights a test gives. */

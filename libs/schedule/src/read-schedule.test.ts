@@ -23,9 +23,17 @@ test('a job has the keys of Salt with the presets of Salt', () => {
   expect(enabled).toBe(true);
   expect(jobs).toMatchObject([
     {
-      ...{ name: 'one', fun: 'test.sleep', args: [], enabled: true, maxRunning: 1 },
+      name: 'one',
+      fun: 'test.sleep',
+      args: [],
+      enabled: true,
+      maxRunning: 1,
       timing: { kind: 'interval', seconds: 90 },
-      ...{ runOnStart: true, missed: 'skip', returnJob: 'keep', returners: [], dryRun: false },
+      runOnStart: true,
+      missed: 'skip',
+      returnJob: 'keep',
+      returners: [],
+      dryRun: false,
     },
   ]);
 });
@@ -34,11 +42,22 @@ test('all else that a job may say is read', () => {
   const { jobs, faults } = read({
     splay: 5,
     one: {
-      ...{ func: 'state.orchestrate', name: 'other', cron: '0 4 * * *', args: ['a', 1] },
+      func: 'state.orchestrate',
+      name: 'other',
+      cron: '0 4 * * *',
+      args: ['a', 1],
       kwargs: { test: true },
-      ...{ splay: { start: 10, end: 20 }, run_on_start: true, maxrunning: 3, missed: 'run' },
-      ...{ returner: ['a', 'b', 'a'], return_job: 'nocache', metadata: { team: 'x' } },
-      ...{ until: '2027-01-01', after: '2026-01-01', enabled: false, dry_run: true },
+      splay: { start: 10, end: 20 },
+      run_on_start: true,
+      maxrunning: 3,
+      missed: 'run',
+      returner: ['a', 'b', 'a'],
+      return_job: 'nocache',
+      metadata: { team: 'x' },
+      until: '2027-01-01',
+      after: '2026-01-01',
+      enabled: false,
+      dry_run: true,
       range: { start: '8am', end: '5pm', invert: true },
     },
     two: { ...FUN, when: ['Monday 5pm', 'Tuesday 3pm'], jid_include: false, return_job: false },
@@ -47,9 +66,17 @@ test('all else that a job may say is read', () => {
   expect(faults).toEqual([]);
   const [one, two, three] = jobs;
   expect(one).toMatchObject({
-    ...{ name: 'other', fun: 'state.orchestrate', args: ['a', 1], splay: { from: 10, to: 20 } },
-    ...{ runOnStart: true, maxRunning: 3, missed: 'run', returners: ['a', 'b'] },
-    ...{ returnJob: 'nocache', enabled: false, dryRun: true },
+    name: 'other',
+    fun: 'state.orchestrate',
+    args: ['a', 1],
+    splay: { from: 10, to: 20 },
+    runOnStart: true,
+    maxRunning: 3,
+    missed: 'run',
+    returners: ['a', 'b'],
+    returnJob: 'nocache',
+    enabled: false,
+    dryRun: true,
   });
   expect(one?.kwargs).toEqual(new Map([['test', true]]));
   expect(Object.keys(one?.gates ?? {})).toEqual(['range', 'until', 'after']);

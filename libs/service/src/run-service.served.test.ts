@@ -74,11 +74,16 @@ describe('a service process', () => {
   test('forgets its passwords once they are read, and names what children get', async () => {
     const url = 'nats://user:secret@127.0.0.1:4222';
     const secrets = {
-      ...{ NATS_URL: url, DATABASE_URL: 'postgres://user:secret@127.0.0.1/brine' },
-      ...{ PGPASSWORD: 'secret', BRINE_SDB: '{}', OTEL_EXPORTER_OTLP_HEADERS: 'key=secret' },
+      NATS_URL: url,
+      DATABASE_URL: 'postgres://user:secret@127.0.0.1/brine',
+      PGPASSWORD: 'secret',
+      BRINE_SDB: '{}',
+      OTEL_EXPORTER_OTLP_HEADERS: 'key=secret',
     };
     const { port } = start('brine: {child_environment: [AWS_*]}\n', {
-      ...{ ...secrets, PGSSLMODE: 'require', AWS_PROFILE: 'site' },
+      ...secrets,
+      PGSSLMODE: 'require',
+      AWS_PROFILE: 'site',
     });
     const response = await fetch(`http://127.0.0.1:${await port}/status`);
     const { given, left } = (await response.json()) as { given: string; left: string[] };

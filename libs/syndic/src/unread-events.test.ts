@@ -22,7 +22,11 @@ const SETTINGS: LaneSettings = {
 function returned(minion: string, jid: string, acked: string[]): EventToForward {
   const data = mapOf({ jid, id: minion, fun: 'test.ping', return: true, retcode: 0 });
   return {
-    ...{ key: minion, tag: `salt/job/${jid}/ret/${minion}`, jid, minion, size: 100 },
+    key: minion,
+    tag: `salt/job/${jid}/ret/${minion}`,
+    jid,
+    minion,
+    size: 100,
     timeMs: new TestClock().nowMs(),
     data: () => Promise.resolve(data),
     ack: () => void acked.push(minion),

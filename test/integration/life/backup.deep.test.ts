@@ -112,7 +112,8 @@ describe('a host is lost, and its backup is put back on another', () => {
     second = await BrineMaster.start(
       {
         // The new host has the address of the lost one.
-        ...{ publish_port: first.home.publishPort, ret_port: first.home.retPort },
+        publish_port: first.home.publishPort,
+        ret_port: first.home.retPort,
         brine: { workers: 2 },
       },
       { firstStart: true, onHome: (home) => restore(home.configDir) },

@@ -41,7 +41,8 @@ beforeAll(async () => {
   logs = mkdtempSync(join(tmpdir(), 'brine-night-'));
   master = await BrineMaster.start({
     gitfs_password: OPTION_SECRET,
-    ...{ log_file: join(logs, 'master'), log_level_logfile: 'info' },
+    log_file: join(logs, 'master'),
+    log_level_logfile: 'info',
     brine: { workers: 2 },
   });
   await master.startMinion(MINION);

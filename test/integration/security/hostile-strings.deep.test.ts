@@ -42,8 +42,18 @@ const JOB = { fun: 'test.ping', tgt: 'a', tgt_type: 'glob', arg: [], ret: '', ji
 const LOGIN = { eauth: 'file', username: 'anne', password: 'x' };
 const KWARGS = mapOf({ ...LOGIN, token: 'x', delimiter: ':', metadata: mapOf({ key: 'x' }) });
 const RETURNED = {
-  ...{ jid: JID, fun: 'test.ping', fun_args: ['x'], return: 'x', retcode: 0, success: true },
-  ...{ out: 'x', user: 'x', master_id: 'x', metadata: mapOf({}), tgt: 'x', tgt_type: 'x' },
+  jid: JID,
+  fun: 'test.ping',
+  fun_args: ['x'],
+  return: 'x',
+  retcode: 0,
+  success: true,
+  out: 'x',
+  user: 'x',
+  master_id: 'x',
+  metadata: mapOf({}),
+  tgt: 'x',
+  tgt_type: 'x',
 };
 const FILE = { path: 'x', saltenv: 'base' };
 

@@ -55,7 +55,9 @@ beforeAll(async () => {
 afterAll(() => it?.close());
 
 const login = (username: string) => ({
-  ...{ eauth: 'file', username, password: `secret of ${username}` },
+  eauth: 'file',
+  username,
+  password: `secret of ${username}`,
 });
 const root = () => ({ user: 'root', key: it.rootKey });
 

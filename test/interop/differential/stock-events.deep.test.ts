@@ -37,7 +37,9 @@ const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     brine: 'what brine salt -b prints by',
   },
   'salt/batch/<jid>/progress': {
-    ...{ state: 'as above', brine: 'as above', iter: 'a number; Salt leaves it null' },
+    state: 'as above',
+    brine: 'as above',
+    iter: 'a number; Salt leaves it null',
   },
   'salt/batch/<jid>/complete': { state: 'as above', brine: 'as above' },
 };

@@ -99,11 +99,17 @@ function option(value: ConfigValue): Typed {
 
 const OPTIONS = {
   opts: mapOf({}),
-  ...{ renderer: 'jinja|yaml', rendererBlacklist: [], rendererWhitelist: [] },
+  renderer: 'jinja|yaml',
+  rendererBlacklist: [],
+  rendererWhitelist: [],
 };
 const rendered = textRenderer({} as PillarPorts, OPTIONS as unknown as PillarOptions, {
-  ...{ id: 'm', grains: mapOf({}), saltenv: null, pillarenv: null },
-  ...{ override: mapOf({}), ext: null },
+  id: 'm',
+  grains: mapOf({}),
+  saltenv: null,
+  pillarenv: null,
+  override: mapOf({}),
+  ext: null,
 });
 
 const DOORS = ['load', 'sls', 'conf'] as const;

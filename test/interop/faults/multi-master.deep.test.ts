@@ -21,7 +21,10 @@ const BOTH: SaltConfig = { master: [A, B] };
  */
 const FAILOVER: SaltConfig = {
   ...BOTH,
-  ...{ master_type: 'failover', retry_dns: 0, master_alive_interval: 2, master_tries: -1 },
+  master_type: 'failover',
+  retry_dns: 0,
+  master_alive_interval: 2,
+  master_tries: -1,
 };
 const READY_MS = 240_000;
 
@@ -103,7 +106,9 @@ describe('installs with the same master.pem', () => {
     await mkdir(modules);
     await writeFile(join(modules, 'which_master.py'), `def address():\n    return '${B}'\n`);
     const asked = await startMinions(a, 'asked', {
-      ...{ master: 'which_master.address', master_type: 'func', module_dirs: [modules] },
+      master: 'which_master.address',
+      master_type: 'func',
+      module_dirs: [modules],
     });
 
     await answer(a, [...both.ids, ...failover.ids]);

@@ -61,15 +61,16 @@ describe.each(drawn('stock masters', MASTERS, 1, ({ version }) => version))(
       await chmod(sandbox.dir, 0o711);
       const [clusterPort, poolPort] = await freePorts(2);
       home = await sandbox.master({
-        ...{ minimum_auth_version: 0, gather_job_timeout: 4, timeout: 10 },
+        minimum_auth_version: 0,
+        gather_job_timeout: 4,
+        timeout: 10,
         ...(isCluster && {
-          ...{ cluster_id: clusterId, cluster_pki_dir: join(sandbox.dir, 'shared-pki') },
+          cluster_id: clusterId,
+          cluster_pki_dir: join(sandbox.dir, 'shared-pki'),
           // It never comes.
-          ...{
-            cluster_peers: ['127.0.0.2'],
-            cluster_port: clusterPort,
-            cluster_pool_port: poolPort,
-          },
+          cluster_peers: ['127.0.0.2'],
+          cluster_port: clusterPort,
+          cluster_pool_port: poolPort,
         }),
         ...(await stockTables(database)),
       });

@@ -105,10 +105,13 @@ beforeAll(async () => {
   const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
   master = await BrineMaster.start(
     {
-      ...{ peer: PEER, peer_run: { 'files-3008.*': ['manage\\.'] } },
+      peer: PEER,
+      peer_run: { 'files-3008.*': ['manage\\.'] },
       master_tops: { ext_nodes: EXT_NODES },
       nodegroups: { old: `${idOf(OLD)} or nobody`, latest: `L@${idOf(NEW)}` },
-      ...{ file_recv: true, file_recv_max_size: 2, timeout: 15 },
+      file_recv: true,
+      file_recv_max_size: 2,
+      timeout: 15,
       brine: { workers: 2 },
     },
     { onHome: ({ configDir }) => writeTree(join(configDir, 'files')) },

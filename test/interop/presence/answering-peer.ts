@@ -83,8 +83,14 @@ export class AnsweringPeer {
     const jid = textOf(job, 'jid');
     if (!isNamed || jid === undefined) return;
     const returned = mapOf({
-      ...{ cmd: '_return', id: this.id, jid, fun: job.get('fun'), fun_args: job.get('arg') },
-      ...{ return: mapOf({}), retcode: 0, success: true },
+      cmd: '_return',
+      id: this.id,
+      jid,
+      fun: job.get('fun'),
+      fun_args: job.get('arg'),
+      return: mapOf({}),
+      retcode: 0,
+      success: true,
     });
     // Its connection may have ended: then it answers the next one.
     this.#requests.send(returned).catch(() => undefined);

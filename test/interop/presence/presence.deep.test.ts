@@ -73,7 +73,10 @@ describe('fifty minions', () => {
 
   beforeAll(async () => {
     master = await BrineMaster.start({
-      ...{ auto_accept: true, presence_events: true, loop_interval: LOOP_S, ...HEARTBEAT },
+      auto_accept: true,
+      presence_events: true,
+      loop_interval: LOOP_S,
+      ...HEARTBEAT,
       brine: { runners: 2, presence_grace: GRACE_S },
     });
     beganMs = performance.now();

@@ -28,7 +28,10 @@ const real = new Map<string, SaltProcess>();
 beforeAll(async () => {
   const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
   master = await BrineMaster.start({
-    ...{ auto_accept: true, presence_events: true, loop_interval: 2, ...HEARTBEAT },
+    auto_accept: true,
+    presence_events: true,
+    loop_interval: 2,
+    ...HEARTBEAT,
     brine: { workers: 2, presence_grace: GRACE_S },
   });
   log = await PresenceLog.open(master);

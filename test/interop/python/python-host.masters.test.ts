@@ -90,8 +90,14 @@ describe.each(VERSIONS)('modules of Salt %s', (version) => {
   it('gives runners what Salt gives them', async () => {
     expect(await valueOf('site.facts')).toEqual(
       mapOf({
-        ...{ user: 'str', jid: 20, tag: true, master: 'north', brine: false },
-        ...{ own: 'Hello, loader!', other: 42, context: [] },
+        user: 'str',
+        jid: 20,
+        tag: true,
+        master: 'north',
+        brine: false,
+        own: 'Hello, loader!',
+        other: 42,
+        context: [],
       }),
     );
     expect(await valueOf('site.greet', ['you'], { kwargs: mapOf({ x: 1 }) })).toEqual(

@@ -56,7 +56,8 @@ const OPTIONS = {
 function contextOf(): StateFileContext {
   const ports = {
     files: {
-      ...{ environments: ['base'], list: () => [] },
+      environments: ['base'],
+      list: () => [],
       read: (_env: string, path: string) => text(path),
     },
     outside: { now: () => 0, random: () => 0 },
@@ -64,8 +65,12 @@ function contextOf(): StateFileContext {
     log: () => undefined,
   } as unknown as PillarPorts;
   const minion = {
-    ...{ id: 'm_master', grains: mapOf({}), saltenv: 'base', pillarenv: null },
-    ...{ override: mapOf({}), ext: null },
+    id: 'm_master',
+    grains: mapOf({}),
+    saltenv: 'base',
+    pillarenv: null,
+    override: mapOf({}),
+    ext: null,
   };
   return { ports, options: OPTIONS, minion, pillar: mapOf({}) };
 }

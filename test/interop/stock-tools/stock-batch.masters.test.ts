@@ -40,7 +40,11 @@ describe('batches of the stock 3008 command on the host of a Brine master', () =
       { withinMs: 60_000 },
     );
     expect(await own('batch.status', jid)).toMatchObject({
-      ...{ jid, fun: 'test.echo', total: 3, pending: 0, halted: false },
+      jid,
+      fun: 'test.echo',
+      total: 3,
+      pending: 0,
+      halted: false,
     });
   });
 

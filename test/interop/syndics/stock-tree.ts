@@ -36,7 +36,10 @@ export const TREE_STATES = fileURLToPath(new URL('tree-states', import.meta.url)
 /** What `state.apply tree` comes to on every minion, as far as it is the same on each. */
 export const TREE_APPLIED = {
   'test_|-changes 42_|-changes 42_|-succeed_with_changes': {
-    ...{ __id__: 'changes 42', __sls__: 'tree', __run_num__: 0, result: true },
+    __id__: 'changes 42',
+    __sls__: 'tree',
+    __run_num__: 0,
+    result: true,
     changes: { testing: { old: 'Unchanged', new: 'Something pretended to change' } },
   },
   'test_|-none_|-none_|-nop': { __id__: 'none', __run_num__: 1, result: true, changes: {} },

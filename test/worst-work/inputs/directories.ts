@@ -107,11 +107,23 @@ async function asked(
 
 function directory(port: number): Ldap {
   const options: LdapOptions = {
-    ...{ url: `ldap://127.0.0.1:${port}`, startTls: false, verify: true, baseDn: 'dc=example' },
-    ...{ bindDn: 'uid={{ username }},dc=example', bindPassword: '', filter: '', scope: 'sub' },
-    ...{ groupOu: '', accountAttribute: 'memberUid', groupAttribute: 'memberOf' },
-    ...{ personType: 'person', groupClass: 'posixGroup', activeDirectory: false, freeIpa: false },
-    ...{ groupBaseDn: '', groupFilter: '' },
+    url: `ldap://127.0.0.1:${port}`,
+    startTls: false,
+    verify: true,
+    baseDn: 'dc=example',
+    bindDn: 'uid={{ username }},dc=example',
+    bindPassword: '',
+    filter: '',
+    scope: 'sub',
+    groupOu: '',
+    accountAttribute: 'memberUid',
+    groupAttribute: 'memberOf',
+    personType: 'person',
+    groupClass: 'posixGroup',
+    activeDirectory: false,
+    freeIpa: false,
+    groupBaseDn: '',
+    groupFilter: '',
   };
   return new Ldap(options);
 }

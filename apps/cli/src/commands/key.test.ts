@@ -107,7 +107,8 @@ describe('a pair that is made', () => {
   test.each(['../b', 'a/../../b', '/b'])('is not made above it: %s', async (name) => {
     const given = name === '/b' ? join(dir, 'b') : name;
     expect(await made(`--gen-keys=${given}`)).toEqual({
-      ...{ code: 0, err: '' },
+      code: 0,
+      err: '',
       out: `key ${given}.pem is not a valid key path.\n`,
     });
     expect(readdirSync(dir).sort()).toEqual(['made', 'master', 'pki']);

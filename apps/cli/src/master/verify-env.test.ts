@@ -20,8 +20,12 @@ import { verifyEnv } from './verify-env.ts';
 
 const isRoot = process.getuid?.() === 0;
 const SELF: Account = {
-  ...{ name: 'self', uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 },
-  ...{ home: '', shell: '', isOther: false },
+  name: 'self',
+  uid: process.getuid?.() ?? 0,
+  gid: process.getgid?.() ?? 0,
+  home: '',
+  shell: '',
+  isOther: false,
 };
 /** No user of this host: ids are all that files need. */
 const OTHER: Account = { ...SELF, name: 'other', uid: 4711, gid: 4712, isOther: true };

@@ -4,12 +4,18 @@ import type { Option } from './command-form.ts';
 import { OptionParser } from './option-parser.ts';
 
 const option = (names: string[], dest: string, kind: Option['kind'], more = {}): Option => ({
-  ...{ names, dest, kind, help: 'Does something.' },
+  names,
+  dest,
+  kind,
+  help: 'Does something.',
   ...more,
 });
 
 const PARSER = new OptionParser({
-  ...{ prog: 'x', usage: 'u', description: 'Is a test.', version: '1' },
+  prog: 'x',
+  usage: 'u',
+  description: 'Is a test.',
+  version: '1',
   groups: [
     {
       title: 'Options',

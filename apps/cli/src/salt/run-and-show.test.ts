@@ -37,7 +37,12 @@ async function run(subset: number, minions: readonly string[]) {
   const config = { brine: { trace: 'off', exitCodes: 'strict' } };
   const command = { tgt: '*', tgtType: 'glob', fun: 'test.ping', arg: [], kwargs: mapOf({}) };
   const code = await runAndShow({
-    ...{ options, terminal, printer, config, client, command },
+    options,
+    terminal,
+    printer,
+    config,
+    client,
+    command,
   } as never);
   return { code, printed: printed.join(''), sent };
 }

@@ -9,7 +9,8 @@ const PARSER = new OptionParser(SALT_FORM);
 function read(argv: readonly string[]): { readonly command: SaltCommand; readonly shown: string } {
   let shown = '';
   const terminal: Terminal = {
-    ...{ isTerminal: false, ownsSignals: false },
+    isTerminal: false,
+    ownsSignals: false,
     out: (text) => void (shown += text),
     err: () => undefined,
     ask: async () => undefined,

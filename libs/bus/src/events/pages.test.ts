@@ -57,9 +57,18 @@ test('what was written into a page is read from it', async () => {
   const { events } = eventsOf();
   expect(events).toMatchObject(
     RETURNS.map(({ jid, minion, link, traced, body }) => ({
-      ...{ jid, minion, traced, kind: 'ret', tag: jobReturnTag(jid, minion) },
-      ...{ link: link === '' ? undefined : link, size: body.length },
-      ...{ seq: 9, incarnation: 'one', timeMs: 5_000, deliveries: 2, subject: 'brine.events.ret' },
+      jid,
+      minion,
+      traced,
+      kind: 'ret',
+      tag: jobReturnTag(jid, minion),
+      link: link === '' ? undefined : link,
+      size: body.length,
+      seq: 9,
+      incarnation: 'one',
+      timeMs: 5_000,
+      deliveries: 2,
+      subject: 'brine.events.ret',
     })),
   );
   for (const [at, event] of events.entries()) {

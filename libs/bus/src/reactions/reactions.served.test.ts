@@ -85,8 +85,12 @@ test('a reaction comes out as it went in, and leaves the queue when it is done',
   expect(await reactionsWaiting(bus)).toBe(1);
   const [one] = await take(reader(bus), 1);
   expect(one).toMatchObject({
-    ...{ kind: 'event', id: 'event/EVENTS/1.0', name: 'salt/minion/web 1/start', link },
-    ...{ timeMs: 1_700_000_000_123.456, deliveries: 1 },
+    kind: 'event',
+    id: 'event/EVENTS/1.0',
+    name: 'salt/minion/web 1/start',
+    link,
+    timeMs: 1_700_000_000_123.456,
+    deliveries: 1,
   });
   expect(Buffer.from(one?.body ?? []).toString()).toBe('body 1');
   await until('the queue is empty', async () => (await reactionsWaiting(bus)) === 0);

@@ -86,8 +86,15 @@ test('a message that was tried as often as it may is settled, counted and report
   const reader = new StreamReader(bus, { stream: 'EVENTS', durable: 'tried-out', from: 'new' });
   const settled: string[] = [];
   const delivery = (deliveries: number): Delivery => ({
-    ...{ subject: 's', data: Buffer.from(''), header: () => '', headers: () => '' },
-    ...{ settle: (how) => void settled.push(how), seq: 5, consumerSeq: 1, timeUs: 0, pending: 0 },
+    subject: 's',
+    data: Buffer.from(''),
+    header: () => '',
+    headers: () => '',
+    settle: (how) => void settled.push(how),
+    seq: 5,
+    consumerSeq: 1,
+    timeUs: 0,
+    pending: 0,
     deliveries,
   });
   reader.failed(delivery(TRIES_MAX - 1), new Error('again'));

@@ -30,9 +30,19 @@ function jobOf(jid: string): Job {
     jid,
     publication: pack(mapOf({ fun: 'test.ping', jid })),
     load: pack(mapOf({ arg: [] })),
-    ...{ principal: 'root key', user: 'root', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
-    ...{ minions: [], missing: [], publishedAt: 1, deadlineAt: 2, notAfter: 3 },
-    ...{ hidden: false, host: 'gw', requestId: `request ${jid}` },
+    principal: 'root key',
+    user: 'root',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: [],
+    missing: [],
+    publishedAt: 1,
+    deadlineAt: 2,
+    notAfter: 3,
+    hidden: false,
+    host: 'gw',
+    requestId: `request ${jid}`,
   };
 }
 

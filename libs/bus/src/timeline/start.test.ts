@@ -43,7 +43,9 @@ test('a stream that never dropped anything is not short of what was before its f
 
 test('an empty stream is short of what it had since a time, and of nothing on a quiet master', () => {
   const empty = {
-    ...{ firstSeq: 201, messages: 0, firstTime: '0001-01-01T00:00:00Z' },
+    firstSeq: 201,
+    messages: 0,
+    firstTime: '0001-01-01T00:00:00Z',
     lastTime: '2026-11-26T11:00:00Z',
   };
   expect(isTrimmedSince(empty, Date.parse('2026-11-26T10:00:00Z'))).toBe(true);

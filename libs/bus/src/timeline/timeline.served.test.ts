@@ -31,9 +31,19 @@ function jobOf(jid: string): Job {
     jid,
     publication: pack(mapOf({ fun: 'test.ping', jid })),
     load: pack(mapOf({ arg: [1] })),
-    ...{ principal: 'root key', user: 'root', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
-    ...{ minions: ['a'], missing: [], publishedAt: 1, deadlineAt: 2, notAfter: 3 },
-    ...{ hidden: false, host: 'gw', requestId: `request ${jid}` },
+    principal: 'root key',
+    user: 'root',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: ['a'],
+    missing: [],
+    publishedAt: 1,
+    deadlineAt: 2,
+    notAfter: 3,
+    hidden: false,
+    host: 'gw',
+    requestId: `request ${jid}`,
   };
 }
 
@@ -82,8 +92,14 @@ test('jobs and their returns come as one bus, in order, with what readers of soc
   const [first] = events;
   expect(unpackMap(await (first?.body() ?? Buffer.alloc(0)))).toEqual(
     mapOf({
-      ...{ jid: jidOf(1), tgt_type: 'glob', tgt: '*', user: 'root', fun: 'test.ping' },
-      ...{ arg: [1], minions: ['a'], missing: [] },
+      jid: jidOf(1),
+      tgt_type: 'glob',
+      tgt: '*',
+      user: 'root',
+      fun: 'test.ping',
+      arg: [1],
+      minions: ['a'],
+      missing: [],
     }),
   );
   for (const event of events) expect(Math.abs(event.timeMs - Date.now())).toBeLessThan(60_000);

@@ -13,9 +13,14 @@ import { HandedCalls, reportOutcome, serveAdmissions } from './handed-calls.ts';
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
 const CALL: FunctionCall = {
-  ...{ kind: 'wheel', fun: 'key.list_all', jid: '20261129120000123456' },
-  ...{ user: 'root', principal: 'root', traceparent: '00-1-2-01' },
-  ...{ args: [1, 'two'], kwargs: mapOf({ three: true }) },
+  kind: 'wheel',
+  fun: 'key.list_all',
+  jid: '20261129120000123456',
+  user: 'root',
+  principal: 'root',
+  traceparent: '00-1-2-01',
+  args: [1, 'two'],
+  kwargs: mapOf({ three: true }),
 };
 
 let nats: TestNats;
@@ -34,7 +39,9 @@ async function handing(processId = 'w1') {
   const bus = await nats.connect('runner-pool');
   const counts: string[] = [];
   const handed = new HandedCalls({
-    ...{ bus, processId, runs: new RunOffers(new Bucket(bus, 'brine_runs'), box) },
+    bus,
+    processId,
+    runs: new RunOffers(new Bucket(bus, 'brine_runs'), box),
     checkBatch: (settings) => {
       if (settings.get('size') === 'none') throw new Error('no size');
     },
@@ -50,12 +57,15 @@ async function running(outcomeOf: (call: FunctionCall) => FunctionOutcome | Erro
   const bus = await nats.connect('runner-pool');
   const called: FunctionCall[] = [];
   const store = new RunStore({
-    ...{ box, processId: 'r1', bucket: new Bucket(bus, 'brine_runs') },
+    box,
+    processId: 'r1',
+    bucket: new Bucket(bus, 'brine_runs'),
     releasedError: (jid) => new Error(jid),
     onTrouble: () => undefined,
   });
   store.serve({
-    ...{ kinds: new Set(['call', 'batch']), hasRoom: () => true },
+    kinds: new Set(['call', 'batch']),
+    hasRoom: () => true,
     takeOver: async (run) => {
       const call = keptCallOf(run.call, run.jid, run.input);
       if (call === undefined) return;
@@ -115,7 +125,11 @@ test('a caller learns whether a call may begin', async () => {
 test('a batch is kept with its order, and invalid settings are refused before', async () => {
   const { handed, counts } = await handing();
   const order = {
-    ...{ jid: CALL.jid, caller: mapOf({}), principal: 'anne', command: 'c', host: 'h' },
+    jid: CALL.jid,
+    caller: mapOf({}),
+    principal: 'anne',
+    command: 'c',
+    host: 'h',
     load: mapOf({ tgt: '*' }),
   };
   const invalid = handed.beginBatch({ ...order, settings: mapOf({ size: 'none' }) });

@@ -53,7 +53,9 @@ async function worker(
   const troubles: string[] = [];
   const store = new RunStore(
     {
-      ...{ bucket, box, processId },
+      bucket,
+      box,
+      processId,
       releasedError: (jid) => new Error(`lost ${jid}`),
       onTrouble: (text) => void troubles.push(text),
     },

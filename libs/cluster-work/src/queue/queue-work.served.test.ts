@@ -22,7 +22,10 @@ async function worker(atOnce: number, work: (work: QueuedWork) => Promise<WorkEn
   const troubles: unknown[] = [];
   const bus = await nats.connect('runner-pool');
   const made = new QueueWork({
-    ...{ bus, kind: 'event', atOnce, work },
+    bus,
+    kind: 'event',
+    atOnce,
+    work,
     onTrouble: (text, err) => void troubles.push([text, err]),
   });
   open.push(made);
@@ -100,7 +103,11 @@ test('a worker with more urgent work is at one reaction at a time', async () => 
   const held = new HeldWork();
   const bus = await nats.connect('runner-pool');
   const work = new QueueWork({
-    ...{ bus, kind: 'event', atOnce: 3, onTrouble: () => undefined, isBusy: () => isBusy },
+    bus,
+    kind: 'event',
+    atOnce: 3,
+    onTrouble: () => undefined,
+    isBusy: () => isBusy,
     work: held.work,
   });
   open.push(work);
@@ -126,7 +133,11 @@ test('what only waits takes no place of others, up to nine for each place', asyn
   const held = new HeldWork();
   const bus = await nats.connect('runner-pool');
   const work = new QueueWork({
-    ...{ bus, kind: 'event', atOnce: 2, onTrouble: () => undefined, waiting: () => waiting },
+    bus,
+    kind: 'event',
+    atOnce: 2,
+    onTrouble: () => undefined,
+    waiting: () => waiting,
     work: held.work,
   });
   open.push(work);

@@ -5,8 +5,13 @@ import { expect, test } from 'vitest';
 import { SiteFunctions } from './site-functions.ts';
 
 const CALL: FunctionCall = {
-  ...{ kind: 'runner', fun: 'site.greet', jid: '20261126000000000000', user: 'root' },
-  ...{ principal: 'root', args: ['a'], kwargs: mapOf({ b: 1 }) },
+  kind: 'runner',
+  fun: 'site.greet',
+  jid: '20261126000000000000',
+  user: 'root',
+  principal: 'root',
+  args: ['a'],
+  kwargs: mapOf({ b: 1 }),
 };
 
 type Answer = (op: string, given: SaltMap) => SaltValue | Error;
@@ -55,8 +60,12 @@ test('a run has the call, fires its events, and gives value, success and exit co
   const { site, fired } = siteWith((_op, given) => {
     expect(given).toEqual(
       mapOf({
-        ...{ kind: 'runner', fun: 'site.greet', jid: CALL.jid, user: 'root' },
-        ...{ args: ['a'], kwargs: mapOf({ b: 1 }) },
+        kind: 'runner',
+        fun: 'site.greet',
+        jid: CALL.jid,
+        user: 'root',
+        args: ['a'],
+        kwargs: mapOf({ b: 1 }),
       }),
     );
     return mapOf({ value: 'x', success: false, retcode: 3 });

@@ -49,7 +49,11 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
   const owner = new PresenceOwner({
     bus,
     records: new PresenceRecords(new Bucket(bus, 'brine_presence')),
-    ...{ fires: true, intervalMs: 300, graceMs: 400, herdMs: 400, provenForMs: 60_000 },
+    fires: true,
+    intervalMs: 300,
+    graceMs: 400,
+    herdMs: 400,
+    provenForMs: 60_000,
     keys: { accepted: () => accepted, isReady: () => true },
     unanswering: () => new Set(),
     ask: async (ids) => void asked.push(ids),

@@ -29,7 +29,8 @@ function scene() {
     waiting: async () => 0,
   };
   const parts = {
-    ...{ admin, id: 'm_master' },
+    admin,
+    id: 'm_master',
     mac: { isOf: (sum: string) => sum === 'right' },
     fire: async (tag: string, data: SaltMap) => void fired.push([tag, data]),
     onTrouble: (text: string) => void troubles.push(text),

@@ -130,7 +130,11 @@ test('returns are read where a glob can match them, each of a page by itself', a
   const writer = new EventWriter(bus);
   const append = (id: string) =>
     writer.append({
-      ...{ kind: 'ret', tag: `salt/job/${JID}/ret/${id}`, jid: JID, minion: id, traced: true },
+      kind: 'ret',
+      tag: `salt/job/${JID}/ret/${id}`,
+      jid: JID,
+      minion: id,
+      traced: true,
       body: pack(mapOf({ id, return: true })),
     });
   await Promise.all(['a', 'b', 'c', 'd', 'e'].map(append));
@@ -256,7 +260,17 @@ const JOB: Job = {
   jid: JID,
   publication: pack(mapOf({ jid: JID, fun: 'test.ping' })),
   load: pack(mapOf({ jid: JID, fun: 'test.ping', arg: [] })),
-  ...{ principal: 'root', user: 'root', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
-  ...{ minions: ['one'], missing: [], hidden: false, host: 'here', requestId: 'r1' },
-  ...{ publishedAt: Date.now(), deadlineAt: Date.now() + 60_000, notAfter: Date.now() + 60_000 },
+  principal: 'root',
+  user: 'root',
+  fun: 'test.ping',
+  tgt: '*',
+  tgtType: 'glob',
+  minions: ['one'],
+  missing: [],
+  hidden: false,
+  host: 'here',
+  requestId: 'r1',
+  publishedAt: Date.now(),
+  deadlineAt: Date.now() + 60_000,
+  notAfter: Date.now() + 60_000,
 };

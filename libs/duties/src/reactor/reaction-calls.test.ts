@@ -10,8 +10,14 @@ import { ReactionCalls } from './reaction-calls.ts';
 const JID = '20261126120000123456';
 const CAUSE = { name: 'my/event', timeMs: 1_000, begunMs: 1_500, link: 'a link' };
 const OPTIONS = {
-  ...{ user: 'root', timeout: 5, gatherJobTimeout: 5, syndicWait: 5, sockDir: '/x' },
-  ...{ orderMasters: false, nodegroups: {}, confFile: '/x/master' },
+  user: 'root',
+  timeout: 5,
+  gatherJobTimeout: 5,
+  syndicWait: 5,
+  sockDir: '/x',
+  orderMasters: false,
+  nodegroups: {},
+  confFile: '/x/master',
 } as unknown as MasterOptions;
 
 interface World {
@@ -59,7 +65,11 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
     },
   };
   const calls = new ReactionCalls({
-    ...{ options: OPTIONS, atOnce, ports, local, ownKey: () => 'key' },
+    options: OPTIONS,
+    atOnce,
+    ports,
+    local,
+    ownKey: () => 'key',
     isReady: () => world.ready !== false,
     answer: async (body, { id = '', caller }) => {
       const envelope = unpack(body);
@@ -88,13 +98,22 @@ function made(call: Partial<ReactionCall>, again = false): CallToMake {
 }
 
 const PING: ReactionCall = {
-  ...{ kind: 'local', id: 'x', fun: 'test.ping', tgt: 'one', tgtType: 'glob' },
-  ...{ ret: 'smtp', jid: '' },
+  kind: 'local',
+  id: 'x',
+  fun: 'test.ping',
+  tgt: 'one',
+  tgtType: 'glob',
+  ret: 'smtp',
+  jid: '',
   arg: [1],
   kwargs: mapOf({ metadata: mapOf({ a: 1 }) }),
 };
 const UP: ReactionCall = {
-  ...{ kind: 'runner', id: 'x', fun: 'manage.up', args: [], kwargs: mapOf({ timeout: 1 }) },
+  kind: 'runner',
+  id: 'x',
+  fun: 'manage.up',
+  args: [],
+  kwargs: mapOf({ timeout: 1 }),
 };
 
 describe('a job', () => {
@@ -104,8 +123,15 @@ describe('a job', () => {
     expect(published.map(({ id }) => id)).toEqual(['reaction:event/EVENTS/7.0/0']);
     expect(published[0]?.via).toBe(`reactor ${CAUSE.name}`);
     expect(Object.fromEntries(published[0]?.load ?? [])).toMatchObject({
-      ...{ cmd: 'publish', fun: 'test.ping', tgt: 'one', ret: 'smtp', jid: JID, user: 'root' },
-      ...{ arg: [1], key: 'key', tracestate: 'brine=asker' },
+      cmd: 'publish',
+      fun: 'test.ping',
+      tgt: 'one',
+      ret: 'smtp',
+      jid: JID,
+      user: 'root',
+      arg: [1],
+      key: 'key',
+      tracestate: 'brine=asker',
     });
     expect(spans).toMatchObject([
       { name: 'event', jid: JID, part: 'event', startMs: 1_000, endMs: 1_500, link: 'a link' },

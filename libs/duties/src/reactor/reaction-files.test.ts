@@ -104,8 +104,14 @@ test('a file is rendered with tag and data, for the minion of the master', async
   expect(await made.render({ path }, names)).toBe(1);
   expect(asked[0]).toEqual(
     mapOf({
-      ...{ id: 'm_master', grains: mapOf({ id: 'm_master' }), saltenv: 'base', path, sls: '' },
-      ...{ override: mapOf({}), pillar: mapOf({}), defaults: names },
+      id: 'm_master',
+      grains: mapOf({ id: 'm_master' }),
+      saltenv: 'base',
+      path,
+      sls: '',
+      override: mapOf({}),
+      pillar: mapOf({}),
+      defaults: names,
     }),
   );
   expect(read).toEqual(['of a.sls', 'macros']);

@@ -78,7 +78,10 @@ function workerWith(
   } as unknown as DueRecords;
   const due = new DueWork({
     schedule: readSchedule(given as SaltMap, 2026),
-    ...{ records, processId: 'w', ports, local },
+    records,
+    processId: 'w',
+    ports,
+    local,
     runsOf: () => ({ find: async () => undefined }) as never,
     kindOf: async (fun) => (fun === 'test.gone' ? undefined : (more.kind ?? 'runner')),
     handToReturner: async (name, load) => void returned.push([name, load]),
@@ -113,8 +116,15 @@ describe('a due job', () => {
     ]);
     const load = events.at(-1)!.data;
     expect(Object.fromEntries(load)).toMatchObject({
-      ...{ cmd: '_return', id: 'm_master', fun: 'test.arg', schedule: 'job', jid: 'req' },
-      ...{ return: 'done', success: true, retcode: 0, pid: process.pid },
+      cmd: '_return',
+      id: 'm_master',
+      fun: 'test.arg',
+      schedule: 'job',
+      jid: 'req',
+      return: 'done',
+      success: true,
+      retcode: 0,
+      pid: process.pid,
     });
     expect(load.get('fun_args')).toEqual(['a', 1, mapOf({ x: true })]);
     const metadata = load.get('metadata') as SaltMap;

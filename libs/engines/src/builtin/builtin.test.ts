@@ -16,9 +16,15 @@ describe('logstash', () => {
     };
     expect(recordOf(event, 'salt/engine/logstash')).toMatchObject({
       '@timestamp': '2026-11-25T08:00:00.000Z',
-      ...{ message: 'salt/engine/logstash', type: 'logstash', level: 'INFO', tags: [] },
-      ...{ logger_name: 'python-logstash-logger', event_tag: 'salt/job/1/ret/a' },
-      ...{ fun: 'test.ping', return: true, '@version': 'x' },
+      message: 'salt/engine/logstash',
+      type: 'logstash',
+      level: 'INFO',
+      tags: [],
+      logger_name: 'python-logstash-logger',
+      event_tag: 'salt/job/1/ret/a',
+      fun: 'test.ping',
+      return: true,
+      '@version': 'x',
     });
     // python-logstash keeps these names for itself.
     expect(Object.keys(recordOf(event, ''))).not.toContain('id');

@@ -62,7 +62,10 @@ async function sent(
     }
   }
   const engine = {
-    ...{ name: 'nats', masterId: 'm', stopping: new AbortController().signal, events: given },
+    name: 'nats',
+    masterId: 'm',
+    stopping: new AbortController().signal,
+    events: given,
     log: (_level: string, text: string) => logged.push(text),
     tell: (more: object) => Object.assign(figures, more),
   } as unknown as EngineContext;

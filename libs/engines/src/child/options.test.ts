@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { OptionError, Options } from './options.ts';
 
 const given = new Options({
-  ...{ text: 'x', number: '5', port: 8000, flag: true, list: ['a', 'b'], one: 'a', none: null },
+  text: 'x',
+  number: '5',
+  port: 8000,
+  flag: true,
+  list: ['a', 'b'],
+  one: 'a',
+  none: null,
   map: { a: 1, b: 'c' },
 });
 

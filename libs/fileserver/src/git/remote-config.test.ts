@@ -2,10 +2,25 @@ import { expect, test } from 'vitest';
 import { readRemotes } from './remote-config.ts';
 
 const GLOBALS = {
-  ...{ base: 'main', fallback: '', mountpoint: '', root: '', saltenv: [], passphrase: '' },
-  ...{ saltenv_whitelist: [], saltenv_blacklist: [], ref_types: ['branch'], refspecs: [] },
-  ...{ update_interval: 60, depth: 0, proxy: '', user: '', password: '', privkey: '' },
-  ...{ disable_saltenv_mapping: false, ssl_verify: true, insecure_auth: false },
+  base: 'main',
+  fallback: '',
+  mountpoint: '',
+  root: '',
+  saltenv: [],
+  passphrase: '',
+  saltenv_whitelist: [],
+  saltenv_blacklist: [],
+  ref_types: ['branch'],
+  refspecs: [],
+  update_interval: 60,
+  depth: 0,
+  proxy: '',
+  user: '',
+  password: '',
+  privkey: '',
+  disable_saltenv_mapping: false,
+  ssl_verify: true,
+  insecure_auth: false,
 };
 
 function switches(name: string, value: unknown) {

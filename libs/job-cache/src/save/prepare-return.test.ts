@@ -20,8 +20,12 @@ const transcoder = new JsonTranscoder();
 const labels = new CountLabels(10);
 
 const rowOf = (load: Uint8Array): ReturnRow => ({
-  ...{ jid: JID, id: 'web1', load, receivedAt: Date.UTC(2026, 10, 20, 17, 20) },
-  ...{ incarnation: '2026-11-20T10:00:00Z', seq: 7 },
+  jid: JID,
+  id: 'web1',
+  load,
+  receivedAt: Date.UTC(2026, 10, 20, 17, 20),
+  incarnation: '2026-11-20T10:00:00Z',
+  seq: 7,
 });
 
 /** The row made of the whole value, which costs more: the rule, written once more. */

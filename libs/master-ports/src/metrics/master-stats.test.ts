@@ -9,7 +9,9 @@ function scene(instance = 'worker-pool-2') {
   const clock = { now: 1_000 };
   const fired: { tag: string; kind: string; data: SaltMap }[] = [];
   const stats = new MasterStats({
-    ...{ instance, host: 'm1', everyMs: EVERY_MS },
+    instance,
+    host: 'm1',
+    everyMs: EVERY_MS,
     fire: async ({ tag, kind, body }: Event) =>
       void fired.push({ tag, kind, data: unpackMap(body) }),
     onTrouble: (error) => {

@@ -11,8 +11,13 @@ test('the question is a hidden find_job of itself, for these minions alone', () 
   expect(isQuestionJid('20261126030000000000_durableab')).toBe(false);
   const job = presenceQuestion(['web1', 'web2'], { jid, now: 1_000, masterId: 'm' });
   expect(job).toMatchObject({
-    ...{ jid, hidden: true, minions: ['web1', 'web2'], missing: [], tgtType: 'list' },
-    ...{ notAfter: 11_000, publishedAt: 1_000 },
+    jid,
+    hidden: true,
+    minions: ['web1', 'web2'],
+    missing: [],
+    tgtType: 'list',
+    notAfter: 11_000,
+    publishedAt: 1_000,
   });
   const sent = unpackMap(job.publication);
   expect(textOf(sent, 'fun')).toBe('saltutil.find_job');

@@ -46,10 +46,22 @@ function newJob(): Job {
   jobs += 1;
   const jid = `2026112717103712${String(jobs).padStart(4, '0')}`;
   return {
-    ...{ jid, publication: pack(mapOf({ jid })), load: pack(mapOf({ jid })) },
-    ...{ principal: 'root key', user: 'root', fun: 'test.ping', tgt: '*', tgtType: 'glob' },
-    ...{ minions: ['m1'], missing: [], publishedAt: 0, deadlineAt: 1, notAfter: 1 },
-    ...{ hidden: false, host: 'a.example', requestId: `req-${jid}` },
+    jid,
+    publication: pack(mapOf({ jid })),
+    load: pack(mapOf({ jid })),
+    principal: 'root key',
+    user: 'root',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: ['m1'],
+    missing: [],
+    publishedAt: 0,
+    deadlineAt: 1,
+    notAfter: 1,
+    hidden: false,
+    host: 'a.example',
+    requestId: `req-${jid}`,
   };
 }
 

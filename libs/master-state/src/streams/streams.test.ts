@@ -23,7 +23,9 @@ afterEach(() => {
 
 const append = (bytes: number): Promise<unknown> =>
   events.append({
-    ...{ kind: 'ret', tag: 'salt/job/1/ret/m', msgId: 'once' },
+    kind: 'ret',
+    tag: 'salt/job/1/ret/m',
+    msgId: 'once',
     body: new Uint8Array(bytes),
   });
 

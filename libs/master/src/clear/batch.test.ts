@@ -46,8 +46,15 @@ beforeEach(() => {
 
 const load = (more: Record<string, SaltValue>) =>
   mapOf({
-    ...{ cmd: 'brine_batch', fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', ret: '' },
-    ...{ jid: JID, batch: mapOf({ size: '1' }), ...more },
+    cmd: 'brine_batch',
+    fun: 'test.ping',
+    arg: [],
+    tgt: '*',
+    tgt_type: 'glob',
+    ret: '',
+    jid: JID,
+    batch: mapOf({ size: '1' }),
+    ...more,
   });
 
 async function send(more: Record<string, SaltValue>): Promise<SaltMap> {
@@ -138,7 +145,12 @@ describe('a batch', () => {
 
 describe('the rights of a batch later on', () => {
   const part = mapOf({
-    ...{ fun: 'test.ping', arg: [], tgt: ['web1'], tgt_type: 'list', ret: '', jid: JID },
+    fun: 'test.ping',
+    arg: [],
+    tgt: ['web1'],
+    tgt_type: 'list',
+    ret: '',
+    jid: JID,
     user: 'anne',
   });
 

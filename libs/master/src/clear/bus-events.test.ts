@@ -14,11 +14,17 @@ const ROOT = { user: 'root', key: 'root-key' };
 const PAGE: EventPage = {
   events: [
     {
-      ...{ tag: 'site/x', kind: 'local', timeMs: 1.5, position: '1-0_00000000' },
+      tag: 'site/x',
+      kind: 'local',
+      timeMs: 1.5,
+      position: '1-0_00000000',
       data: mapOf({ a: 1 }),
     },
   ],
-  ...{ next: '2-0_00000000', even: true, over: false, notices: ['Old ones are gone.'] },
+  next: '2-0_00000000',
+  even: true,
+  over: false,
+  notices: ['Old ones are gone.'],
 };
 
 /** Asks a master with this bus; `asked` are the questions that came through. */

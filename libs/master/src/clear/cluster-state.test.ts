@@ -73,7 +73,10 @@ test('where no worker can tell, presence is unknown and keys are counted', async
     const base = scene({ a: 'accepted', b: 'deleted' });
     const ports: MasterPorts = presence === undefined ? base : { ...base, presence };
     expect(asJson(await listMinions(ports, mapOf({})))).toEqual({
-      ...{ keys: { accepted: 1, denied: 1 }, present: null, absent: null, listed: [] },
+      keys: { accepted: 1, denied: 1 },
+      present: null,
+      absent: null,
+      listed: [],
     });
   }
 });

@@ -22,8 +22,12 @@ const masterKey = PrivateKey.parse(key.pem);
 const JID = '20261128090000000000';
 
 const ACCESS = {
-  ...{ sudoAcl: false, permissiveAcl: false, keepAclInToken: false, tokenExpire: 43_200 },
-  ...{ tokenExpireUserOverride: false, hashType: 'sha256' },
+  sudoAcl: false,
+  permissiveAcl: false,
+  keepAclInToken: false,
+  tokenExpire: 43_200,
+  tokenExpireUserOverride: false,
+  hashType: 'sha256',
   externalAuth: {
     file: { anne: [{ web1: ['test.*'] }, { '@runner': ['state.*', 'jobs.active'] }] },
   },
@@ -44,19 +48,30 @@ function masterWith(rules: Partial<MasterRules> = {}): MemoryMaster {
 beforeEach(() => (made = masterWith()));
 
 const call: CallIdentity = {
-  ...{ kind: 'runner', fun: 'state.orchestrate', jid: JID, user: 'root', principal: 'root' },
+  kind: 'runner',
+  fun: 'state.orchestrate',
+  jid: JID,
+  user: 'root',
+  principal: 'root',
 };
 const VIA = `runner.state.orchestrate ${JID}`;
 
 const ANNE: CallIdentity = {
-  ...{ ...call, user: 'anne', principal: 'anne' },
+  ...call,
+  user: 'anne',
+  principal: 'anne',
   caller: keptCaller({
-    ...{ kind: 'eauth', user: 'anne', principal: 'anne', acl: [] },
+    kind: 'eauth',
+    user: 'anne',
+    principal: 'anne',
+    acl: [],
     granted: { module: 'file', groups: [] },
   }),
 };
 const BOB: CallIdentity = {
-  ...{ ...call, user: 'bob', principal: 'bob' },
+  ...call,
+  user: 'bob',
+  principal: 'bob',
   caller: keptCaller({ kind: 'user', user: 'bob', principal: 'bob', acl: [] }),
 };
 
@@ -125,7 +140,9 @@ describe('a job that a call publishes', () => {
     isOwn = false,
   ): Promise<SaltMap> => {
     const request: ClearRequest = {
-      ...{ id: `r${made.audited.length}`, body: new Uint8Array(0), gatewayHost: 'h' },
+      id: `r${made.audited.length}`,
+      body: new Uint8Array(0),
+      gatewayHost: 'h',
       caller: callerOf(made.ports, outer, isOwn),
     };
     const load = { tgt: 'web1', tgt_type: 'glob', fun: 'test.ping', arg: [], ret: '', jid: '' };
@@ -150,7 +167,8 @@ describe('a job that a call publishes', () => {
 
   test('may not go under the job id of another', async () => {
     made = memoryMaster({
-      ...{ masterKey, rules: { access: ACCESS } },
+      masterKey,
+      rules: { access: ACCESS },
       answerQuery: (query) => (query === 'job' ? mapOf({ principal: 'root' }) : null),
     });
     made.setKey('web1', { state: 'accepted', pub: masterKey.publicKey.pem, denied: [] });
@@ -167,7 +185,10 @@ describe('a job that a call publishes', () => {
   test('hands no rights on that its load names', async () => {
     const kwargs = mapOf({ auth_list: ['.*'] });
     const request: ClearRequest = {
-      ...{ id: 'r', body: new Uint8Array(0), gatewayHost: 'h', caller: callerOf(made.ports, ANNE) },
+      id: 'r',
+      body: new Uint8Array(0),
+      gatewayHost: 'h',
+      caller: callerOf(made.ports, ANNE),
     };
     const load = { tgt: '*', tgt_type: 'glob', fun: 'cmd.run', arg: [], ret: '', jid: '', kwargs };
     await runClearCommand(made.ports, request, mapOf({ cmd: 'publish', key: 'root-key', ...load }));

@@ -30,8 +30,16 @@ function load(
 ): SaltMap {
   const metadata = wish === undefined ? undefined : mapOf({ brine_durable: wish });
   return mapOf({
-    ...{ cmd: 'publish', tgt: '*', tgt_type: 'glob', fun: 'state.apply', arg: [], ret: '' },
-    ...{ jid: '', user: 'root', key: 'KEY', kwargs: mapOf({ metadata }) },
+    cmd: 'publish',
+    tgt: '*',
+    tgt_type: 'glob',
+    fun: 'state.apply',
+    arg: [],
+    ret: '',
+    jid: '',
+    user: 'root',
+    key: 'KEY',
+    kwargs: mapOf({ metadata }),
     ...more,
   });
 }

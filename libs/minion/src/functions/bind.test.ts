@@ -116,7 +116,10 @@ describe('an error of a function is returned in words of Salt', () => {
     [new ArgumentError('no'), 'Passed invalid arguments to m.f: no\nIts doc.'],
   ])('%s', async (error, text) => {
     expect(await runFunction('m.f', raising(error), [], PUBLISHED)).toEqual({
-      ...{ return: text, retcode: 1, success: false, out: 'nested' },
+      return: text,
+      retcode: 1,
+      success: false,
+      out: 'nested',
     });
   });
 

@@ -141,8 +141,14 @@ describe('data of the minion itself', () => {
   });
   test('find_job names a running job and is empty for others', async () => {
     expect(Object.fromEntries((await ask('saltutil.find_job', '1')) as SaltMap)).toEqual({
-      ...{ pid: 7, fun: 'test.sleep', arg: [9], tgt: '*', jid: '1', ret: '' },
-      ...{ tgt_type: 'glob', user: 'root' },
+      pid: 7,
+      fun: 'test.sleep',
+      arg: [9],
+      tgt: '*',
+      jid: '1',
+      ret: '',
+      tgt_type: 'glob',
+      user: 'root',
     });
     expect(await ask('saltutil.find_job', '2')).toEqual(new Map());
     expect(await ask('saltutil.kill_job', '1')).toBe('Signal 9 sent to job 1 at pid 7');

@@ -84,8 +84,14 @@ test('publish waits until all that matched have returned', async () => {
   expect(value).toEqual(mapOf({ db1: true, db2: true }));
   const [sent] = master.asked;
   expect(Object.fromEntries(sent ?? [])).toMatchObject({
-    ...{ cmd: 'minion_pub', fun: 'test.arg', arg: ['a', 'b'], tgt: 'db*', tgt_type: 'glob' },
-    ...{ id: 'web1', tmo: 5, form: 'clean' },
+    cmd: 'minion_pub',
+    fun: 'test.arg',
+    arg: ['a', 'b'],
+    tgt: 'db*',
+    tgt_type: 'glob',
+    id: 'web1',
+    tmo: 5,
+    form: 'clean',
   });
   expect(master.slept).toBe(300);
 });

@@ -3,7 +3,14 @@ import type { RunningJob } from '../functions/own-state.ts';
 import { JobTable } from './job-table.ts';
 
 const job = (jid: string): RunningJob => ({
-  ...{ jid, pid: 7, fun: 'test.ping', arg: [], tgt: '*', tgtType: 'glob', ret: '', user: 'root' },
+  jid,
+  pid: 7,
+  fun: 'test.ping',
+  arg: [],
+  tgt: '*',
+  tgtType: 'glob',
+  ret: '',
+  user: 'root',
 });
 
 test('a job id is accepted once', () => {

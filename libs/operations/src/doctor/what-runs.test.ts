@@ -19,8 +19,11 @@ const shown = (findings: readonly Finding[]) =>
   findings.map(({ level, check, text }) => `${level} ${check}: ${text}`);
 
 const disk = (changed: Partial<DiskSeen>): DiskSeen => ({
-  ...{ paths: ['/var/lib/brine'], bytes: 100 * GIB, freeBytes: 50 * GIB },
-  ...{ files: 1_000, freeFiles: 900 },
+  paths: ['/var/lib/brine'],
+  bytes: 100 * GIB,
+  freeBytes: 50 * GIB,
+  files: 1_000,
+  freeFiles: 900,
   ...changed,
 });
 
@@ -47,7 +50,10 @@ test('sizes are read by people', () => {
 });
 
 const port = (changed: object) => ({
-  ...{ port: 4506, service: 'req-gateway', isListenedOn: true, by: '42 (main.js)' },
+  port: 4506,
+  service: 'req-gateway',
+  isListenedOn: true,
+  by: '42 (main.js)',
   ...changed,
 });
 
@@ -232,8 +238,13 @@ test('a server that an option names and that is away is named with the option', 
 test('what can not be asked is bad where a master runs', () => {
   const unseen = { unseen: 'no answer' };
   const seen = {
-    ...{ disks: [], ports: [], silent: [], backends: [] },
-    ...{ cluster: unseen, streams: unseen, database: unseen },
+    disks: [],
+    ports: [],
+    silent: [],
+    backends: [],
+    cluster: unseen,
+    streams: unseen,
+    database: unseen,
   };
   const hint = 'see `brine status`, and run this as the user of the master';
   expect(shown(checkSeen({ ...seen, runs: true }))).toEqual([

@@ -7,7 +7,8 @@ import { cleanPart, packBundle } from './pack-bundle.ts';
 const SECRET = 'correct-horse-battery';
 const scanner = new SecretScanner([{ from: 'option x', value: SECRET }]);
 const part = (text: string, isLines = true) => ({
-  ...{ name: 'a.txt', isLines },
+  name: 'a.txt',
+  isLines,
   make: async () => text,
 });
 

@@ -48,7 +48,9 @@ function scene() {
     () => nowMs,
   );
   return {
-    ...{ asked, waiting, source },
+    asked,
+    waiting,
+    source,
     pass: (ms: number, more = 0) => {
       nowMs += ms;
       answered += more;

@@ -22,8 +22,11 @@ function treeOf(options: Record<string, SaltValue>, files: Readonly<Record<strin
   };
   const minion = { id: 'a', grains: mapOf({}), pillarenv: null };
   const settings = {
-    ...{ pillarRoots: {}, nodegroups: {}, pillar: mapOf({}) },
-    ...{ log: () => undefined, render },
+    pillarRoots: {},
+    nodegroups: {},
+    pillar: mapOf({}),
+    log: () => undefined,
+    render,
   };
   const args = mapOf({ root_dir: dir, ...options });
   return { asked, read: () => readFileTree(minion, args, settings) };
@@ -59,8 +62,10 @@ test('node groups judge by the grains of the request and what the pillar has so 
   }
   const settings = {
     nodegroups: { by_pillar: 'I@role:web', by_grain: 'G@os:Debian', other: 'I@role:db' },
-    ...{ pillarRoots: {}, pillar: mapOf({ role: 'web' }) },
-    ...{ log: () => undefined, render: () => null },
+    pillarRoots: {},
+    pillar: mapOf({ role: 'web' }),
+    log: () => undefined,
+    render: () => null,
   };
   const minion = { id: 'a', grains: mapOf({ os: 'Debian' }), pillarenv: null };
   const tree = readFileTree(minion, mapOf({ root_dir: dir }), settings);

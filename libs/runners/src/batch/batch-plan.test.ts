@@ -2,7 +2,11 @@ import { describe, expect, it, test } from 'vitest';
 import { BatchPlan, type BatchSettings, settingsMap, settingsOf } from './batch-plan.ts';
 
 const SETTINGS: BatchSettings = {
-  ...{ size: '2', waitMs: 0, failhard: false, timeoutMs: 5_000, gatherMs: 10_000 },
+  size: '2',
+  waitMs: 0,
+  failhard: false,
+  timeoutMs: 5_000,
+  gatherMs: 10_000,
 };
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'];
 

@@ -7,7 +7,11 @@ import { type BatchNews, type BatchPorts, BatchRefusedError, workBatch } from '.
 const JID = '20261126120000123456';
 const START = Date.UTC(2026, 10, 26, 12);
 const SETTINGS: BatchSettings = {
-  ...{ size: '2', waitMs: 0, failhard: false, timeoutMs: 5_000, gatherMs: 2_000 },
+  size: '2',
+  waitMs: 0,
+  failhard: false,
+  timeoutMs: 5_000,
+  gatherMs: 2_000,
 };
 
 /** A minion: how long it runs, and what becomes of it. */
@@ -263,7 +267,12 @@ test('a batch runs each minion once, never wider than it is, and tells of it', a
   expect(world.seen.at(-1)).toBe(`salt/batch/${JID}/complete`);
   expect(story(world).began).toEqual([...world.minions.keys()]);
   expect(world.ended && Object.fromEntries(world.ended)).toMatchObject({
-    ...{ total: 7, completed: 7, active: 0, pending: 0, failed: 0, halted: false },
+    total: 7,
+    completed: 7,
+    active: 0,
+    pending: 0,
+    failed: 0,
+    halted: false,
   });
 });
 
@@ -341,7 +350,9 @@ test('failhard ends the batch after the return, and tells what was abandoned', a
   const halted = world.fired.at(-1);
   expect(halted?.tag).toBe(`salt/batch/${JID}/halted`);
   expect(halted && Object.fromEntries(halted.data)).toMatchObject({
-    ...{ reason: 'failhard', completed: 1, abandoned_active: ['m1'] },
+    reason: 'failhard',
+    completed: 1,
+    abandoned_active: ['m1'],
     abandoned_pending: ['m2', 'm3', 'm4'],
   });
 });

@@ -9,10 +9,25 @@ const NOW = Date.UTC(2026, 10, 26, 12, 0, 3);
 
 /** As salt/cli/salt.py leaves it after the first part. */
 const state = mapOf({
-  ...{ jid: JID, all_minions: ['a', 'b', 'c', 'd'], pending: ['c', 'd'], batch_size: 2 },
-  ...{ active: mapOf({ a: 1.5, b: 1.5 }), done: mapOf({}), failed: mapOf({}), wait: [] },
-  ...{ fun: 'test.echo', arg: ['x'], kwargs: mapOf({ y: 1 }), tgt: '*', tgt_type: 'glob' },
-  ...{ failhard: true, batch_wait: 2, timeout: 5, gather_job_timeout: 10, ret: '', user: 'root' },
+  jid: JID,
+  all_minions: ['a', 'b', 'c', 'd'],
+  pending: ['c', 'd'],
+  batch_size: 2,
+  active: mapOf({ a: 1.5, b: 1.5 }),
+  done: mapOf({}),
+  failed: mapOf({}),
+  wait: [],
+  fun: 'test.echo',
+  arg: ['x'],
+  kwargs: mapOf({ y: 1 }),
+  tgt: '*',
+  tgt_type: 'glob',
+  failhard: true,
+  batch_wait: 2,
+  timeout: 5,
+  gather_job_timeout: 10,
+  ret: '',
+  user: 'root',
   driver: 'master',
 });
 

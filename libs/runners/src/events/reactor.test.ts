@@ -5,8 +5,12 @@ import type { ReactionFailure, ReactorAdmin } from '../reactor-care.ts';
 
 const FAILURES: readonly ReactionFailure[] = [
   {
-    ...{ id: 'event/EVENTS/9.0', tag: 'my/two', kind: 'render', what: '/a.sls' },
-    ...{ why: 'Jinja: line 3', atMs: Date.UTC(2026, 10, 26, 12) },
+    id: 'event/EVENTS/9.0',
+    tag: 'my/two',
+    kind: 'render',
+    what: '/a.sls',
+    why: 'Jinja: line 3',
+    atMs: Date.UTC(2026, 10, 26, 12),
   },
   { id: 'event/EVENTS/7.0', tag: 'my/one', kind: 'missing', what: '/b.sls', why: 'gone', atMs: 0 },
 ];
@@ -17,7 +21,8 @@ function reactor(isRunning = true): ReactorAdmin & { readonly calls: unknown[] }
   let isLeader = true;
   const done = (comment: string): SaltMap => mapOf({ status: true, comment });
   return {
-    ...{ calls, isRunning },
+    calls,
+    isRunning,
     list: async () => [mapOf({ 'salt/auth': ['/a.sls'] })],
     add: async (event, reactors) => {
       calls.push([event, reactors]);
@@ -70,7 +75,10 @@ describe('reactor.failed', () => {
         failed: [
           mapOf({
             time: '2026-11-26T12:00:00.000Z',
-            ...{ tag: 'my/two', kind: 'render', what: '/a.sls', why: 'Jinja: line 3' },
+            tag: 'my/two',
+            kind: 'render',
+            what: '/a.sls',
+            why: 'Jinja: line 3',
             id: 'event/EVENTS/9.0',
           }),
         ],

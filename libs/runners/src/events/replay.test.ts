@@ -13,7 +13,10 @@ const NOW = Date.UTC(2026, 10, 26, 12);
 
 function eventsOf(count: number, size = 0): PagedEvent[] {
   return Array.from({ length: count }, (_, n) => ({
-    ...{ tag: `site/${n}`, kind: 'local', timeMs: NOW + n, position: `${n + 1}-0${MARK}` },
+    tag: `site/${n}`,
+    kind: 'local',
+    timeMs: NOW + n,
+    position: `${n + 1}-0${MARK}`,
     data: mapOf({ n, text: 'x'.repeat(size) }),
   }));
 }
@@ -152,8 +155,10 @@ test.each<[SaltValue, object | string]>([
 test('without a beginning it is the last hour, and an end may be said', () => {
   expect(search({})).toEqual({ from: { timeMs: NOW - 3_600_000 }, toMs: NOW });
   expect(search({ to: '10m', tag: 'salt/*', minion: 'web*' })).toEqual({
-    ...{ from: { timeMs: NOW - 3_600_000 }, toMs: NOW - 600_000 },
-    ...{ tag: 'salt/*', minion: 'web*' },
+    from: { timeMs: NOW - 3_600_000 },
+    toMs: NOW - 600_000,
+    tag: 'salt/*',
+    minion: 'web*',
   });
   for (const kwargs of [{ from: 'soon' }, { to: 'soon' }, { from: '' }]) {
     expect(() => search(kwargs)).toThrow(/is (neither|no time)/);

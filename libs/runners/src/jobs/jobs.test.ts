@@ -4,7 +4,11 @@ import { back, JID, sceneOf } from '../../test/runner-master.ts';
 import { timeOf } from './jobs.ts';
 
 const LOAD = mapOf({
-  ...{ fun: 'test.ping', arg: [], tgt: 'web*', tgt_type: 'glob', user: 'root' },
+  fun: 'test.ping',
+  arg: [],
+  tgt: 'web*',
+  tgt_type: 'glob',
+  user: 'root',
   Minions: ['web1', 'web2', 'dead1'],
 });
 const RETURNS = mapOf({
@@ -198,8 +202,11 @@ test('jobs.master lists the runners of all workers, without secrets', async () =
   const { value } = scene({ more: { runs: { calls: async () => calls } as never } });
   expect(await value('jobs.master')).toEqual([
     mapOf({
-      ...{ fun: 'runner.test.sleep', jid: JID, user: 'root' },
-      ...{ fun_args: [9, mapOf({ k: 1 })], pid: 4711 },
+      fun: 'runner.test.sleep',
+      jid: JID,
+      user: 'root',
+      fun_args: [9, mapOf({ k: 1 })],
+      pid: 4711,
     }),
     mapOf({ fun: 'runner.auth.mk_token', jid: JID, user: 'root', fun_args: [], pid: null }),
   ]);

@@ -35,8 +35,13 @@ test('rows are shown with their reason, narrowed as asked', async () => {
   expect(asked).toEqual([mapOf({ state: '22', limit: 50 })]);
   const shown = (value as SaltMap).get('Rows') as SaltMap[];
   expect(Object.fromEntries(shown[0]!)).toMatchObject({
-    ...{ Row: 7, Kind: 'return', Minion: 'm', SQLSTATE: '22021', Reason: 'NUL' },
-    ...{ Came: '1970-01-01T00:00:00.000Z', Tried: null },
+    Row: 7,
+    Kind: 'return',
+    Minion: 'm',
+    SQLSTATE: '22021',
+    Reason: 'NUL',
+    Came: '1970-01-01T00:00:00.000Z',
+    Tried: null,
   });
 });
 

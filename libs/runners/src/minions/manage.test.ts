@@ -52,8 +52,11 @@ test('removekeys deletes exactly the keys of minions that are down, on record', 
   await scene.value('manage.down', [true]);
   const states = [...scene.memory.minionKeys].map(([id, { state }]) => [id, state]);
   expect(Object.fromEntries(states)).toEqual({
-    ...{ web1: 'accepted', web2: 'accepted', dead11: 'accepted' },
-    ...{ dead1: 'deleted', dead2: 'deleted' },
+    web1: 'accepted',
+    web2: 'accepted',
+    dead11: 'accepted',
+    dead1: 'deleted',
+    dead2: 'deleted',
   });
   const deleted = { kind: 'key', outcome: 'accepted to deleted', principal: 'root' };
   expect(scene.memory.audited).toMatchObject([

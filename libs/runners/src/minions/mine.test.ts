@@ -48,7 +48,10 @@ test('mine.update hands its keywords on to the minions', async () => {
     { tgt: 'web*', tgtType: 'glob', fun: 'mine.update', arg: [], isOwn: true },
     {
       // Its caller has named functions.
-      ...{ tgt: 'role:web', tgtType: 'grain', fun: 'mine.update', isOwn: false },
+      tgt: 'role:web',
+      tgtType: 'grain',
+      fun: 'mine.update',
+      isOwn: false,
       arg: [new Map([['__kwarg__', true], ...kwargs])],
     },
   ]);

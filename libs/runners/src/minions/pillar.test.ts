@@ -32,12 +32,16 @@ test('a pillar is made with the grains that are known, and those that are given'
   const kwargs = mapOf({ pillarenv: 'dev', saltenv: 'qa', role: 'db' });
   expect(await value('pillar.show_pillar', ['web1'], kwargs)).toEqual(mapOf({ made: true }));
   expect(Object.fromEntries(asked[0] ?? [])).toMatchObject({
-    ...{ id: 'web1', saltenv: 'qa', pillarenv: 'dev' },
+    id: 'web1',
+    saltenv: 'qa',
+    pillarenv: 'dev',
     grains: mapOf({ id: 'web1', os: 'Debian', role: 'db' }),
   });
   await value('pillar.show_pillar');
   expect(Object.fromEntries(asked[1] ?? [])).toMatchObject({
-    ...{ id: '*', saltenv: 'base', pillarenv: null },
+    id: '*',
+    saltenv: 'base',
+    pillarenv: null,
     grains: mapOf({}),
   });
 });

@@ -42,7 +42,10 @@ test('salt.execute shows returns, and says what did not return', async () => {
 test('salt.execute has the parameters of Salt', async () => {
   const { value, commands, waits } = sceneOf([], { minions });
   const kwargs = mapOf({
-    ...{ kwarg: mapOf({ a: 1 }), ret: 'redis', jid: JID, metadata: mapOf({ ticket: 7 }) },
+    kwarg: mapOf({ a: 1 }),
+    ret: 'redis',
+    jid: JID,
+    metadata: mapOf({ ticket: 7 }),
     full_return: true,
   });
   const args = [['web1', 'dead1'], 'test.arg', ['x', 2], 3, 'list'];
@@ -54,7 +57,11 @@ test('salt.execute has the parameters of Salt', async () => {
   );
   expect(commands).toEqual([
     {
-      ...{ tgt: ['web1', 'dead1'], tgtType: 'list', fun: 'test.arg', ret: 'redis', jid: JID },
+      tgt: ['web1', 'dead1'],
+      tgtType: 'list',
+      fun: 'test.arg',
+      ret: 'redis',
+      jid: JID,
       arg: ['x', 2, mapOf({ __kwarg__: true, a: 1 })],
       kwargs: mapOf({ metadata: mapOf({ ticket: 7 }) }),
     },

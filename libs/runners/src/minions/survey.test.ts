@@ -14,7 +14,9 @@ test('survey.hash groups minions by what they return, the largest group first', 
   // Any other kind of target than pcre is a compound one; keywords go to the function.
   expect(scene.commands).toEqual([
     {
-      ...{ tgt: '*', tgtType: 'compound', fun: 'test.echo' },
+      tgt: '*',
+      tgtType: 'compound',
+      fun: 'test.echo',
       arg: ['x', mapOf({ __kwarg__: true, upper: true })],
     },
   ]);

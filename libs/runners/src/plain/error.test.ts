@@ -29,6 +29,8 @@ test('two errors are told in other words, as Salt tells them', async () => {
   expect(type.value).toContain('Passed invalid arguments: not that');
   expect(type.success).toBe(true);
   expect(await run('error.error', ['NotImplemented', 'not yet'])).toMatchObject({
-    ...{ value: 'not yet', success: false, retcode: 1 },
+    value: 'not yet',
+    success: false,
+    retcode: 1,
   });
 });

@@ -37,8 +37,13 @@ test('a request has its method, query, headers and body, and bounds of its own',
   expect(await value('http.query', ['http://h/x?y=z'], given)).toEqual(mapOf({ body: 'hello' }));
   const [request] = asked;
   expect(request).toMatchObject({
-    ...{ url: 'http://h/x?y=z&a=b+c&n=1', method: 'POST', body: 'k=v%26', verify: true },
-    ...{ caBundle: '/ca.pem', connectTimeoutMs: 5_000, timeoutMs: 300_000 },
+    url: 'http://h/x?y=z&a=b+c&n=1',
+    method: 'POST',
+    body: 'k=v%26',
+    verify: true,
+    caBundle: '/ca.pem',
+    connectTimeoutMs: 5_000,
+    timeoutMs: 300_000,
     maxBytes: 16 * 1024 * 1024,
   });
   expect(Object.fromEntries(request?.headers ?? [])).toEqual({

@@ -69,7 +69,9 @@ describe('what is due is seen', () => {
     const found = (await value('schedule.list')) as Record<string, Record<string, unknown>>;
     expect(Object.keys(found)).toEqual(['backup', 'poll', 'off', 'wrong']);
     expect(found['backup']).toEqual({
-      ...{ function: 'state.orchestrate', args: ['orch.backup'], cron: '0 4 * * *' },
+      function: 'state.orchestrate',
+      args: ['orch.backup'],
+      cron: '0 4 * * *',
       enabled: true,
     });
     expect(found['off']).toMatchObject({ enabled: false });
@@ -118,8 +120,13 @@ describe('what is due is seen', () => {
   test('schedule.job_status has the names of Salt', async () => {
     const { value } = scheduled();
     expect(await value('schedule.job_status', { name: 'poll', time_fmt: '%H:%M' })).toEqual({
-      ...{ function: 'test.true', minutes: 5, run_on_start: false, enabled: true },
-      ...{ name: 'poll', _seconds: 300, _next_fire_time: '10:05' },
+      function: 'test.true',
+      minutes: 5,
+      run_on_start: false,
+      enabled: true,
+      name: 'poll',
+      _seconds: 300,
+      _next_fire_time: '10:05',
     });
     expect(await value('schedule.job_status', { name: 'none' })).toEqual({});
   });

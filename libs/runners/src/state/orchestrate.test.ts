@@ -444,7 +444,9 @@ test('state.orchestrate_show_sls shows states and runs none', async () => {
 test('state.orchestrate_single runs one state', async () => {
   const world = new OrchestrationWorld({}, { one: () => true });
   const { value } = await run(world, 'state.orchestrate_single', {
-    ...{ fun: 'salt.function', name: 'test.ping', tgt: 'one' },
+    fun: 'salt.function',
+    name: 'test.ping',
+    tgt: 'one',
   });
   const shown = mapIn(value as SaltMap, 'm_master');
   expect([...(shown ?? [])].map(([tag]) => tag)).toEqual([

@@ -101,7 +101,10 @@ async function makeStandby(primary: Node, standby: Node): Promise<void> {
   await mkdir(join(data, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 });
   const url = new URL(await superuserUrl(primary.dir, primary.port));
   const way = {
-    ...{ host: url.hostname, port: url.port, user: url.username, password: url.password },
+    host: url.hostname,
+    port: url.port,
+    user: url.username,
+    password: url.password,
     application_name: STANDBY,
   };
   const words = Object.entries(way).map(([name, value]) => `${name}=${value}`);

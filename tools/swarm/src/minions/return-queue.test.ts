@@ -9,7 +9,10 @@ it('a minion that is not logged in sends no return, and is not counted as if it 
   const around = { requests, counts: noCounts(), ledger: undefined } as Surroundings;
   const line = { whenFree: (call: () => void): void => call() };
   const minion = {
-    ...{ index: 0, id: 'm-0', behaviour: {}, key: undefined },
+    index: 0,
+    id: 'm-0',
+    behaviour: {},
+    key: undefined,
     fields: requests.fields('m-0', Buffer.alloc(0)),
     logIn: () => Promise.resolve(),
   };

@@ -64,7 +64,9 @@ test('http: one POST for a batch, under the same key when it is tried again', as
   let status = 503;
   const address = await serveWeb(() => [status, 'soon']);
   const eventHttp: HttpOptions = {
-    ...{ url: `http://${address}/in`, headers: { 'x-site': 'north' }, verify: true },
+    url: `http://${address}/in`,
+    headers: { 'x-site': 'north' },
+    verify: true,
     caBundle: undefined,
   };
   const returner = new HttpReturner({ brine: { eventHttp } as never });

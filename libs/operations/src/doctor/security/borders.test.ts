@@ -33,8 +33,11 @@ function optionsWith(
   const { options } = loadMasterConfig({ configDir: '/nonexistent', env: {} });
   return {
     ...options,
-    ...{ pkiDir: join(dir, 'pki'), cachedir: join(dir, 'cache'), sockDir: join(dir, 'sock') },
-    ...{ configDir: join(dir, 'config'), confFile: join(dir, 'config', 'master') },
+    pkiDir: join(dir, 'pki'),
+    cachedir: join(dir, 'cache'),
+    sockDir: join(dir, 'sock'),
+    configDir: join(dir, 'config'),
+    confFile: join(dir, 'config', 'master'),
     ...changed,
     brine: { ...options.brine, stateDir: join(dir, 'state'), ...brine },
   };
@@ -137,8 +140,12 @@ describe('processes', () => {
     { from: 'file credentials.json', value: 'n4ts-passw0rd' },
   ];
   const seen = (changed: Partial<ProcessSeen> = {}): ProcessSeen => ({
-    ...{ pid: 42, name: 'worker-pool-1', service: 'worker-pool-1', uid: OWN.uid },
-    ...{ commandLine: 'node\0main.js\0', listens: [] },
+    pid: 42,
+    name: 'worker-pool-1',
+    service: 'worker-pool-1',
+    uid: OWN.uid,
+    commandLine: 'node\0main.js\0',
+    listens: [],
     environment: new Map([['NATS_URL', 'nats://worker-pool:n4ts-passw0rd@127.0.0.1:4222']]),
     ...changed,
   });
@@ -167,7 +174,8 @@ describe('processes', () => {
     [
       'credentials of a service in a process of none',
       {
-        ...{ service: undefined, name: 'engine' },
+        service: undefined,
+        name: 'engine',
         environment: new Map([['NATS_URL', 'nats://worker-pool:n4ts-passw0rd@127.0.0.1:4222']]),
       },
     ],
@@ -197,7 +205,9 @@ describe('processes', () => {
   test('listeners beyond loopback are named unless an option asks for them', () => {
     const listens = (host: string, port: number, name = 'publisher') =>
       seen({
-        ...{ name, service: name === 'engine' ? undefined : name, listens: [{ host, port }] },
+        name,
+        service: name === 'engine' ? undefined : name,
+        listens: [{ host, port }],
         environment: new Map(),
       });
     const options = optionsWith({ publishPort: 4505, retPort: 4506 });
