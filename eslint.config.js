@@ -6,6 +6,10 @@ const SHAPES = [
   { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },
   { selector: 'ExportAllDeclaration', message: 'List what you export.' },
   { selector: 'TSEnumDeclaration', message: 'A constant object and a union instead.' },
+  {
+    selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+    message: 'List the properties in the outer object.',
+  },
 ];
 
 const PROMISED_TIME = [
