@@ -1,4 +1,7 @@
-/** Ways to let go of what was acquired, run in reverse order; one that fails stops no other. */
+/**
+ * Releases what was opened, the last first; a release that fails stops no other. Each is added
+ * right after the opening. With `await using` they run at the end of the block.
+ */
 export class Releasers {
   readonly #releasers: (() => Promise<void> | void)[] = [];
   #run: Promise<void> | undefined;
@@ -11,6 +14,10 @@ export class Releasers {
   run(): Promise<void> {
     this.#run ??= this.#runAll();
     return this.#run;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.run();
   }
 
   async #runAll(): Promise<void> {
