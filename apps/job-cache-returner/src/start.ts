@@ -2,7 +2,6 @@ import type { Bus, Stray } from '@brine/bus';
 import { connectBus } from '@brine/bus';
 import { EventReader, tellCommitted } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
-import type { Answering } from '@brine/bus/rpc';
 import { answerRoll, serve } from '@brine/bus/rpc';
 import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';
 import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
@@ -11,6 +10,7 @@ import {
   type Metrics,
   natsOf,
   postgresUrlOf,
+  Releasers,
   type RunningService,
   type ServiceContext,
   type TracedJob,
@@ -52,9 +52,10 @@ const MINION_LABELS = { never: 0, auto: MAX_MINION_LABELS, always: 5_000 } as co
 export async function startReturner(context: ServiceContext): Promise<RunningService> {
   const { options, log, telemetry, metrics, signal } = context;
   const databaseUrl = postgresUrlOf(context);
+  const releasers = new Releasers();
   const bus = answerRoll(await connectBus(natsOf(context, 'job-cache-returner')), context.told);
+  releasers.add(() => bus.close());
   const keepMs = options.keepJobsSeconds * 1000;
-  const python = openPython(options, (level, text) => log[level](text));
   const returner: Returner = new Returner({
     returnEvent: (row) => events.again(row),
     bus,
@@ -71,7 +72,10 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     tellCommits: options.brine.ack === 'store',
     traced: tracedJobs(options),
   });
+  releasers.add(() => returner.close());
   returner.finished.catch(context.fail);
+  const python = openPython(options, (level, text) => log[level](text));
+  releasers.add(() => python?.close());
   const events = openEventReturn({
     bus,
     options,
@@ -84,13 +88,9 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     count: () => returner.countPutAway('event'),
     connected: returner.connected,
   });
+  releasers.add(() => events.close());
   return {
-    close: async () => {
-      await events.close();
-      python?.close();
-      await returner.close();
-      await bus.close();
-    },
+    close: () => releasers.run(),
     ready: () => bus.status === 'connected' && returner.ready,
     status: () => ({ bus: bus.status, ...returner.status, eventReturn: events.status() }),
   };
@@ -134,7 +134,6 @@ export class Returner {
   readonly #counts: StoreMetrics;
   readonly #jobs: PublicationReader;
   readonly #returns: EventReader;
-  readonly #answering: Answering[] = [];
   #hearsQuestions = false;
   readonly #fleet: FleetCounts;
   /** Resolves once the database has its tables, or this has ended; never rejects. */
@@ -145,7 +144,7 @@ export class Returner {
   #maintenance: Maintenance | undefined;
   /** Ends when all strays so far are kept. */
   #keeping: Promise<void> = Promise.resolve();
-  #closing: Promise<void> | undefined;
+  readonly #releasers = new Releasers();
   /** Resolves when everything has ended; rejects with a fault that a retry can not mend. */
   readonly finished: Promise<void>;
 
@@ -166,11 +165,17 @@ export class Returner {
       ackWaitMs: ports.ackWaitMs ?? ACK_WAIT_MS,
       maxAckPending: MAX_ACK_PENDING,
     };
+    this.#releasers.add(() => this.#cache?.close());
+    this.#fleet = new FleetCounts(ports.databaseUrl);
+    this.#releasers.add(() => this.#fleet.close());
+    // The messages in flight are stored before the database is closed.
+    this.#releasers.add(() => this.finished);
     const readers = { ...place, keepStray: (stray: Stray) => this.#keepStray(stray) };
     this.#jobs = new PublicationReader(bus, { ...readers, kinds: ['job'] });
+    this.#releasers.add(() => this.#jobs.close());
     const kinds = ['ret', 'run', 'auth', 'sighting', 'audit'] as const;
     this.#returns = new EventReader(bus, { ...readers, kinds });
-    this.#fleet = new FleetCounts(ports.databaseUrl);
+    this.#releasers.add(() => this.#returns.close());
     exposeMetrics(ports.metrics, {
       bus,
       counts: this.#fleet,
@@ -209,8 +214,7 @@ export class Returner {
 
   /** Stops reading, stores what is in flight, closes. Calling it again returns the same promise. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#releasers.run();
   }
 
   #present(): JobCache {
@@ -279,28 +283,14 @@ export class Returner {
   }
 
   #serve(cache: JobCache): void {
-    for (const [name, query] of QUERIES) {
-      this.#answering.push(
-        serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
-          if (!isMap(request)) throw new QueryError('a question is a map');
-          const { bus } = this.#ports;
-          const { returnEvent = notReturned } = this.#ports;
-          const incarnation = (): string | undefined => this.#returns.incarnation;
-          return query(cache, request, { bus, incarnation, returnEvent });
-        }),
-      );
-    }
-  }
-
-  async #close(): Promise<void> {
-    await Promise.all(this.#answering.map((one) => one.close()));
-    this.#jobs.close();
-    this.#returns.close();
-    try {
-      await this.finished;
-    } finally {
-      await this.#fleet.close();
-      await this.#cache?.close();
-    }
+    const { bus, returnEvent = notReturned } = this.#ports;
+    const incarnation = (): string | undefined => this.#returns.incarnation;
+    const answering = Array.from(QUERIES, ([name, query]) =>
+      serve(bus, `brine.jobs.${name}`, (request) => {
+        if (!isMap(request)) throw new QueryError('a question is a map');
+        return query(cache, request, { bus, incarnation, returnEvent });
+      }),
+    );
+    this.#releasers.add(async () => void (await Promise.all(answering.map((one) => one.close()))));
   }
 }

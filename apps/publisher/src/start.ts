@@ -24,7 +24,13 @@ import {
   Sealer,
   startWindow,
 } from '@brine/publishing';
-import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import {
+  keepAliveMs,
+  natsOf,
+  Releasers,
+  type RunningService,
+  type ServiceContext,
+} from '@brine/service';
 import { heldPort } from '@brine/service/processes';
 import { sleepUnless, type Trouble } from '@brine/tasks';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
@@ -51,18 +57,25 @@ export async function startPublisher(
   edges = PUBLISHER_EDGES,
 ): Promise<RunningService> {
   const { options, log } = context;
+  const releasers = new Releasers();
   const bus = answerRoll(await edges.connectBus(natsOf(context, 'publisher')), context.told);
+  releasers.add(() => bus.close());
   const { privateKey } = await keysOf(options, edges);
   const epochs = await epochsOf(bus, privateKey);
+  releasers.add(() => epochs.close());
   const writer = new PublicationWriter(bus);
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
+  releasers.add(() => highWater.flush());
   const burst = new Burst(options.orderMasters ? 'syndics' : 'minions');
   const teller = tellerOf(context, bus);
   const server: PublishServer = await edges.bind({
     ...socketOptions(options),
     ...teller.hooks((now) => burst.connected(now, server.peers) && again.open(burstWindow(now))),
   });
+  // Connected minions receive nothing once it is closed: releases that run before it do not wait.
+  releasers.add(() => server.close());
   teller.start();
+  releasers.add(() => teller.close());
   const publisher = new Publisher({
     subscribers: server,
     epochs,
@@ -76,13 +89,17 @@ export async function startPublisher(
   // The minions below other masters are known only once those masters have received the job.
   const unreturned = options.orderMasters ? async () => undefined : unreturnedBy(bus);
   const again = new AgainRule(publisher.jobs, writer, unreturned);
+  releasers.add(() => again.close());
   const durable = durableSender(bus, writer, (what, error) => log.warn({ err: error }, what));
+  releasers.add(() => durable.close());
   const reader = await startReading(bus, publisher);
+  releasers.add(() => reader.close());
   again.open(startWindow(Date.now()));
   // Perhaps few of its minions connect here, which would be no burst.
   epochs.onPublisherGone(() => again.open(startWindow(Date.now())));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   const ending = new AbortController();
+  releasers.add(() => ending.abort());
   publisher.run(reader, ending.signal).catch((error: unknown) => {
     // Stopped in the middle of a job, which another publisher sends too or reads back.
     if (!ending.signal.aborted) context.fail(error);
@@ -102,18 +119,7 @@ export async function startPublisher(
     }),
     // The minions of the process that ended receive nothing until they connect again.
     alone: () => again.open(startWindow(Date.now())),
-    close: async () => {
-      again.close();
-      durable.close();
-      ending.abort();
-      reader.close();
-      teller.close();
-      // Connected minions receive nothing from here on, so nothing is awaited before it.
-      await server.close();
-      await highWater.flush();
-      epochs.close();
-      await bus.close();
-    },
+    close: () => releasers.run(),
   };
 }
 

@@ -3,7 +3,13 @@ import { connectBus } from '@brine/bus';
 import { answerRoll, RequestDelays, RequestSender, type Stall } from '@brine/bus/rpc';
 import { Gateway } from '@brine/gateway';
 import { RequestIds } from '@brine/master-state';
-import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import {
+  keepAliveMs,
+  natsOf,
+  Releasers,
+  type RunningService,
+  type ServiceContext,
+} from '@brine/service';
 import { heldPort } from '@brine/service/processes';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
@@ -32,13 +38,16 @@ export async function startGateway(
 ): Promise<RunningService> {
   const { options, telemetry, log } = context;
   const { host, maxRequestSize } = options.brine;
+  const releasers = new Releasers();
   const bus = answerRoll(await edges.connectBus(natsOf(context, 'req-gateway')), context.told);
+  releasers.add(() => bus.close());
   const onStalled = (stall: Stall): void => {
     tellStall(bus, log, host, stall);
   };
   const delays = new RequestDelays(bus);
   const onOutcome = measureOutcomes(context.metrics, delays);
   const sender = new RequestSender(bus, { host, onStalled, onOutcome });
+  releasers.add(() => sender.close());
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,
@@ -46,6 +55,7 @@ export async function startGateway(
     ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
     maxMessageBytes: maxRequestSize + ENVELOPE_SLACK_BYTES,
   });
+  releasers.add(() => server.close());
   const incarnation = randomBytes(9).toString('hex');
   const gateway = new Gateway({
     peers: server,
@@ -62,6 +72,10 @@ export async function startGateway(
   }));
   exposeMetrics(context.metrics, { gateway, server, bus });
   gateway.run().catch(context.fail);
+  releasers.add(() => gateway.drain());
+  releasers.add(() => server.leave(CLOSE_MS));
+  // A gateway that stops announces no delays: this is closed first, though it was opened early.
+  releasers.add(() => delays.close());
   log.info({ endpoint: server.endpoint }, 'serving requests');
   return {
     ready: () => bus.status === 'connected',
@@ -75,13 +89,6 @@ export async function startGateway(
       await server.leave(LEAVE_MS);
       await gateway.delivered(LEAVE_KEPT_MS);
     },
-    close: async () => {
-      delays.close();
-      await server.leave(CLOSE_MS);
-      await gateway.drain();
-      await server.close();
-      sender.close();
-      await bus.close();
-    },
+    close: () => releasers.run(),
   };
 }

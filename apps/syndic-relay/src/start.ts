@@ -4,7 +4,7 @@ import { type Bus, connectBus } from '@brine/bus';
 import { answerRoll, RequestSender } from '@brine/bus/rpc';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
-import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { natsOf, Releasers, type RunningService, type ServiceContext } from '@brine/service';
 import { writePidfile } from '@brine/service/processes';
 import type { Clock, LaneSettings } from '@brine/syndic';
 import { RequestsBelow } from './adapters/below.ts';
@@ -26,21 +26,29 @@ const LEAVE_MS = 10_000;
  */
 export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;
+  const releasers = new Releasers();
   const bus = answerRoll(await connectBus(natsOf(context, 'syndic-relay')), context.told);
+  releasers.add(() => bus.close());
   const names = namedMasters(options);
-  if (names.length > 0) return relay(context, bus, names);
+  if (names.length > 0) return relay(context, { bus, names, releasers });
   log.info('no syndic_master: nothing to relay');
   return {
-    close: () => bus.close(),
+    close: () => releasers.run(),
     ready: () => bus.status === 'connected',
     status: () => ({ idle: true }),
   };
 }
 
+/** What {@link relay} works with. */
+interface RelayParts {
+  readonly bus: Bus;
+  readonly names: readonly string[];
+  readonly releasers: Releasers;
+}
+
 async function relay(
   context: ServiceContext,
-  bus: Bus,
-  names: readonly string[],
+  { bus, names, releasers }: RelayParts,
 ): Promise<RunningService> {
   const { options, log, metrics } = context;
   const ending = new AbortController();
@@ -50,6 +58,7 @@ async function relay(
   notePid(context);
 
   const requests = new RequestSender(bus, { host: options.brine.host });
+  releasers.add(() => requests.close());
   const below = new RequestsBelow({
     requests,
     readKey: () => masterKey(options),
@@ -66,6 +75,7 @@ async function relay(
       onJob: (job, token) => downward.take(job, token),
     }),
   );
+  releasers.add(async () => void (await Promise.all(links.map((one) => one.close()))));
   const jobs = new JobLookup(bus, log, pause);
   const clock: Clock = {
     nowMs: () => Date.now(),
@@ -84,6 +94,12 @@ async function relay(
     jobs.run(),
   ];
   for (const one of running) one.catch(context.fail);
+  releasers.add(async () => {
+    // Links and ways end with the signal; the lookup ends when it is closed.
+    ending.abort(new Error('the relay stops'));
+    jobs.close();
+    await Promise.allSettled(running);
+  });
   return {
     ready: () => bus.status === 'connected' && ways.every(({ status }) => status.reading),
     status: () => ({
@@ -95,15 +111,7 @@ async function relay(
     }),
     // The successor signs in above meanwhile; what both hear is one job below.
     leave: () => pause(LEAVE_MS),
-    close: async () => {
-      ending.abort(new Error('the relay stops'));
-      jobs.close();
-      for (const way of ways) way.close();
-      await Promise.allSettled(running);
-      await Promise.all(links.map((one) => one.close()));
-      requests.close();
-      await bus.close();
-    },
+    close: () => releasers.run(),
   };
 }
 
