@@ -13,6 +13,7 @@ import {
   onStopSignal,
   openLogOutput,
   parseServiceArguments,
+  Releasers,
 } from '@brine/service';
 import type { Telemetry } from '@brine/telemetry';
 import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
@@ -44,6 +45,8 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     process.stderr.write(`${error.message}\n`);
     return EXIT_CONFIG;
   }
+  await using releasers = new Releasers();
+  releasers.add(() => output.close());
   const source = { service: 'minion', pid: process.pid };
   const telemetry = await startTelemetry({
     service: source.service,
@@ -51,20 +54,20 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     env,
     destination: { write: (line: string) => output.write(source, line.trimEnd()) },
   });
+  releasers.add(() => telemetry.shutdown());
   debug.tellBy((text, facts) => telemetry.log.warn(facts, text));
-  try {
-    return await serve(options, telemetry);
-  } finally {
-    await telemetry.shutdown();
-    output.close();
-  }
+  return await serve(options, telemetry, releasers);
 }
 
 function tell(text: string): void {
   process.stderr.write(text);
 }
 
-async function serve(options: MinionOptions, telemetry: Telemetry): Promise<number> {
+async function serve(
+  options: MinionOptions,
+  telemetry: Telemetry,
+  releasers: Releasers,
+): Promise<number> {
   const { log } = telemetry;
   const stopping = new AbortController();
   onStopSignal((why) => stopping.abort(new Error(why)));
@@ -77,6 +80,7 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
     reconnectMaxMs: options.reconMax,
     reconnectRandomize: options.reconRandomize,
   });
+  releasers.add(() => link.close());
   const grains = mapFrom(options.grains);
   const minion = new Minion({
     settings: options,
@@ -96,8 +100,6 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
   } catch (error) {
     log.fatal({ err: error }, error instanceof Error ? error.message : 'failed');
     return error instanceof MinionError ? (error.exitCode ?? 1) : 1;
-  } finally {
-    await link.close();
   }
 }
 
