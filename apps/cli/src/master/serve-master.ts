@@ -13,6 +13,7 @@ import {
   type HealthServer,
   logOptions,
   type LogOutput,
+  Releasers,
   startJoinedMetrics,
 } from '@brine/service';
 import {
@@ -57,15 +58,7 @@ interface Shared {
   readonly log: Log;
   readonly manager: ServiceManager;
   readonly stopping: StopSignals;
-  /** Servers of this master's own, in the order of their start. */
-  readonly neighbours: Neighbour<unknown>[];
-}
-
-/** Services that run, until a signal. */
-interface Served {
-  readonly supervisor: Supervisor;
-  /** What is to be closed before them. */
-  readonly close: () => Promise<void>;
+  readonly releasers: Releasers;
 }
 
 /** Runs the services of a master until a signal, and gives back all it took. The exit code. */
@@ -74,23 +67,28 @@ export async function serveMaster(prepared: PreparedMaster): Promise<number> {
   const { options } = loaded;
   const log = logOf(output);
   const manager = serviceManager(process.env, (text) => log.warn(text));
-  const shared: Shared = { log, manager, stopping: stopSignals(), neighbours: [] };
-  let served: Served | undefined;
+  const releasers = new Releasers();
+  releasers.add(() => output.close());
+  releasers.add(() => log.info('stopped'));
+  releasers.add(() => claimed.release());
+  releasers.add(() => removePidfile(options.pidfile));
+  const shared: Shared = { log, manager, stopping: stopSignals(), releasers };
+  let supervisor: Supervisor | undefined;
   let renew = (_next: LoadedConfig<MasterOptions>): void => undefined;
   process.on(
     'SIGHUP',
     reloader(prepared, shared, (next) => renew(next)),
   );
-  debug.takeBy(() => void dump(options, debug, served?.supervisor, log));
+  debug.takeBy(() => void dump(options, debug, supervisor, log));
   try {
     takeHost(prepared, log);
     logOptions(log, loaded.warnings);
     await checkKeys(options, log);
     const specsOf = await openServers(prepared, shared);
     if (!shared.stopping.signal.aborted) {
-      served = await superviseAll(prepared, shared, specsOf(loaded));
-      const { supervisor } = served;
-      renew = (next) => supervisor.use(specsOf(next));
+      const supervised = await superviseAll(prepared, shared, specsOf(loaded));
+      supervisor = supervised;
+      renew = (next) => supervised.use(specsOf(next));
     }
     await shared.stopping.first;
     return EXIT.ok;
@@ -100,19 +98,14 @@ export async function serveMaster(prepared: PreparedMaster): Promise<number> {
     return error instanceof StartRefusal ? error.exitCode : EXIT.generic;
   } finally {
     void manager.stopping();
-    await served?.close();
-    for (const neighbour of shared.neighbours.toReversed()) await neighbour.stop();
-    removePidfile(options.pidfile);
-    claimed.release();
-    log.info('stopped');
-    output.close();
+    await releasers.run();
   }
 }
 
 /** Starts NATS and PostgreSQL. Gives the services that reach them, by a configuration. */
-async function openServers({ loaded, output }: PreparedMaster, { log, neighbours }: Shared) {
+async function openServers({ loaded, output }: PreparedMaster, { log, releasers }: Shared) {
   const { options } = loaded;
-  const [nats, postgres] = await openBoth(options, log, neighbours);
+  const [nats, postgres] = await openBoth(options, log, releasers);
   return (next: LoadedConfig<MasterOptions>) =>
     masterServices(
       servicesOf(options, {
@@ -126,9 +119,9 @@ async function openServers({ loaded, output }: PreparedMaster, { log, neighbours
 
 async function superviseAll(
   { loaded: { options }, output }: PreparedMaster,
-  { log, manager, stopping }: Shared,
+  { log, manager, stopping, releasers }: Shared,
   specs: ReturnType<typeof masterServices>,
-): Promise<Served> {
+): Promise<Supervisor> {
   const supervisor = superviseServices(specs, {
     log,
     onLine: output.write,
@@ -139,16 +132,15 @@ async function superviseAll(
   // The log and services.json say how it went.
   process.on('SIGUSR2', () => void supervisor.roll().catch(() => undefined));
   const metrics = await serveMetrics(options, supervisor, log);
+  // Metrics are served until the services have stopped.
+  releasers.add(() => metrics?.close());
+  releasers.add(() => supervisor.stop());
   let endWatch = (): void => undefined;
   void announce(options, supervisor, manager, log, stopping.signal).then((end) => {
     endWatch = end;
   });
-  const close = async (): Promise<void> => {
-    endWatch();
-    await supervisor.stop();
-    await metrics?.close();
-  };
-  return { supervisor, close };
+  releasers.add(() => endWatch());
+  return supervisor;
 }
 
 function logOf(output: LogOutput): Log {
@@ -305,10 +297,10 @@ async function serveMetrics(
 async function openBoth(
   options: MasterOptions,
   log: Log,
-  opened: Neighbour<unknown>[],
+  releasers: Releasers,
 ): Promise<[Awaited<ReturnType<typeof openNats>>, Awaited<ReturnType<typeof openPostgres>>]> {
   const keep = <T extends Neighbour<unknown>>(neighbour: T): T => {
-    opened.push(neighbour);
+    releasers.add(() => neighbour.stop());
     return neighbour;
   };
   const nats = openNats(options, log).then(keep);

@@ -10,6 +10,7 @@ import {
   readReport,
   type SavedMinion,
 } from '@brine/presence';
+import { Releasers } from '@brine/service';
 import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
 import { answerPresence } from './answer-presence.ts';
 import type { PresenceRecords } from './presence-records.ts';
@@ -88,14 +89,14 @@ export class PresenceOwner {
   /** Never rejects: what fails is tried again, until the run is another process's. */
   async work(run: OwnRun): Promise<void> {
     if (!(await this.#begin(run))) return;
-    const closers = this.#open();
+    const releasers = this.#open();
     try {
       while (!run.released.aborted) {
         await pause(this.#nextTickAt - performance.now(), run.released);
         if (!run.released.aborted) await this.#tick(run);
       }
     } finally {
-      for (const close of closers) close();
+      await releasers.run();
     }
   }
 
@@ -150,16 +151,19 @@ export class PresenceOwner {
     }
   }
 
-  #open(): readonly (() => void)[] {
+  /** Listens to publishers and minions; the releasers end that. */
+  #open(): Releasers {
     const { bus, onTrouble } = this.#parts;
     const presence = this.#presence;
     const trouble = (err: unknown): void => onTrouble('presence is not heard', err);
+    const releasers = new Releasers();
     const pauses = new PauseWatch({
       everyMs: LOOK_MS,
       gapMs: PAUSE_MS,
       onBeat: () => this.#look(),
       onPause: () => presence.resumed(performance.now()),
     });
+    releasers.add(() => pauses.close());
     const hear = (what: 'told' | 'heard', take: (data: Uint8Array) => void): (() => void) =>
       hearPresence(
         bus,
@@ -174,22 +178,24 @@ export class PresenceOwner {
     const serving = serve(bus, PRESENCE_QUESTIONS, (question) =>
       answerPresence(presence, question),
     );
-    const closers = [
-      () => pauses.close(),
+    // Another process owns the run by then: answers in progress are not awaited.
+    releasers.add(() => void serving.close().catch(trouble));
+    releasers.add(
       hear('told', (data) => {
         const word = readReport(data);
         if (word !== undefined) presence.takeReport(word, performance.now());
       }),
+    );
+    releasers.add(
       hear('heard', (data) => {
         const heard = readProofs(data);
         if (heard !== undefined) presence.takeProofs(heard, performance.now());
       }),
-      bus.onDisconnect(() => presence.cutOff(performance.now())),
-      bus.onReconnect(() => presence.resumed(performance.now())),
-      () => void serving.close().catch(trouble),
-    ];
+    );
+    releasers.add(bus.onDisconnect(() => presence.cutOff(performance.now())));
+    releasers.add(bus.onReconnect(() => presence.resumed(performance.now())));
     this.#look();
-    return closers;
+    return releasers;
   }
 
   #look(): void {

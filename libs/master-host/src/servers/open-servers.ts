@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { type Bus, connectBus } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
+import { Releasers } from '@brine/service';
 import { claimHost } from '@brine/service/processes';
 import type { Log } from '@brine/telemetry';
 import { RefusedError } from '../refused-error.ts';
@@ -37,14 +38,11 @@ export async function openServers(
   options: MasterOptions,
   { as, log }: OpenServersOptions,
 ): Promise<Servers> {
-  const closers: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const one of closers.splice(0).reverse()) {
-      await one().catch((err: unknown) => log.warn({ err }, 'not closed in order'));
-    }
-  };
+  const releasers = new Releasers();
+  const close = (): Promise<void> =>
+    releasers.run().catch((err: unknown) => log.warn({ err }, 'not closed in order'));
   try {
-    if (runningMaster(options) === undefined) await startBoth(options, log, closers);
+    if (runningMaster(options) === undefined) await startBoth(options, log, releasers);
     const { nats, postgres } = options.brine;
     const url = nats.url || ownNatsUrl(options, as);
     const postgresUrl = postgres.url || ownPostgresUrl(options);
@@ -56,7 +54,7 @@ export async function openServers(
     const bus = await asOwnerOf(nats.certificates, () =>
       connectBus({ ...nats, url, name: as, connectTimeoutMs: CONNECT_MS }),
     );
-    closers.push(() => bus.close());
+    releasers.add(() => bus.close());
     return { bus, postgresUrl, close };
   } catch (error) {
     await close();
@@ -64,22 +62,18 @@ export async function openServers(
   }
 }
 
-function startBoth(
-  options: MasterOptions,
-  log: Log,
-  closers: (() => Promise<unknown>)[],
-): Promise<void> {
+function startBoth(options: MasterOptions, log: Log, releasers: Releasers): Promise<void> {
   const { stateDir } = options.brine;
   const there = <T>(work: () => Promise<T>): Promise<T> => asOwnerOf(stateDir, work);
   return there(async () => {
     await mkdir(stateDir, { recursive: true, mode: 0o711 });
     const claim = { ports: [], sockets: [], pidfile: '', stateDir, leftoverMs: LEFTOVER_MS };
     const claimed = await claimHost(claim);
-    closers.push(() => there(() => Promise.resolve(claimed.release())));
+    releasers.add(() => there(async () => claimed.release()));
     // One that ends stays down: the command fails by it, and nothing is done behind its back.
     const nats = await openNats(options, log, false);
-    closers.push(() => there(() => nats.stop()));
+    releasers.add(() => there(() => nats.stop()));
     const postgres = await openPostgres(options, log, false);
-    closers.push(() => there(() => postgres.stop()));
+    releasers.add(() => there(() => postgres.stop()));
   });
 }
