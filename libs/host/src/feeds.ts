@@ -94,12 +94,8 @@ export function startFeeds(options: FeedsOptions): Feeds {
   const place = { seq: 0 };
   let takingJobs = runJobs(publications, jobs, options, place);
   const running = [takingJobs, runEvents(live, events, options)];
-  const closers: (() => void)[] = [() => publications.close(), () => live.close()];
   const returns = options.returnFiles ? returnFeed(options, token) : undefined;
-  if (returns !== undefined) {
-    running.push(returns.files.run());
-    closers.push(returns.stop);
-  }
+  if (returns !== undefined) running.push(returns.files.run());
   let yielded: Promise<void> | undefined;
   const yieldPlace = async (): Promise<void> => {
     returns?.stop();
@@ -127,7 +123,9 @@ export function startFeeds(options: FeedsOptions): Feeds {
     yield: () => (yielded ??= yieldPlace()),
     close: async () => {
       await yielded;
-      for (const close of closers) close();
+      publications.close();
+      live.close();
+      returns?.stop();
       await Promise.allSettled([...running, asked.close()]);
       events.close();
     },
