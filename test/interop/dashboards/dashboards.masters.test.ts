@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJid, traceIdOf } from '@brine/job';
 import { grantRoles } from '@brine/job-cache';
+import { Releasers } from '@brine/service';
 import {
   BrineMaster,
   freePorts,
@@ -79,20 +80,19 @@ describe('the queries of the dashboards', () => {
   let reader: pg.Pool;
   let jid = '';
   const jids: string[] = [];
-  /** What was started, to be ended from the last to the first, however far it got. */
-  const closers: (() => Promise<unknown>)[] = [];
+  const releasers = new Releasers();
   const shown = { start: 0, end: 0, step: 1 };
 
   beforeAll(async () => {
     if (missing !== undefined) return;
     const venv = await saltVenv(newestOf('3008'));
     database = await startPostgres();
-    closers.push(() => database.stop());
+    releasers.add(() => database.stop());
     master = await BrineMaster.start({
       event_return: 'pgjsonb',
       brine: { workers: 2, postgres: { url: database.url } },
     });
-    closers.push(() => master.close());
+    releasers.add(() => master.close());
     await makeReaders(database);
     const [port = 0] = await freePorts(1);
     const exporter = SaltProcess.start({
@@ -101,13 +101,13 @@ describe('the queries of the dashboards', () => {
       env: { DATA_SOURCE_NAME: `${urlAs('exporter', database.url)}?sslmode=disable` },
       logFile: join(master.sandbox.dir, 'postgres-exporter.log'),
     });
-    closers.push(() => exporter.stop());
+    releasers.add(() => exporter.stop());
     const services = await healthPorts(master);
     prometheus = await startPrometheus({
       targets: { ...services, postgres: [`127.0.0.1:${port}`] },
       rules: ruleFiles,
     });
-    closers.push(() => prometheus.close());
+    releasers.add(() => prometheus.close());
     for (const id of MINIONS.slice(0, -1)) await master.startMinion(id);
     const home = await master.sandbox.minion(STOCK, master.home.retPort, {
       schedule: {
@@ -119,7 +119,7 @@ describe('the queries of the dashboards', () => {
     await master.acceptKeys(MINIONS);
     await master.waitForMinions(MINIONS);
     reader = new pg.Pool({ connectionString: urlAs('grafana', database.url), max: 2 });
-    closers.push(() => reader.end());
+    releasers.add(() => reader.end());
     shown.start = Date.now() / 1000;
     for (let round = 0; round < ROUNDS; round += 1) await work();
     jid = await slowJob();
@@ -127,7 +127,7 @@ describe('the queries of the dashboards', () => {
   });
   afterAll(async () => {
     if (missing !== undefined) return;
-    for (const close of closers.reverse()) await close();
+    await releasers.run();
   });
 
   /** Jobs that succeed, fail, run states, and one unknown function. */

@@ -1,10 +1,10 @@
 // `npm run soak`: mixed jobs for an hour or a day, and whether anything grows; see ../README.md.
 import { appendFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { Releasers } from '@brine/service';
 import type { LoadResult } from '@brine/swarm';
 import { decimal, drawOptions, type Given, readOptions, runTool } from '@brine/swarm/options';
 import { text, whole } from '@brine/swarm/options';
-import { Closing } from './closing.ts';
 import { Fleet } from './load/fleet.ts';
 import { BrineUnderTest } from './masters/brine.ts';
 import { pause } from './measure/watch.ts';
@@ -58,14 +58,14 @@ async function soak({
   minions,
   samples: file,
 }: Given<typeof OPTIONS>): Promise<SoakSample[]> {
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   const master = await BrineUnderTest.start(ROOT);
-  closing.defer(() => master.close());
+  releasers.add(() => master.close());
   const big = { name: 'big', share: BIG_SHARE, returnBytes: BIG_BYTES } as const;
   const fleet = await Fleet.start(master, { minions, behaviours: [big], say });
-  closing.defer(() => fleet.close());
+  releasers.add(() => fleet.close());
   const few = await Fleet.start(master, { minions: BATCH_MINIONS, prefix: 'batch-', say });
-  closing.defer(() => few.close());
+  releasers.add(() => few.close());
   await fleet.connect();
   await few.connect();
   const stop = new AbortController();
@@ -73,7 +73,7 @@ async function soak({
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
 
   const watch = new SizeWatch(master.tree);
-  closing.defer(() => watch.close());
+  releasers.add(() => watch.close());
   const samples: SoakSample[] = [];
   const endAt = Date.now() + minutes * MINUTE_MS;
   for (let round = 0; Date.now() < endAt && !stop.signal.aborted;) {

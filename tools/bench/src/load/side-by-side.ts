@@ -1,4 +1,4 @@
-import type { Closing } from '../closing.ts';
+import type { Releasers } from '@brine/service';
 import { BrineUnderTest } from '../masters/brine.ts';
 import type { MasterOptions } from '../masters/master.ts';
 import { pairedRatios, spreadOf } from '../measure/statistics.ts';
@@ -32,21 +32,21 @@ export interface SideOptions extends MasterOptions {
 }
 
 /**
- * Starts one side of a comparison; it ends with the stack.
+ * Starts one side of a comparison; the releasers end it.
  * @throws Error where the master does not serve or a minion can not log in.
  */
 export async function openSide(
-  stack: Closing,
+  releasers: Releasers,
   name: string,
   checkout: string,
   { inFlight = IN_FLIGHT, ...options }: SideOptions,
   say: (line: string) => void,
 ): Promise<Side> {
   const master = await BrineUnderTest.start(checkout, options);
-  stack.defer(() => master.close());
+  releasers.add(() => master.close());
   const behaviours = [{ share: 1, answer: 'never' }] as const;
   const fleet = await Fleet.start(master, { minions: MINIONS, behaviours, say });
-  stack.defer(() => fleet.close());
+  releasers.add(() => fleet.close());
   const { answered } = await fleet.logIn();
   if (answered < MINIONS) throw new Error(`${name}: only ${answered} minions logged in`);
   return { name, master, fleet, inFlight };

@@ -1,9 +1,9 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Releasers } from '@brine/service';
 import { type BuiltCheckout, openCheckout, tsc } from '@brine/testing/checkouts';
 import type { BenchArguments } from '../arguments.ts';
-import { Closing } from '../closing.ts';
 import {
   costRatios,
   loadTogether,
@@ -53,8 +53,8 @@ export async function compareCheckouts(
   say: (line: string) => void,
 ): Promise<Judgement> {
   const plantDir = await mkdtemp(join(tmpdir(), 'brine-plant-'));
-  await using stack = new Closing();
-  stack.defer(() => rm(plantDir, { recursive: true, force: true }));
+  await using releasers = new Releasers();
+  releasers.add(() => rm(plantDir, { recursive: true, force: true }));
   const pairs = Math.max(args.pairs, PAIRS_LEAST);
   const plant: Plant = { dir: plantDir, percent: args.plant, env: {} };
   const samples = { before: [] as LoadSample[], after: [] as LoadSample[] };
@@ -101,10 +101,10 @@ async function round(
   plant: Plant,
   say: (line: string) => void,
 ): Promise<Pairs> {
-  await using stack = new Closing();
+  await using releasers = new Releasers();
   const open = async (isBase: boolean): Promise<[side: Side, warm: number]> => {
     const { name, dir } = isBase ? base : change;
-    const opened = await openSide(stack, name, dir, { env: isBase ? {} : plant.env }, say);
+    const opened = await openSide(releasers, name, dir, { env: isBase ? {} : plant.env }, say);
     return [opened, await warmUp(opened, say)];
   };
   const [first, firstWarm] = await open(baseFirst);

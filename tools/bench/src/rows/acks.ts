@@ -1,5 +1,5 @@
+import { Releasers } from '@brine/service';
 import type { LoadResult } from '@brine/swarm';
-import { Closing } from '../closing.ts';
 import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
@@ -44,14 +44,14 @@ interface Sample {
 }
 
 async function runAcks({ installed, pairs, sliceSeconds, say }: RowContext): Promise<Figure[]> {
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   const sides: { readonly master: MasterUnderTest; readonly fleet: Fleet }[] = [];
   for (const { brine } of PROMISES) {
     const master = await startMaster(installed, 'brine', { config: { brine } });
-    closing.defer(() => master.close());
+    releasers.add(() => master.close());
     const behaviours = [{ share: 1, answer: 'never' }] as const;
     const fleet = await Fleet.start(master, { minions: MINIONS, behaviours, say });
-    closing.defer(() => fleet.close());
+    releasers.add(() => fleet.close());
     await fleet.logIn();
     sides.push({ master, fleet });
   }

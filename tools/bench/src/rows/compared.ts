@@ -1,4 +1,4 @@
-import { Closing } from '../closing.ts';
+import { Releasers } from '@brine/service';
 import {
   costRatios,
   loadTogether,
@@ -73,9 +73,9 @@ function compared({ row, about, name, before, after, ...how }: Compared): Row {
     about,
     inTable: true,
     run: async ({ installed, pairs, say }) => {
-      await using stack = new Closing();
+      await using releasers = new Releasers();
       const open = ({ name: side, brine }: Config) =>
-        openSide(stack, side, installed.checkout, { config: { brine }, ...how }, say);
+        openSide(releasers, side, installed.checkout, { config: { brine }, ...how }, say);
       const first = await open(before);
       const second = await open(after);
       await warmUp(first, say, WARM_UP_SLICES);

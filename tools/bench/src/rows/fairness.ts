@@ -1,5 +1,5 @@
+import { Releasers } from '@brine/service';
 import type { LoadOptions, LoadResult } from '@brine/swarm';
-import { Closing } from '../closing.ts';
 import { Fleet } from '../load/fleet.ts';
 import { startMaster } from '../masters/start-masters.ts';
 import { spreadOf } from '../measure/statistics.ts';
@@ -29,13 +29,13 @@ export const FAIRNESS_ROW: Row = {
 };
 
 async function runFairness({ installed, say }: RowContext): Promise<readonly Figure[]> {
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   const master = await startMaster(installed, 'brine');
-  closing.defer(() => master.close());
+  releasers.add(() => master.close());
   const open = async (prefix: string, minions: number): Promise<Fleet> => {
     const behaviours = [{ share: 1, answer: 'never' }] as const;
     const fleet = await Fleet.start(master, { minions, prefix, behaviours, say });
-    closing.defer(() => fleet.close());
+    releasers.add(() => fleet.close());
     await fleet.logIn();
     return fleet;
   };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Closing } from '../closing.ts';
+import { Releasers } from '@brine/service';
 import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
@@ -22,11 +22,11 @@ export const HERD_ROW: Row = {
 
 async function runHerd({ installed, say, minionsMax }: RowContext): Promise<readonly Figure[]> {
   const minions = Math.min(MINIONS, minionsMax);
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   let master: MasterUnderTest = await startMaster(installed, 'brine');
-  closing.defer(() => master.close());
+  releasers.add(() => master.close());
   const fleet = await Fleet.start(master, { minions, say });
-  closing.defer(() => fleet.close());
+  releasers.add(() => fleet.close());
   say(`herd: ${minions} minions log in`);
   const first = await measured(master.tree, () => fleet.logIn(minions));
   await fleet.swarm.connect();

@@ -1,10 +1,10 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Releasers } from '@brine/service';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, startNats, startPostgres } from '@brine/testing';
 import pg from 'pg';
-import { Closing } from '../closing.ts';
 import { MINIONS_PER_PROCESS } from '../load/fleet.ts';
 import { COMMON_CONFIG } from '../masters/master.ts';
 import { ProcessTree, total, totalPss } from '../measure/process-tree.ts';
@@ -37,11 +37,11 @@ interface Host {
 async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figure[]> {
   const minions = Math.min(MINIONS, minionsMax);
   const count = Math.ceil(minions / HOST_MINIONS_MAX);
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   const nats = await startNats({ certificates: true, streams: false });
-  closing.defer(() => nats.close());
+  releasers.add(() => nats.close());
   const postgres = await startPostgres();
-  closing.defer(() => postgres.stop());
+  releasers.add(() => postgres.stop());
   const env = {
     NATS_URL: nats.server.url,
     BRINE_NATS_CERTIFICATES: nats.certificates,
@@ -50,7 +50,7 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
   const hosts: Host[] = [];
   for (let at = 0; at < count; at += 1) {
     say(`hosts: ${at + 1} of ${count} starts`);
-    hosts.push(await startHost(closing, { at, count, minions, env, first: hosts[0] }));
+    hosts.push(await startHost(releasers, { at, count, minions, env, first: hosts[0] }));
   }
   const trees = [
     ...hosts.map(({ master }) => master.pid ?? 0),
@@ -58,7 +58,7 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
     postgres.pid(),
   ].map((pid) => new ProcessTree(pid));
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
-  closing.defer(() => pool.end());
+  releasers.add(() => pool.end());
 
   say(`hosts: ${minions} minions log in`);
   const rest = await pssOf(trees);
@@ -103,7 +103,7 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
 }
 
 async function startHost(
-  closing: Closing,
+  releasers: Releasers,
   host: {
     readonly at: number;
     readonly count: number;
@@ -127,7 +127,7 @@ async function startHost(
       }
     },
   });
-  closing.defer(() => master.close());
+  releasers.add(() => master.close());
   const own = Math.floor(((at + 1) * minions) / count) - Math.floor((at * minions) / count);
   const swarm = await Swarm.start({
     host: address,
@@ -137,7 +137,7 @@ async function startHost(
     processes: Math.ceil(own / MINIONS_PER_PROCESS),
     idPrefix: `host-${at + 1}-`,
   });
-  closing.defer(() => swarm.close());
+  releasers.add(() => swarm.close());
   return { master, swarm };
 }
 

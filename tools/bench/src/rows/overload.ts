@@ -1,5 +1,5 @@
+import { Releasers } from '@brine/service';
 import type { LoadResult } from '@brine/swarm';
-import { Closing } from '../closing.ts';
 import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
@@ -44,10 +44,10 @@ interface Fleets {
 
 async function runOverload(context: RowContext): Promise<readonly Figure[]> {
   const { installed, say } = context;
-  await using closing = new Closing();
+  await using releasers = new Releasers();
   const master = await startMaster(installed, 'brine');
-  closing.defer(() => master.close());
-  const fleets = await openFleets(master, closing, context);
+  releasers.add(() => master.close());
+  const fleets = await openFleets(master, releasers, context);
   say('overload: finding the peak');
   const peak = await peakOf(fleets);
   const idleMs = (await fleets.probe.publish(RECOVERY_MS_MAX)).lastAckMs;
@@ -64,13 +64,13 @@ async function runOverload(context: RowContext): Promise<readonly Figure[]> {
 
 async function openFleets(
   master: MasterUnderTest,
-  closing: Closing,
+  releasers: Releasers,
   { say, minionsMax }: RowContext,
 ): Promise<Fleets> {
   const open = async (prefix: string, minions: number, silent: boolean): Promise<Fleet> => {
     const behaviours = silent ? ([{ share: 1, answer: 'never' }] as const) : [];
     const fleet = await Fleet.start(master, { minions, prefix, behaviours, say });
-    closing.defer(() => fleet.close());
+    releasers.add(() => fleet.close());
     await fleet.connect();
     return fleet;
   };
