@@ -142,7 +142,7 @@ export class TestHost {
       metrics: this.#metrics,
       signal: new AbortController().signal,
       env: { PATH: '' },
-      told: () => ({ status: {} }),
+      report: () => ({ status: {} }),
       fail: (error) => {
         this.failures.push(error);
         throw error;

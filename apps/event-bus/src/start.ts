@@ -26,7 +26,7 @@ import {
   type ServiceContext,
   tagPrefixCounter,
 } from '@brine/service';
-import { heldSocket } from '@brine/service/processes';
+import { boundSocket } from '@brine/service/processes';
 import { SECRET_RETURN } from '@brine/wire/load';
 import { eventDoor } from './adapters/event-door.ts';
 import { startHostBanks } from './adapters/host-banks.ts';
@@ -97,7 +97,7 @@ async function start(
   releasers.add(() => sockets.close());
   log.info({ salt: salt?.version, sockDir: options.sockDir }, 'event sockets are served');
 
-  const bus = answerRoll(await connecting, context.told);
+  const bus = answerRoll(await connecting, context.report);
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
   await prepare(bus, options);
@@ -197,7 +197,7 @@ function openSockets(
     readableByGroup: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
     onEvent: local.take,
     onTrouble,
-    held: heldSocket,
+    held: boundSocket,
   });
 }
 

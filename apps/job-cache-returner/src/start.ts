@@ -1,6 +1,6 @@
 import type { Bus, Stray } from '@brine/bus';
 import { connectBus } from '@brine/bus';
-import { EventReader, tellCommitted } from '@brine/bus/events';
+import { announceCommits,EventReader } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
 import { answerRoll, serve } from '@brine/bus/rpc';
 import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';
@@ -53,7 +53,7 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
   const { options, log, telemetry, metrics, signal } = context;
   const databaseUrl = postgresUrlOf(context);
   const releasers = new Releasers();
-  const bus = answerRoll(await connectBus(natsOf(context, 'job-cache-returner')), context.told);
+  const bus = answerRoll(await connectBus(natsOf(context, 'job-cache-returner')), context.report);
   releasers.add(() => bus.close());
   const keepMs = options.keepJobsSeconds * 1000;
   const returner: Returner = new Returner({
@@ -249,7 +249,7 @@ export class Returner {
       backoff: this.#backoff,
       telemetry,
       counts: this.#counts,
-      committed: tellCommits === true ? (seqs) => tellCommitted(bus, seqs) : () => undefined,
+      committed: tellCommits === true ? (seqs) => announceCommits(bus, seqs) : () => undefined,
       now: () => performance.timeOrigin + performance.now(),
     });
     this.#serve(cache);

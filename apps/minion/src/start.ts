@@ -39,7 +39,7 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     const loaded = loadMinionConfig({ ...(configDir === undefined ? {} : { configDir }), env });
     options = { ...loaded.options, logLevel: args.logLevel ?? loaded.options.logLevel };
     const logTag = 'salt-minion';
-    output = openLogOutput({ ...options, logTag }, tell, (text) => tell(`[WARNING ] ${text}\n`));
+    output = openLogOutput({ ...options, logTag }, print, (text) => print(`[WARNING ] ${text}\n`));
   } catch (error) {
     if (!(error instanceof ConfigError || error instanceof LogFormatError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -59,7 +59,7 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
   return await serve(options, telemetry, releasers);
 }
 
-function tell(text: string): void {
+function print(text: string): void {
   process.stderr.write(text);
 }
 

@@ -52,7 +52,7 @@ async function start(more: Readonly<Record<string, unknown>> = {}): Promise<Runn
     metrics: new Metrics(),
     signal: new AbortController().signal,
     env,
-    told: () => ({ status: {} }),
+    report: () => ({ status: {} }),
     fail,
   };
   const service = await startPublisher(context);

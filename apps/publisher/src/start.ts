@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Bucket, type Bus, connectBus, STREAMS } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import {
+  announceSent,
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
   type Sent,
-  tellSent,
 } from '@brine/bus/jobs';
 import { answerRoll } from '@brine/bus/rpc';
 import type { ConfigValue } from '@brine/config';
@@ -31,10 +31,10 @@ import {
   type RunningService,
   type ServiceContext,
 } from '@brine/service';
-import { heldPort } from '@brine/service/processes';
+import { boundPort } from '@brine/service/processes';
 import { sleepUnless, type Trouble } from '@brine/tasks';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
-import { ConnectionTeller } from './adapters/connection-teller.ts';
+import { ConnectionReporter } from './adapters/connection-reporter.ts';
 import { expiredTeller } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
@@ -48,7 +48,7 @@ const SEED_COUNT = 1_000;
 export const PUBLISHER_EDGES = {
   connectBus,
   loadKeys: loadOrCreateMasterKeys,
-  bind: (options: PublishServerOptions) => PublishServer.bind({ ...options, heldPort }),
+  bind: (options: PublishServerOptions) => PublishServer.bind({ ...options, boundPort }),
 };
 
 /** Connects to NATS, reads the keys, binds 4505 and sends until closed. */
@@ -58,7 +58,7 @@ export async function startPublisher(
 ): Promise<RunningService> {
   const { options, log } = context;
   const releasers = new Releasers();
-  const bus = answerRoll(await edges.connectBus(natsOf(context, 'publisher')), context.told);
+  const bus = answerRoll(await edges.connectBus(natsOf(context, 'publisher')), context.report);
   releasers.add(() => bus.close());
   const { privateKey } = await keysOf(options, edges);
   const epochs = await epochsOf(bus, privateKey);
@@ -67,15 +67,15 @@ export async function startPublisher(
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
   releasers.add(() => highWater.flush());
   const burst = new Burst(options.orderMasters ? 'syndics' : 'minions');
-  const teller = tellerOf(context, bus);
+  const reporter = reporterOf(context, bus);
   const server: PublishServer = await edges.bind({
     ...socketOptions(options),
-    ...teller.hooks((now) => burst.connected(now, server.peers) && again.open(burstWindow(now))),
+    ...reporter.hooks((now) => burst.connected(now, server.peers) && again.open(burstWindow(now))),
   });
   // Connected minions receive nothing once it is closed: releases that run before it do not wait.
   releasers.add(() => server.close());
-  teller.start();
-  releasers.add(() => teller.close());
+  reporter.start();
+  releasers.add(() => reporter.close());
   const publisher = new Publisher({
     subscribers: server,
     epochs,
@@ -132,8 +132,8 @@ function keysOf(options: ServiceContext['options'], { loadKeys }: typeof PUBLISH
 }
 
 /** Tells which connections there are, as a publisher that no other start is. */
-function tellerOf({ options, log }: ServiceContext, bus: Bus): ConnectionTeller {
-  return new ConnectionTeller({
+function reporterOf({ options, log }: ServiceContext, bus: Bus): ConnectionReporter {
+  return new ConnectionReporter({
     bus,
     host: options.brine.host,
     by: `${process.pid}-${randomBytes(6).toString('hex')}`,
@@ -145,7 +145,7 @@ function tellerOf({ options, log }: ServiceContext, bus: Bus): ConnectionTeller 
 function receivers({ telemetry, log }: ServiceContext, bus: Bus) {
   return {
     spans: telemetry,
-    tellSent: (sent: Sent) => tellSent(bus, sent),
+    announceSent: (sent: Sent) => announceSent(bus, sent),
     onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
       log.warn({ err: error, jid }, 'that a job expired could not be kept'),
     ),

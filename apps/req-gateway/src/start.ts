@@ -10,11 +10,11 @@ import {
   type RunningService,
   type ServiceContext,
 } from '@brine/service';
-import { heldPort } from '@brine/service/processes';
+import { boundPort } from '@brine/service/processes';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
-import { LOST_TEXTS, tellOutages } from './adapters/outage-log.ts';
-import { tellStall } from './adapters/stall-log.ts';
+import { logOutages,LOST_TEXTS } from './adapters/outage-log.ts';
+import { logStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
 const ENVELOPE_SLACK_BYTES = 65_536;
@@ -28,7 +28,7 @@ const LEAVE_KEPT_MS = 120_000;
 /** What a gateway reaches outside of this process; the simulation has others. */
 export const GATEWAY_EDGES = {
   connectBus,
-  bind: (options: RequestServerOptions) => RequestServer.bind({ ...options, heldPort }),
+  bind: (options: RequestServerOptions) => RequestServer.bind({ ...options, boundPort }),
 };
 
 /** Connects to NATS, binds 4506 and serves until closed. */
@@ -39,10 +39,10 @@ export async function startGateway(
   const { options, telemetry, log } = context;
   const { host, maxRequestSize } = options.brine;
   const releasers = new Releasers();
-  const bus = answerRoll(await edges.connectBus(natsOf(context, 'req-gateway')), context.told);
+  const bus = answerRoll(await edges.connectBus(natsOf(context, 'req-gateway')), context.report);
   releasers.add(() => bus.close());
   const onStalled = (stall: Stall): void => {
-    tellStall(bus, log, host, stall);
+    logStall(bus, log, host, stall);
   };
   const delays = new RequestDelays(bus);
   const onOutcome = measureOutcomes(context.metrics, delays);
@@ -66,7 +66,7 @@ export async function startGateway(
     incarnation,
     onLost: (reason) => log.error({ reason, ...gateway.status.sealed }, LOST_TEXTS[reason]),
   });
-  tellOutages(bus, log, () => ({
+  logOutages(bus, log, () => ({
     waiting: sender.stats().classes.aes.waiting,
     kept: gateway.status.sealed.kept,
   }));

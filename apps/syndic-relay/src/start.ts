@@ -27,7 +27,7 @@ const LEAVE_MS = 10_000;
 export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;
   const releasers = new Releasers();
-  const bus = answerRoll(await connectBus(natsOf(context, 'syndic-relay')), context.told);
+  const bus = answerRoll(await connectBus(natsOf(context, 'syndic-relay')), context.report);
   releasers.add(() => bus.close());
   const names = namedMasters(options);
   if (names.length > 0) return relay(context, { bus, names, releasers });

@@ -2,11 +2,11 @@
 import type { Event, Job } from '@brine/job';
 import { mapOf } from '@brine/wire';
 import type { Bus } from '../src/connection/connect.ts';
-import { tellCommitted } from '../src/events/commit-notice.ts';
+import { announceCommits } from '../src/events/commit-notice.ts';
 import { EventWriter } from '../src/events/event-writer.ts';
 import { type Again } from '../src/jobs/publication.ts';
 import { PublicationWriter } from '../src/jobs/publication-writer.ts';
-import { type Sent, tellSent } from '../src/jobs/send-notice.ts';
+import { announceSent,type Sent } from '../src/jobs/send-notice.ts';
 import { Bundler } from '../src/rpc/bundle.ts';
 import { ask } from '../src/rpc/queries.ts';
 import {
@@ -156,9 +156,9 @@ export async function writtenMessages(): Promise<Record<string, RecordedMessage>
   for (const [name, data] of Object.entries(words)) {
     found[name] = { subject: '', headers: [], data: Buffer.from(data).toString('base64') };
   }
-  tellSent(wire.bus, SENT);
+  announceSent(wire.bus, SENT);
   found['sent'] = await wire.taken();
-  tellCommitted(wire.bus, COMMITTED);
+  announceCommits(wire.bus, COMMITTED);
   found['committed'] = await wire.taken();
   void ask(wire.bus, 'jobs.get', QUESTION, 1_000);
   found['question'] = await wire.taken();

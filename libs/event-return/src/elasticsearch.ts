@@ -153,9 +153,9 @@ function troubleOf(body: Uint8Array): ReturnerError | undefined {
   const later = failed.find(({ create }) => {
     return !REFUSED.has(create?.status ?? 0) || create?.error?.type === IS_CLOSED;
   });
-  const told = later ?? failed[0];
-  if (told === undefined) return undefined;
-  const why = JSON.stringify(told.create?.error ?? {}).slice(0, 300);
+  const item = later ?? failed[0];
+  if (item === undefined) return undefined;
+  const why = JSON.stringify(item.create?.error ?? {}).slice(0, 300);
   const failure = later === undefined ? 'refused' : 'away';
   return new ReturnerError(failure, `a document was not taken: ${why}`);
 }

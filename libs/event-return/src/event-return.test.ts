@@ -105,7 +105,7 @@ function start(options: {
 }) {
   const { bus, record, returner, clock, owner = 'a', queue = 0 } = options;
   const counts = { returned: 0, quarantined: 0, unreadable: 0, gaps: 0 };
-  const told: string[] = [];
+  const logged: string[] = [];
   const life = { isDead: false };
   const alive = <T>(work: () => Promise<T>): Promise<T> =>
     life.isDead ? Promise.reject(new Error('dead')) : work();
@@ -144,10 +144,10 @@ function start(options: {
       unreadable: (n) => void (counts.unreadable += n),
       gap: () => void (counts.gaps += 1),
     },
-    log: (level, text) => void told.push(`${level}: ${text}`),
+    log: (level, text) => void logged.push(`${level}: ${text}`),
   });
   started.push(events);
-  return { events, counts, told, die: () => void (life.isDead = true) };
+  return { events, counts, told: logged, die: () => void (life.isDead = true) };
 }
 
 const tags = (from: number, to: number): string[] =>
@@ -273,11 +273,11 @@ test('events that the streams hold no more are told of', async () => {
   bus.add(10);
   bus.first = 6;
   const returner = memoryReturner(kept, true, () => undefined);
-  const { counts, told } = start({ bus, record, clock, returner });
+  const { counts, told: logged } = start({ bus, record, clock, returner });
   await until('the last is there', () => kept.rows.includes('t/10'));
   expect(kept.rows).toEqual(tags(6, 10));
   expect(counts.gaps).toBe(1);
-  expect(told).toEqual(['error: events may be missing: Events are not kept any more.']);
+  expect(logged).toEqual(['error: events may be missing: Events are not kept any more.']);
 });
 
 test('a returner that is not there is told of once, and nothing more is tried', async () => {
@@ -285,19 +285,19 @@ test('a returner that is not there is told of once, and nothing more is tried', 
   const returner = memoryReturner(kept, false, () => {
     throw new ReturnerError('missing', 'no such module');
   });
-  const { events, told } = start({ bus, record, clock, returner });
+  const { events, told: logged } = start({ bus, record, clock, returner });
   await events.finished;
-  expect(told).toEqual(['error: events are not returned there until the master starts again']);
+  expect(logged).toEqual(['error: events are not returned there until the master starts again']);
 });
 
 test('a process whose place was taken stops writing and waits', async () => {
   const { bus, record, clock, kept } = world();
   const returner = memoryReturner(kept, true, () => undefined);
-  const { told } = start({ bus, record, clock, returner });
+  const { told: logged } = start({ bus, record, clock, returner });
   await until('it reads', () => kept.place);
   kept.place = '5';
   bus.add(10);
   await until('it goes on from the other place', () => kept.rows.includes('t/10'));
   expect(kept.rows).toEqual(tags(6, 10));
-  expect(told).toContain('info: another process returns the events now');
+  expect(logged).toContain('info: another process returns the events now');
 });

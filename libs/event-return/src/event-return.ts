@@ -52,7 +52,7 @@ const WAIT_MS = 200;
 /** The wait after something that nobody foresaw, in ms. */
 const AGAIN_MS = 2_000;
 /** Different troubles that are remembered as said. */
-const TOLD_MAX = 20;
+const LOGGED_MAX = 20;
 
 /**
  * Returns the events of the cluster to one returner. Of several processes one does it at a time.
@@ -93,16 +93,16 @@ export class EventReturn {
     const { lease: leases, log, returner } = this.#ports;
     const { signal } = this.#stopping;
     // What comes again and again is said once.
-    const told = new Set<string>();
-    const tell = (text: string, error: unknown): void => {
-      const said = `${text}: ${error instanceof Error ? error.message : ''}`;
-      if (told.has(said) || told.size >= TOLD_MAX) return;
-      told.add(said);
+    const logged = new Set<string>();
+    const logOnce = (text: string, error: unknown): void => {
+      const line = `${text}: ${error instanceof Error ? error.message : ''}`;
+      if (logged.has(line) || logged.size >= LOGGED_MAX) return;
+      logged.add(line);
       log(isAway(error) ? 'warn' : 'error', text, error);
     };
     while (!signal.aborted) {
       const lease = await claim(leases, signal, (error) =>
-        tell('the place of a returner of events can not be read', error),
+        logOnce('the place of a returner of events can not be read', error),
       );
       if (lease === undefined) break;
       this.#isOwner = true;
@@ -116,7 +116,7 @@ export class EventReturn {
         }
         const isElsewhere = error instanceof LeaseLostError || failureOf(error) === 'moved';
         if (isElsewhere) log('info', 'another process returns the events now');
-        else tell('the return of events was interrupted', error);
+        else logOnce('the return of events was interrupted', error);
         await leases.sleep(AGAIN_MS, signal);
       } finally {
         this.#isOwner = false;
@@ -209,7 +209,7 @@ class Owner {
       const events = await this.#feed.take(TAKEN, waitMs);
       if (!(await this.#addAll(events))) break;
       gathering.pass(this.#feed.position);
-      this.#tellNotices();
+      this.#logNotices();
       if (!(await this.#keepPlace(RENEW_MS))) break;
     }
     if (!gathering.isEmpty) await this.#deliver();
@@ -305,7 +305,7 @@ class Owner {
     await this.#lease.release({ position: this.#kept }).catch(() => undefined);
   }
 
-  #tellNotices(): void {
+  #logNotices(): void {
     const { counts, log } = this.#ports;
     for (const { text } of this.#feed.takeNotices()) {
       counts.gap();

@@ -96,7 +96,7 @@ export class DirectoryTree {
         if (scan === undefined) continue;
         paths += scan.entries.length;
         if (paths > PATHS_MAX) {
-          this.#tellTooLarge();
+          this.#reportTooLarge();
           return seen;
         }
         seen.push({ visit, scan });
@@ -167,7 +167,7 @@ export class DirectoryTree {
     return !posix.relative(realRoot, target).startsWith('..');
   }
 
-  #tellTooLarge(): void {
+  #reportTooLarge(): void {
     if (!this.#tooLarge) this.#rules.onTooLarge(this.#root);
     this.#tooLarge = true;
   }

@@ -70,7 +70,7 @@ function serve(
   const backend = new GitfsBackend({
     remotes: read,
     cacheDir: join(dir, 'cache'),
-    tell: (remote, problem) => told.push([remote, problem]),
+    report: (remote, problem) => told.push([remote, problem]),
     onFetched,
   });
   opened.push(backend);

@@ -21,7 +21,7 @@ export interface GitfsOptions {
   /** A directory of its own; workers of one host share it. */
   readonly cacheDir: string;
   /** Called when a fetch of a remote fails, and when one succeeds again. */
-  readonly tell: (remote: string, problem: string | undefined) => void;
+  readonly report: (remote: string, problem: string | undefined) => void;
   /** Called after a fetch of this worker that brought something new. */
   readonly onChange?: () => void;
   /** Called after each fetch of this worker. */
@@ -39,7 +39,7 @@ export class GitfsBackend implements FileBackend {
   readonly name = 'gitfs';
   readonly #remotes: readonly GitRemote[];
   readonly #blobs: BlobFiles;
-  readonly #tell: GitfsOptions['tell'];
+  readonly #report: GitfsOptions['report'];
   readonly #onChange: () => void;
   readonly #onFetched: () => void;
   readonly #stop = new AbortController();
@@ -48,11 +48,11 @@ export class GitfsBackend implements FileBackend {
   readonly #started: Promise<unknown>;
 
   /** Begins to fetch at once. */
-  constructor({ remotes, cacheDir, tell, onChange, onFetched }: GitfsOptions) {
+  constructor({ remotes, cacheDir, report: tell, onChange, onFetched }: GitfsOptions) {
     const { signal } = this.#stop;
     this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal));
     this.#blobs = new BlobFiles(join(cacheDir, 'blobs'));
-    this.#tell = tell;
+    this.#report = tell;
     this.#onChange = onChange ?? (() => undefined);
     this.#onFetched = onFetched ?? (() => undefined);
     this.#started = Promise.all(this.#remotes.map((remote) => this.#follow(remote)));
@@ -134,7 +134,7 @@ export class GitfsBackend implements FileBackend {
   }
 
   async #refresh({ config, copy }: GitRemote): Promise<void> {
-    await this.#report(config.url, () => copy.refresh());
+    await this.#guarded(config.url, () => copy.refresh());
   }
 
   async #clear(): Promise<readonly string[]> {
@@ -170,23 +170,23 @@ export class GitfsBackend implements FileBackend {
 
   /** The task gives as {@link GitCopy.update} whether this worker fetched, and brought news. */
   #fetch({ config: { url } }: GitRemote, task: () => Promise<boolean | undefined>): Promise<void> {
-    return this.#report(url, async () => {
+    return this.#guarded(url, async () => {
       const changed = await task();
       if (changed === undefined) return;
       if (changed) this.#onChange();
       this.#onFetched();
-      if (this.#failing.delete(url)) this.#tell(url, undefined);
+      if (this.#failing.delete(url)) this.#report(url, undefined);
     });
   }
 
   /** Reports the first failure of a remote until a fetch of it succeeds. */
-  async #report(url: string, task: () => Promise<void>): Promise<void> {
+  async #guarded(url: string, task: () => Promise<void>): Promise<void> {
     try {
       await task();
     } catch (error) {
       if (this.#stop.signal.aborted || this.#failing.has(url)) return;
       this.#failing.add(url);
-      this.#tell(url, errorText(error));
+      this.#report(url, errorText(error));
     }
   }
 

@@ -186,8 +186,8 @@ export class SameBytes {
       const isUnheard = heard < askers.length;
       const keptMs = isUnheard ? SAME_BYTES.unheardMs : isSlow ? SAME_BYTES.slowKeptMs : 0;
       // Another gateway takes it up too, from now on.
-      if (settled === 'perhaps done') this.#tell(hash, id, SAME_BYTES.unansweredMs);
-      else if (heard > 0) this.#tell(hash, id, isReply ? keptMs : 0);
+      if (settled === 'perhaps done') this.#remember(hash, id, SAME_BYTES.unansweredMs);
+      else if (heard > 0) this.#remember(hash, id, isReply ? keptMs : 0);
       if (keptMs > 0) keep(keptMs);
       if (!isUnheard && settled !== 'perhaps done') this.#heard.set(hash, id);
     };
@@ -197,11 +197,11 @@ export class SameBytes {
   async close(): Promise<void> {
     this.#pauses.close();
     // After a failure the same bytes count as another try of the same CLI, for a few seconds.
-    const told = [...this.#heard.entries()].map(([hash, id]) => this.#memory.heard(hash, id));
-    await Promise.allSettled(told);
+    const notes = [...this.#heard.entries()].map(([hash, id]) => this.#memory.heard(hash, id));
+    await Promise.allSettled(notes);
   }
 
-  #tell(hash: string, id: string, keptMs: number): void {
+  #remember(hash: string, id: string, keptMs: number): void {
     this.#memory.answered(hash, id, keptMs).catch(() => {
       // The note says "unanswered" for 20 s: only another gateway could take it up, with the same
       // bytes, and its CLI would get the jid of this job.

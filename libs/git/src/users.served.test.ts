@@ -41,7 +41,7 @@ const fetchOfGitfs: Fetch = async (url) => {
   const remotes = readRemotes([url], { ...globals, ...(isWeb ? access : {}) });
   const problems: (string | undefined)[] = [];
   const tell = (_remote: string, problem: string | undefined): void => void problems.push(problem);
-  const backend = new GitfsBackend({ remotes, cacheDir: join(dir, 'gitfs'), tell });
+  const backend = new GitfsBackend({ remotes, cacheDir: join(dir, 'gitfs'), report: tell });
   expect(await backend.envs()).toEqual([]);
   await backend.close();
   return problems.join('\n');

@@ -61,9 +61,9 @@ export class ReturnFiles {
   async #writeEndTimes(events: readonly EventMessage[]): Promise<void> {
     const last = new Map<string, number>();
     for (const { tag, timeMs } of events) {
-      const told = parseTag(tag);
-      if (told.kind !== 'job-return') continue;
-      last.set(told.jid, Math.max(last.get(told.jid) ?? 0, timeMs));
+      const parsed = parseTag(tag);
+      if (parsed.kind !== 'job-return') continue;
+      last.set(parsed.jid, Math.max(last.get(parsed.jid) ?? 0, timeMs));
     }
     try {
       for (const [jid, ms] of last) {

@@ -124,7 +124,7 @@ export class JobTraces {
         const part = job.waiting.shift();
         if (part !== undefined) this.#minionPart(job, part);
       }
-      if (job.leftOut.isSettled(now)) this.#tellLeftOut(job);
+      if (job.leftOut.isSettled(now)) this.#recordLeftOut(job);
       if (job.waiting.length === 0 && job.leftOut.count === 0) this.#open.delete(job);
     }
   }
@@ -207,10 +207,10 @@ export class JobTraces {
 
   #finish(job: JobTrace): void {
     for (const part of job.waiting.splice(0)) this.#minionPart(job, part);
-    if (job.leftOut.count > 0) this.#tellLeftOut(job);
+    if (job.leftOut.count > 0) this.#recordLeftOut(job);
   }
 
-  #tellLeftOut(job: JobTrace): void {
+  #recordLeftOut(job: JobTrace): void {
     const { processId, record } = this.#ports;
     record(job.leftOut.take(job.jid, processId, job.sending === undefined ? undefined : 'publish'));
   }

@@ -13,21 +13,21 @@ const MAX_TEXTS = 100;
 export function faultLog(
   log: Pick<Log, 'error' | 'warn'>,
 ): (err: unknown, request: { readonly id: string }) => void {
-  const told = new Map<string, { atMs: number; since: number }>();
+  const logged = new Map<string, { atMs: number; since: number }>();
   return (err, request) => {
     if (!(err instanceof MasterUnavailableError)) {
       log.error({ err, request: request.id }, 'could not answer a request');
       return;
     }
-    const last = told.get(err.message);
+    const last = logged.get(err.message);
     const now = performance.now();
     if (last !== undefined && now - last.atMs < TELL_AGAIN_MS) {
       last.since += 1;
       return;
     }
-    if (last === undefined && told.size >= MAX_TEXTS) return;
+    if (last === undefined && logged.size >= MAX_TEXTS) return;
     const requests = (last?.since ?? 0) + 1;
-    told.set(err.message, { atMs: now, since: 0 });
+    logged.set(err.message, { atMs: now, since: 0 });
     const { message: reason, cause } = err;
     log.warn({ reason, err: cause, requests }, 'requests are left without an answer');
   };

@@ -1,4 +1,4 @@
-export { FILES_WORD, heedFilesWords } from './files/files-words.ts';
+export { FILES_ACT, followFileActs } from './files/file-acts.ts';
 export { exposeMetrics } from './metrics/metrics.ts';
 export type { MasterEdges, OpenedMaster } from './open-master.ts';
 export { MASTER_EDGES, openMaster } from './open-master.ts';

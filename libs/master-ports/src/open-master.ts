@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { ServiceName } from '@brine/bus';
 import { Bucket, type Bus, connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { hearSent } from '@brine/bus/jobs';
+import { onSent } from '@brine/bus/jobs';
 import { answerRoll } from '@brine/bus/rpc';
 import { HandedCalls, RunOffers } from '@brine/cluster-work';
 import { AuditSeal, SecretBox } from '@brine/crypt';
@@ -22,7 +22,7 @@ import { CachedPillars, ThreadedPillars } from '@brine/rendering';
 import { batchSettings } from '@brine/runners';
 import { type LastRuns, natsOf, Releasers, type ServiceContext } from '@brine/service';
 import { faultLog } from './fault-log.ts';
-import { heedFilesWords } from './files/files-words.ts';
+import { followFileActs } from './files/file-acts.ts';
 import { openServedFiles } from './files/fileserver-events.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './keys/master-key.ts';
 import { type MasterStats, openRequestMetrics } from './metrics/master-stats.ts';
@@ -88,7 +88,7 @@ export async function openMaster(
   const onTrouble = (text: string, err: unknown): void => log.warn({ err }, text);
   const releasers = new Releasers();
 
-  const bus = answerRoll(await edges.connectBus(natsOf(context, service)), context.told);
+  const bus = answerRoll(await edges.connectBus(natsOf(context, service)), context.report);
   releasers.add(() => bus.close());
   const { pkiDir, keysize } = options;
   const keys = await edges.loadKeys(pkiDir, keysize, masterKeyOptions(options));
@@ -107,7 +107,7 @@ export async function openMaster(
   releasers.add(() => audit.close());
   const traces = openTraces(telemetry, options, processId);
   releasers.add(() => traces.close());
-  releasers.add(hearSent(bus, traces.sent));
+  releasers.add(onSent(bus, traces.sent));
   releasers.add(() => acks?.close());
 
   const python = pythonOf(bus);
@@ -116,7 +116,7 @@ export async function openMaster(
   const pillars = new CachedPillars(pillarThreads, state.pillars, options, fault);
   const { files, fileRuns, closeFiles } = await openServedFiles(context, requests.counted(events));
   releasers.add(closeFiles);
-  releasers.add(heedFilesWords({ bus, files, host, processId, onTrouble }));
+  releasers.add(followFileActs({ bus, files, host, processId, onTrouble }));
   const presence = openPresence(bus, metrics);
   releasers.add(() => presence.close());
   const functions = new HandedCalls({

@@ -137,8 +137,8 @@ function rollOf(bus: Bus): () => Promise<SaltMap> {
     try {
       const roll = await callRoll(bus, { known });
       known = new Set(roll.services.map(rollKey));
-      const told = fromJson(JSON.parse(JSON.stringify(roll)));
-      return isMap(told) ? told : mapOf({});
+      const value = fromJson(JSON.parse(JSON.stringify(roll)));
+      return isMap(value) ? value : mapOf({});
     } finally {
       running = undefined;
     }

@@ -57,10 +57,10 @@ test('an act without room counts in the next row, and a batch is tried under one
   await vi.advanceTimersByTimeAsync(250);
   await closed;
   expect(stream.ids[0]).toBe(stream.ids[1]);
-  const told = stream.rows.map(
+  const entry = stream.rows.map(
     ({ body }) => (JSON.parse(body) as { leftOut?: number }).leftOut ?? 0,
   );
-  expect(told.reduce((sum, one) => sum + one, 0)).toBe(missing);
+  expect(entry.reduce((sum, one) => sum + one, 0)).toBe(missing);
   expect(stream.rows.map(({ n }) => n)).toEqual(stream.rows.map((_, index) => index + 1));
 });
 
@@ -72,8 +72,8 @@ test('a row is storable whatever strangers put into it, and an id stands whole i
   writer.record({ ...act, target: 'x'.repeat(255) });
   await writer.close();
   for (const { body } of stream.rows) {
-    const told = Object.values(JSON.parse(body) as Record<string, string>).join('');
-    expect(told).not.toMatch(/\0|\p{Surrogate}/u);
+    const entry = Object.values(JSON.parse(body) as Record<string, string>).join('');
+    expect(entry).not.toMatch(/\0|\p{Surrogate}/u);
     expect(body.length).toBeLessThan(5_000);
   }
   expect(JSON.parse(stream.rows[5]!.body)).toMatchObject({ target: 'x'.repeat(255) });

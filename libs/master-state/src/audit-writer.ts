@@ -101,8 +101,8 @@ export class AuditWriter {
     return acts.map(({ act, at, leftOut }) => {
       this.#n += 1;
       const argsHash = act.argsHash && this.#seal.blind(act.argsHash);
-      const told = { at, ...act, ...(argsHash && { argsHash }), ...(leftOut > 0 && { leftOut }) };
-      const body = JSON.stringify(told);
+      const entry = { at, ...act, ...(argsHash && { argsHash }), ...(leftOut > 0 && { leftOut }) };
+      const body = JSON.stringify(entry);
       const before = this.#before;
       const row = { writer: this.writer, n: this.#n, body };
       this.#before = this.#seal.of(row, before);
@@ -135,11 +135,11 @@ export class AuditWriter {
 
 /** The act with every text in a form that the store takes, cut to the room of a row. */
 function storable(act: AuditedAct): AuditedAct {
-  const told = Object.entries(act).map(([name, value]: [string, unknown]) => [
+  const entry = Object.entries(act).map(([name, value]: [string, unknown]) => [
     name,
     typeof value === 'string' ? storableText(value, TEXT_MAX) : value,
   ]);
-  return Object.fromEntries(told) as AuditedAct;
+  return Object.fromEntries(entry) as AuditedAct;
 }
 
 /** Refusals on record: rows of these stay for good, so they are fewer than events. */

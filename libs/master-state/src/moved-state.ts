@@ -11,7 +11,7 @@ import type { TokenRecord } from '@brine/master';
 import { intOf, mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { fromHotState } from './hot-state.ts';
 import { NO_MINE } from './minions/mines.ts';
-import { tellDropped } from './minions/minion-banks.ts';
+import { announceDropped } from './minions/minion-banks.ts';
 import { BucketPillars } from './minions/pillar-bucket.ts';
 import { openSession, sealSession } from './minions/session-keys.ts';
 import {
@@ -121,7 +121,7 @@ export class MovedState {
 
   /** Tells workers that run that others have written data of minions. */
   async done(): Promise<void> {
-    if (this.#hasNew) await tellDropped(this.#buckets.secrets, Date.now());
+    if (this.#hasNew) await announceDropped(this.#buckets.secrets, Date.now());
     this.#hasNew = false;
   }
 

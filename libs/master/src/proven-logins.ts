@@ -13,7 +13,7 @@ const PLACES = { maxSize: REMEMBERED_MAX, sizeCalculation: () => 1 };
 const TOLD_AGAIN_MS = 3_600_000;
 
 /** What the last proof of a minion said. */
-interface Told {
+interface Noted {
   readonly version: number;
   readonly at: number;
 }
@@ -24,7 +24,7 @@ interface Told {
  */
 export class ProvenLogIns {
   readonly #unproven = new LRUCache<string, true>(PLACES);
-  readonly #told = new LRUCache<string, Told>(PLACES);
+  readonly #noted = new LRUCache<string, Noted>(PLACES);
 
   /** A log-in was accepted. */
   began(id: string): void {
@@ -38,9 +38,9 @@ export class ProvenLogIns {
   proves(id: string, version: number, now: number): boolean {
     // Most requests follow no log-in.
     if (this.#unproven.size === 0 || !this.#unproven.delete(id)) return false;
-    const told = this.#told.get(id);
-    if (told?.version === version && Math.abs(now - told.at) < TOLD_AGAIN_MS) return false;
-    this.#told.set(id, { version, at: now });
+    const noted = this.#noted.get(id);
+    if (noted?.version === version && Math.abs(now - noted.at) < TOLD_AGAIN_MS) return false;
+    this.#noted.set(id, { version, at: now });
     return true;
   }
 }

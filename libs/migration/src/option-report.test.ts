@@ -36,6 +36,6 @@ test('an option that our file lacks, or sets to something else, is told', () => 
 });
 
 test('a warning that names no option is none of the report', () => {
-  const told = [{ kind: 'missing', text: 'no directory' }];
-  expect(optionReport({}, told)).toEqual({ honoured: [], different: [], breaks: [] });
+  const named = [{ kind: 'missing', text: 'no directory' }];
+  expect(optionReport({}, named)).toEqual({ honoured: [], different: [], breaks: [] });
 });

@@ -36,10 +36,10 @@ export function optionReport(
 ): OptionReport {
   const isAccepted = ({ acceptedAs = [] }: OptionWarning): boolean =>
     acceptedAs.length > 0 && acceptedAs.every((name) => ours?.accepted.includes(name) === true);
-  const told = warnings.filter(({ option }) => option !== undefined);
-  const breaking = told.filter((one) => one.kind === 'refused' && !isAccepted(one));
-  const rest = told.filter((one) => !breaking.includes(one));
-  const named = new Set(told.map(({ option }) => option));
+  const warned = warnings.filter(({ option }) => option !== undefined);
+  const breaking = warned.filter((one) => one.kind === 'refused' && !isAccepted(one));
+  const rest = warned.filter((one) => !breaking.includes(one));
+  const named = new Set(warned.map(({ option }) => option));
   const set = Object.keys(written).filter((name) => !OWN.has(name));
   const elsewhere = ours === undefined ? [] : set.filter((name) => differs(name, written, ours));
   const lost = elsewhere.map((name) => {

@@ -33,13 +33,13 @@ export class Tally {
   readonly #counts = new Map<Kind, { moved: number; known: number; left: number }>();
   readonly #notes = new Map<string, { count: number; examples: string[] }>();
 
-  readonly #told = new Set<string>();
+  readonly #seen = new Set<string>();
   #toldBefore: ReadonlySet<string> = new Set();
 
   /** The tally of a second look at the same: what this one has told is not told again. */
   after(): Tally {
     const later = new Tally();
-    later.#toldBefore = this.#told;
+    later.#toldBefore = this.#seen;
     return later;
   }
 
@@ -81,7 +81,7 @@ export class Tally {
   note(why: string, example: string): void {
     const text = `${why}: ${example}`;
     if (this.#toldBefore.has(text)) return;
-    if (this.#told.size < TOLD_MAX) this.#told.add(text);
+    if (this.#seen.size < TOLD_MAX) this.#seen.add(text);
     const known = this.#notes.get(why) ?? { count: 0, examples: [] };
     this.#notes.set(why, known);
     known.count += 1;

@@ -64,7 +64,7 @@ function publisherOf(send: () => Promise<void>, traces: (jid: string) => boolean
       publishSigningAlgorithm: 'PKCS1v15-SHA1',
     }),
     spans: { traces, recordSpan: () => undefined },
-    tellSent: () => undefined,
+    announceSent: () => undefined,
     topics: { zmqFiltering: false, orderMasters: false },
     onExpired: () => undefined,
     onDurable: () => undefined,

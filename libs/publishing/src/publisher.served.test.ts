@@ -103,7 +103,7 @@ async function start(meanwhile = async (): Promise<void> => {}): Promise<Started
       publishSigningAlgorithm: 'PKCS1v15-SHA1',
     }),
     spans: { traces: () => true, recordSpan: spans },
-    tellSent: told,
+    announceSent: told,
     topics: { zmqFiltering: false, orderMasters: false },
     onExpired: (jid) => expired.push(jid),
     onDurable: () => undefined,

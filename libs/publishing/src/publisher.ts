@@ -26,7 +26,7 @@ export interface PublisherPorts {
   readonly sealer: Sealer;
   readonly spans: Spans;
   /** Sends the workers the time at which a job went out. */
-  readonly tellSent: (sent: Sent) => void;
+  readonly announceSent: (sent: Sent) => void;
   readonly topics: TopicRules;
   /** Called for a job that was past its time, so that this publisher did not send it. */
   readonly onExpired: (jid: string) => void;
@@ -200,7 +200,7 @@ export class Publisher {
     if (!spans.traces(jid)) return;
     const expected = { minions: minions.length, ...(piece === undefined ? {} : { piece }) };
     const ids = piece === undefined ? {} : { ids: minions };
-    this.#ports.tellSent({ jid, sentMs, before, ...expected, ...ids });
+    this.#ports.announceSent({ jid, sentMs, before, ...expected, ...ids });
     const name = kind === 'publish' ? 'publish' : `again.${before}`;
     spans.recordSpan({
       name: kind === 'publish' ? 'publish' : 'publish again',

@@ -29,12 +29,12 @@ type Tell = (level: LineLevel, text: string) => void;
 /** Modules in Python of the site's Salt. Processes start when they are needed first. */
 export class PythonHost implements PythonCalls {
   readonly #settings: PythonSettings;
-  readonly #tell: Tell;
+  readonly #log: Tell;
   readonly #queues = new Map<PythonUse, UseQueue>();
 
   constructor(settings: PythonSettings, tell: Tell) {
     this.#settings = settings;
-    this.#tell = tell;
+    this.#log = tell;
   }
 
   call(
@@ -45,7 +45,7 @@ export class PythonHost implements PythonCalls {
   ): Promise<SaltValue> {
     let queue = this.#queues.get(use);
     if (queue === undefined) {
-      queue = new UseQueue(this.#settings, use, this.#tell);
+      queue = new UseQueue(this.#settings, use, this.#log);
       this.#queues.set(use, queue);
     }
     return queue.call(op, given, onEvent);
@@ -79,7 +79,7 @@ interface Place {
 class UseQueue {
   readonly #settings: PythonSettings;
   readonly #use: PythonUse;
-  readonly #tell: Tell;
+  readonly #log: Tell;
   readonly #places: readonly Place[];
   #waiting: Waiting[] = [];
   #closed = false;
@@ -87,7 +87,7 @@ class UseQueue {
   constructor(settings: PythonSettings, use: PythonUse, tell: Tell) {
     this.#settings = settings;
     this.#use = use;
-    this.#tell = (level, text) => tell(level, `python ${use}: ${text}`);
+    this.#log = (level, text) => tell(level, `python ${use}: ${text}`);
     this.#places = Array.from({ length: USES[use].processes }, () => ({
       process: undefined,
       isBusy: false,
@@ -175,11 +175,11 @@ class UseQueue {
     await sleep(backoffMs(LIMITS.backoff, place.failures));
     if (this.#closed) throw new PythonCallError('ended', 'the master stops');
     try {
-      place.process = await PythonProcess.start(this.#settings, this.#use, this.#tell);
+      place.process = await PythonProcess.start(this.#settings, this.#use, this.#log);
     } catch (error) {
       place.failures += 1;
       const text = `brine.python: ${this.#settings.python} ${(error as Error).message}`;
-      this.#tell('error', text);
+      this.#log('error', text);
       throw new PythonCallError('start', text);
     }
     // The master has stopped meanwhile.

@@ -32,14 +32,14 @@ export class MasterTops implements ExternalTops {
   readonly #command: readonly string[] | undefined;
   readonly #classTree: string | undefined;
   readonly #readClasses: ReadClasses;
-  readonly #tell: Tell;
+  readonly #log: Tell;
   readonly #others: readonly string[];
   readonly #readTop: ReadTop | undefined;
   readonly #flights = new Map<string, Promise<States>>();
   #running: Promise<unknown>[] = [];
 
   constructor(masterTops: ConfigMap, readClasses: ReadClasses, tell: Tell, readTop?: ReadTop) {
-    this.#tell = tell;
+    this.#log = tell;
     this.#readTop = readTop;
     this.#readClasses = readClasses;
     const { ext_nodes: command, saltclass, ...others } = masterTops;
@@ -86,7 +86,7 @@ export class MasterTops implements ExternalTops {
       const named = [...(await reading)].filter(([env]) => typeof env === 'string');
       return new Map(named.map(([env, states]) => [env as string, textsIn(states)]));
     } catch (err) {
-      this.#tell({ err, minion }, `${kind} could not tell the states of a minion`);
+      this.#log({ err, minion }, `${kind} could not tell the states of a minion`);
       return new Map();
     }
   }
@@ -102,7 +102,7 @@ export class MasterTops implements ExternalTops {
     try {
       return classesOf(await run);
     } catch (err) {
-      this.#tell({ err, minion }, 'ext_nodes could not tell the states of a minion');
+      this.#log({ err, minion }, 'ext_nodes could not tell the states of a minion');
       return new Map();
     } finally {
       this.#running = this.#running.filter((one) => one !== settled);

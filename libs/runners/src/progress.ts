@@ -5,7 +5,7 @@ import type { RunnerContext } from './function.ts';
  * Fires an event `progress` of this run; `salt-run` shows it before the result. Resolves when it is
  * stored.
  */
-export async function tellProgress(
+export async function printProgress(
   { master, out }: Pick<RunnerContext, 'master' | 'out'>,
   data: SaltMap,
 ): Promise<void> {
@@ -19,10 +19,10 @@ export async function tellProgress(
 }
 
 /** Tells a message where `display_progress` asks for it. */
-export async function tellMessage(
+export async function printMessage(
   context: Pick<RunnerContext, 'master' | 'out'>,
   wanted: boolean,
   message: string,
 ): Promise<void> {
-  if (wanted) await tellProgress(context, mapOf({ message }));
+  if (wanted) await printProgress(context, mapOf({ message }));
 }

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CONTENT_TYPES, type ExpositionFormat, formatFor } from './metrics/exposition.ts';
-import { heldPort } from './processes/held-ports.ts';
+import { boundPort } from './processes/bound-ports.ts';
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
@@ -32,11 +32,11 @@ export async function startHealth(
   server.keepAliveTimeout = 1000;
   server.requestTimeout = 5000;
   server.maxConnections = 64;
-  const held = await heldPort(address.host, address.port);
+  const bound = await boundPort(address.host, address.port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    if (held === undefined) server.listen(address.port, address.host, resolve);
-    else server.listen(held, resolve);
+    if (bound === undefined) server.listen(address.port, address.host, resolve);
+    else server.listen(bound, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
 }

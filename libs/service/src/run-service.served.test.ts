@@ -154,13 +154,13 @@ describe('a service process', () => {
   test('tells its supervisor what it has in hand', async () => {
     const { port, process: started } = start('');
     await port;
-    const told = new Promise((resolve) => {
+    const report = new Promise((resolve) => {
       started.on('message', (message) => {
         if ((message as { type: string }).type === 'dump') resolve(message);
       });
     });
     started.send('dump');
-    expect(await told).toMatchObject({
+    expect(await report).toMatchObject({
       facts: { ready: true, status: { served: 1 }, rssMb: expect.any(Number) },
     });
   });

@@ -20,7 +20,7 @@ import { Metrics } from './metrics/metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { applyNiceness } from './niceness.ts';
 import { refusedAsRoot } from './process-user.ts';
-import { answerDumps, isSuccessor, onOrders, toldToGo } from './processes/succession.ts';
+import { answerDumps, isSuccessor, onLeaveOrder,onOrders } from './processes/succession.ts';
 import { ownRelease } from './release.ts';
 import { onStopSignal } from './stop-signals.ts';
 
@@ -36,7 +36,7 @@ export interface ServiceContext {
   /** The environment of its start; that of the process has no secrets any more. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What this service tells of itself when the cluster is called. */
-  readonly told: () => { readonly status: object };
+  readonly report: () => { readonly status: object };
   /** Ends the service as failed; its supervisor starts it again. For what can not be mended. */
   readonly fail: (error: unknown) => void;
 }
@@ -152,7 +152,7 @@ async function live(
     log.fatal({ err: error }, 'failed');
     stop(1, 'failed');
   };
-  onStopSignal((why) => stop(0, why), tellHangUp(log));
+  onStopSignal((why) => stop(0, why), logHangUp(log));
   onOrders({
     yield: async () => running?.yield?.(),
     leave: async () => {
@@ -168,10 +168,10 @@ async function live(
   process.on('unhandledRejection', fail);
 
   const { signal } = stopping;
-  const told = teller({ name, ...facts }, now);
-  const context = { name, options, log, telemetry, metrics, signal, env, told, fail };
+  const report = reporter({ name, ...facts }, now);
+  const context = { name, options, log, telemetry, metrics, signal, env, report, fail };
   try {
-    if (isSuccessor(env)) await toldToGo();
+    if (isSuccessor(env)) await onLeaveOrder();
     if (stopping.signal.aborted) return;
     running = await service.main(context);
   } catch (error) {
@@ -191,12 +191,12 @@ function factsOf({ brine }: MasterOptions) {
 }
 
 /** The facts of a roll call: those that stay, and those of the moment. */
-function teller<Now extends { readonly status: object }>(facts: object, now: () => Now): () => Now {
+function reporter<Now extends { readonly status: object }>(facts: object, now: () => Now): () => Now {
   const startedMs = Date.now();
   return () => ({ ...facts, machine: hostname(), startedMs, nowMs: Date.now(), ...now() });
 }
 
-function tellHangUp(log: Log): () => void {
+function logHangUp(log: Log): () => void {
   return () => log.warn('SIGHUP: options are read at the start, restart this service to read them');
 }
 

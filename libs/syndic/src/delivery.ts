@@ -62,7 +62,7 @@ export class Delivery {
       signal.throwIfAborted();
       const sent = await above.send(parcel.load(some), signal);
       signal.throwIfAborted();
-      this.#tell(sent === 'taken' || sent === 'refused');
+      this.#report(sent === 'taken' || sent === 'refused');
       if (sent === 'taken') return parcel.taken(some);
       this.#counts.retries += 1;
       if (sent === 'refused' && some.length > 1) return this.#halves(some, parcel, signal);
@@ -99,7 +99,7 @@ export class Delivery {
     this.#parts.log.error({ tag, count: some.length, why }, 'given up on the way up');
   }
 
-  #tell(flows: boolean): void {
+  #report(flows: boolean): void {
     if (flows === this.#flows) return;
     this.#flows = flows;
     if (flows) {

@@ -10,7 +10,7 @@ import type {
   StoredMinionKey,
   TokenRecord,
 } from '@brine/master';
-import { type BatchOrder, runAndTell } from '@brine/master/functions';
+import { type BatchOrder, runBetweenEvents } from '@brine/master/functions';
 import { callFunction } from '@brine/runners';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { memoryServed } from './memory-served.ts';
@@ -210,9 +210,9 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         if (options.knownRunners?.includes(fun) === false) return 'unknown';
         return options.isFull?.() === true ? 'full' : 'yes';
       },
-      begin: async (call) => void background.push(runAndTell(ports, local, call)),
+      begin: async (call) => void background.push(runBetweenEvents(ports, local, call)),
       call: (call) => {
-        const running = runAndTell(ports, local, call);
+        const running = runBetweenEvents(ports, local, call);
         background.push(running);
         return running;
       },

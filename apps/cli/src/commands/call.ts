@@ -205,7 +205,7 @@ async function run({ caller, options, config, printer, terminal }: Run): Promise
   const metadata = textValue(options, 'metadata');
   if (metadata !== undefined) ret.set('metadata', yamlArgument(metadata));
   if (!isOn(options, 'local') && !isOn(options, 'no_return_event')) {
-    await tell(caller, ret, terminal);
+    await report(caller, ret, terminal);
   }
   const isWhole = isOn(options, 'print_metadata');
   const shown = isWhole ? ret : (ret.get('return') ?? null);
@@ -237,7 +237,7 @@ function logFailedCommand(
 }
 
 /** The return becomes a job of its own: the master makes its job id. */
-async function tell(caller: Caller, ret: SaltMap, terminal: Terminal): Promise<void> {
+async function report(caller: Caller, ret: SaltMap, terminal: Terminal): Promise<void> {
   const load: SaltMap = new Map<SaltValue, SaltValue>([['cmd', '_return'], ...ret, ['jid', 'req']]);
   try {
     await caller.tell(load);

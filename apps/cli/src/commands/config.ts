@@ -75,9 +75,9 @@ export async function runConfig(args: readonly string[], terminal: Terminal): Pr
 /** One line for each option that is not in force, then how the others stand. */
 function check({ options, warnings }: LoadedConfig<MasterOptions>, terminal: Terminal): number {
   terminal.out(findingLines(checkForce(warnings)));
-  const told = new Set(warnings.map(({ option }) => option));
+  const warned = new Set(warnings.map(({ option }) => option));
   const names = Object.keys(options.written).filter((name) => name !== 'brine');
-  const quiet = names.filter((name) => !told.has(name));
+  const quiet = names.filter((name) => !warned.has(name));
   const honoured = quiet.filter((name) => standingOf(name).state === 'honoured');
   terminal.out(
     `${names.length} options of Salt are set: ${honoured.length} honoured, ` +

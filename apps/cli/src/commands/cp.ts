@@ -39,7 +39,7 @@ export async function runCopy(args: readonly string[], terminal: Terminal): Prom
       copy,
       chunkBytes: config.saltCpChunkSize,
       compressed: isOn(options, 'gzip'),
-      tell: (text) => logLine(terminal, 'WARNING', text),
+      print: (text) => logLine(terminal, 'WARNING', text),
       out: (text) => terminal.out(text),
     };
     printer.show(await send(sending, options, terminal, config), 'nested');
@@ -65,7 +65,7 @@ async function send(
     const limit = Math.min(WHOLE_MAX_BYTES, config.brine.maxRequestSize);
     return sendWhole(sending, await textsOf(sending.copy, terminal, limit));
   }
-  return sendInPieces(sending, await listSources(sources, sending.tell));
+  return sendInPieces(sending, await listSources(sources, sending.print));
 }
 
 /** The texts of the sources by their paths (Salt: salt/cli/cp.py _load_files). */

@@ -63,7 +63,7 @@ function sending(minions: Minions, path: string, compressed = true): Sending {
     copy: { target: { tgt: '*', tgtType: 'glob' }, sources: [path], dest: '/to/file' },
     chunkBytes: 1000,
     compressed,
-    tell: (text) => told.push(text),
+    print: (text) => told.push(text),
     out: (text) => printed.push(text),
   };
 }

@@ -16,7 +16,7 @@ export interface Sending {
   readonly chunkBytes: number;
   readonly compressed: boolean;
   /** Gets a line about minions that did not return. */
-  readonly tell: (text: string) => void;
+  readonly print: (text: string) => void;
   /** Gets what Salt prints of a target without minions. */
   readonly out: (text: string) => void;
 }
@@ -133,7 +133,7 @@ async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
  * such as `QUJD=`, which base64 makes, for a named argument.
  */
 async function ask(
-  { client, tell, out }: Sending,
+  { client, print, out }: Sending,
   target: Pick<Command, 'tgt' | 'tgtType'>,
   fun: string,
   given: SaltMap | Readonly<Record<string, SaltValue>>,
@@ -150,7 +150,7 @@ async function ask(
       else silent.push(item.id);
     }
   }
-  if (silent.length > 0) tell(`No return from ${namesOf(silent)}`);
+  if (silent.length > 0) print(`No return from ${namesOf(silent)}`);
   return { returned, silent };
 }
 

@@ -22,20 +22,20 @@ const ENTRIES_MAX = 100_000;
 interface Walk {
   readonly files: Map<string, SourceFile>;
   readonly emptyDirs: Set<string>;
-  readonly tell: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 /**
  * Lists the sources and everything below them. Links are followed, as Salt follows them; a link to
  * a directory that holds it is left out with a line (Salt: salt/cli/cp.py _recurse).
- * @param tell gets a line for each path that is left out.
+ * @param print gets a line for each path that is left out.
  * @throws Exit 42 for a path that does not exist, 1 for more than 100,000 entries.
  */
 export async function listSources(
   sources: readonly string[],
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<SourceTree> {
-  const walk: Walk = { files: new Map(), emptyDirs: new Set(), tell };
+  const walk: Walk = { files: new Map(), emptyDirs: new Set(), print };
   for (const source of sources) await visit(source, walk, new Set());
   return { files: [...walk.files.values()], emptyDirs: [...walk.emptyDirs].sort() };
 }
@@ -51,7 +51,7 @@ async function visit(path: string, walk: Walk, above: ReadonlySet<string>): Prom
       return;
     }
     if (!found.isDirectory()) {
-      walk.tell(`${path} is no regular file: it is not copied`);
+      walk.print(`${path} is no regular file: it is not copied`);
       return;
     }
     await visitDirectory(path, walk, above);
@@ -60,14 +60,14 @@ async function visit(path: string, walk: Walk, above: ReadonlySet<string>): Prom
     if (isSystemError(error, 'ENOENT')) {
       throw new Exit(EXIT.incomplete, `${path} does not exist\n`);
     }
-    walk.tell(`${path} cannot be read (${String(error.code)}): it is not copied`);
+    walk.print(`${path} cannot be read (${String(error.code)}): it is not copied`);
   }
 }
 
 async function visitDirectory(path: string, walk: Walk, above: ReadonlySet<string>): Promise<void> {
   const real = await realpath(path);
   if (above.has(real)) {
-    walk.tell(`${path} is a link to a directory above it: it is not copied`);
+    walk.print(`${path} is a link to a directory above it: it is not copied`);
     return;
   }
   const names = (await readdir(path)).sort();

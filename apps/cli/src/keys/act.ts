@@ -95,13 +95,13 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
   const done: string[] = [];
   for (const [section, ids] of chosen) {
     for (const id of ids) {
-      const told = mapOf({ result: true, act: EVENT_ACT[action], id });
+      const event = mapOf({ result: true, act: EVENT_ACT[action], id });
       if (action === 'delete') await ring.remove(section, id);
       else {
         const pub = await move(deed, section, id);
-        if (pub !== undefined) told.set('pub', pub);
+        if (pub !== undefined) event.set('pub', pub);
       }
-      await tell(config, told);
+      await fireKeyEvent(config, event);
       done.push(id);
     }
   }
@@ -147,7 +147,7 @@ async function askForNewAesKey(config: MasterOptions): Promise<void> {
 }
 
 /** Fires `salt/key`, as stock salt-key does. Without a running master the event is lost. */
-async function tell(config: MasterOptions, data: SaltMap): Promise<void> {
+async function fireKeyEvent(config: MasterOptions, data: SaltMap): Promise<void> {
   const path = join(config.sockDir, 'master_event_pull.ipc');
   data.set('_stamp', `${new Date().toISOString().replace('Z', '')}000+00:00`);
   try {

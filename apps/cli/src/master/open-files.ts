@@ -30,8 +30,8 @@ export function openFilesLimit(): number | undefined {
 export function raiseOpenFiles(wanted: number): string | undefined {
   const limit = openFilesLimit();
   if (limit === undefined || limit >= wanted) return undefined;
-  const told = `max_open_files is ${wanted}, and this host allows ${limit}`;
-  if (process.getuid?.() !== 0) return `${told}: raise LimitNOFILE in the unit, or ulimit -n`;
+  const found = `max_open_files is ${wanted}, and this host allows ${limit}`;
+  if (process.getuid?.() !== 0) return `${found}: raise LimitNOFILE in the unit, or ulimit -n`;
   const args = ['--pid', String(process.pid), `--nofile=${wanted}:${wanted}`];
   const tried = spawnSync('prlimit', args, {
     env: childEnvironment(process.env),
@@ -40,7 +40,7 @@ export function raiseOpenFiles(wanted: number): string | undefined {
   });
   if (tried.status === 0) return undefined;
   const why = tried.error === undefined ? tried.stderr.trim() : 'prlimit is not installed';
-  return `${told}: ${why}; raise LimitNOFILE in the unit`;
+  return `${found}: ${why}; raise LimitNOFILE in the unit`;
 }
 
 /**

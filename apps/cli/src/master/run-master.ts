@@ -70,12 +70,12 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     loaded = readOptions(args);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    tell(`[ERROR   ] ${error.message}`);
+    print(`[ERROR   ] ${error.message}`);
     return EXIT.generic;
   }
   const { options, warnings } = loaded;
   // Salt's words, which it writes before there is a log.
-  for (const { kind, text } of warnings) if (kind === 'missing') tell(text);
+  for (const { kind, text } of warnings) if (kind === 'missing') print(text);
   const refusal = refusalOf(warnings);
   if (refusal !== undefined) return failed(refusal);
   const entries = entriesOf(options);
@@ -94,7 +94,7 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     throw error;
   }
   if (args.daemon !== true) {
-    return serveMaster({ loaded, reread: () => readOptions(args), debug, tell, ...taken });
+    return serveMaster({ loaded, reread: () => readOptions(args), debug, print, ...taken });
   }
   // The process in the background takes the host for itself.
   taken.claimed.release();
@@ -137,7 +137,7 @@ async function takeHost(options: MasterOptions, entries: readonly string[]): Pro
     refuseHalfRestored(options);
     await verifyEnv(options, account);
     const console = (text: string): void => void process.stderr.write(text);
-    const output = openLogOutput(options, console, (text) => tell(`[WARNING ] ${text}`));
+    const output = openLogOutput(options, console, (text) => print(`[WARNING ] ${text}`));
     return { account, claimed, output };
   } catch (error) {
     claimed.release();
@@ -198,7 +198,7 @@ async function startDaemon(args: MasterArguments, options: MasterOptions): Promi
   }
   if (!ended) child.unref();
   if (child.exitCode === EXIT.portsTaken) {
-    tell('brine master: not started, another master has taken its ports meanwhile');
+    print('brine master: not started, another master has taken its ports meanwhile');
     return EXIT.portsTaken;
   }
   if (!ended) return EXIT.ok;
@@ -206,10 +206,10 @@ async function startDaemon(args: MasterArguments, options: MasterOptions): Promi
 }
 
 function failed(text: string, code: number = EXIT.generic): number {
-  tell(`brine master: ${text}`);
+  print(`brine master: ${text}`);
   return code;
 }
 
-function tell(text: string): void {
+function print(text: string): void {
   process.stderr.write(`${text}\n`);
 }

@@ -50,7 +50,7 @@ export interface PreparedMaster {
   readonly claimed: ClaimedHost;
   readonly account: Account;
   readonly debug: DebugSignal;
-  readonly tell: (text: string) => void;
+  readonly print: (text: string) => void;
 }
 
 /** What the parts of a running master share. */
@@ -63,7 +63,7 @@ interface Shared {
 
 /** Runs the services of a master until a signal, and gives back all it took. The exit code. */
 export async function serveMaster(prepared: PreparedMaster): Promise<number> {
-  const { loaded, output, claimed, tell, debug } = prepared;
+  const { loaded, output, claimed, print, debug } = prepared;
   const { options } = loaded;
   const log = logOf(output);
   const manager = serviceManager(process.env, (text) => log.warn(text));
@@ -94,7 +94,7 @@ export async function serveMaster(prepared: PreparedMaster): Promise<number> {
     return EXIT.ok;
   } catch (error) {
     log.fatal({ err: error }, 'the master does not start');
-    tell(`brine master: ${(error as Error).message}`);
+    print(`brine master: ${(error as Error).message}`);
     return error instanceof StartRefusal ? error.exitCode : EXIT.generic;
   } finally {
     void manager.stopping();
@@ -168,8 +168,8 @@ function takeHost({ loaded, account }: PreparedMaster, log: Log): void {
   if (lower !== undefined) log.info(lower);
   if (unwritten === undefined) return;
   // As Salt. Service managers that need it are told by sd_notify.
-  const told = 'the pid file can not be written: tools that read it fail';
-  log.warn({ err: unwritten, pidfile }, told);
+  const unwritable = 'the pid file can not be written: tools that read it fail';
+  log.warn({ err: unwritten, pidfile }, unwritable);
 }
 
 /** Salt's warnings of a start, and the keys: without them no service comes to serve. */
@@ -231,7 +231,7 @@ function reloader(
       renew(next);
       current = next;
       logOptions(log, next.warnings);
-      tellChanges(log, changed);
+      logChanges(log, changed);
     } catch (error) {
       log.error({ err: error }, 'the configuration can not be used: the master goes on as it is');
     }
@@ -240,7 +240,7 @@ function reloader(
   return () => void (turn = turn.then(() => manager.reloading(reload)));
 }
 
-function tellChanges(log: Log, { now, restart, stop }: ReturnType<typeof changedOptions>): void {
+function logChanges(log: Log, { now, restart, stop }: ReturnType<typeof changedOptions>): void {
   log.info({ options: now }, 'SIGHUP: logs are opened again, and files are read when needed');
   if (restart.length > 0) log.warn({ options: restart }, 'changed options need `brine restart`');
   if (stop.length > 0) {

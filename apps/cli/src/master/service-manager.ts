@@ -33,7 +33,7 @@ export interface ServiceManager {
  * The service manager of this process, where `NOTIFY_SOCKET` names one; else nothing is told. Its
  * variables are taken out of the environment. `tell` gets what keeps a message away, once.
  */
-export function serviceManager(env: Environment, tell: (text: string) => void): ServiceManager {
+export function serviceManager(env: Environment, warn: (text: string) => void): ServiceManager {
   const [socket, watchdogUs, watchdogPid] = VARIABLES.map((name) => env[name]);
   for (const name of VARIABLES) delete env[name];
   let turn = Promise.resolve();
@@ -45,7 +45,7 @@ export function serviceManager(env: Environment, tell: (text: string) => void): 
       const trouble = await run(words, env, socket);
       if (trouble === undefined || isTold) return;
       isTold = true;
-      tell(`the service manager does not hear: ${trouble}`);
+      warn(`the service manager does not hear: ${trouble}`);
     });
     return turn;
   };

@@ -124,7 +124,7 @@ export class BankMirror {
       try {
         await this.#followToItsEnd(bank);
       } catch (error) {
-        this.#tell('the files of minion data are not written', error);
+        this.#logOnce('the files of minion data are not written', error);
       }
       await this.#rest(RETRY_MS);
     }
@@ -188,7 +188,7 @@ export class BankMirror {
       this.#counts.failed += 1;
       // An outage is tried again with all of its changes; one odd record stops no other.
       if (isOutage(error)) throw error;
-      this.#tell(`the data of minion ${id} were not written`, error);
+      this.#logOnce(`the data of minion ${id} were not written`, error);
       return isSystemError(error, ...DENIALS) ? 'denied' : 'passed';
     }
   }
@@ -241,7 +241,7 @@ export class BankMirror {
     await sleepUnless(ms, this.#end.signal, { ref: false });
   }
 
-  #tell(text: string, error: unknown): void {
+  #logOnce(text: string, error: unknown): void {
     if (!this.#hasTold) this.#parts.onTrouble(text, error);
     this.#hasTold = true;
   }
@@ -254,7 +254,7 @@ export class BankMirror {
       await writeAtomic(this.#parts.journal, text, { mode: 0o600, synced: false });
       this.#kept = text;
     } catch (error) {
-      this.#tell('how far the files of minion data are was not kept', error);
+      this.#logOnce('how far the files of minion data are was not kept', error);
     }
   }
 
@@ -265,7 +265,7 @@ export class BankMirror {
       const journal: unknown = bytes && JSON.parse(bytes.toString('utf8'));
       return isJournal(journal, this.#parts.files.layout) ? journal.places : {};
     } catch (error) {
-      if (!(error instanceof SyntaxError)) this.#tell('the journal of minion data', error);
+      if (!(error instanceof SyntaxError)) this.#logOnce('the journal of minion data', error);
       return {};
     }
   }

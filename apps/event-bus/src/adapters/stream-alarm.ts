@@ -20,7 +20,7 @@ export interface StreamWord {
 /** One line when a stream fills, one when it is nearly full, one when it has room again. */
 export class StreamAlarm {
   /** By stream, the level that was logged. */
-  readonly #told = new Map<string, number>();
+  readonly #logged = new Map<string, number>();
 
   /** The share of the fullest stream. */
   fullest(usage: readonly StreamUsage[]): number {
@@ -31,14 +31,14 @@ export class StreamAlarm {
   look(usage: readonly StreamUsage[]): readonly StreamWord[] {
     const words: StreamWord[] = [];
     for (const { stream, share } of usage.filter(counts)) {
-      const told = this.#told.get(stream) ?? 0;
+      const logged = this.#logged.get(stream) ?? 0;
       const level = LEVELS.find((one) => share > one.share);
       const percent = Math.round(share * 100);
-      if (level !== undefined && level.share > told) {
-        this.#told.set(stream, level.share);
+      if (level !== undefined && level.share > logged) {
+        this.#logged.set(stream, level.share);
         words.push({ text: `stream ${stream} is ${percent} % full: ${level.hint}`, over: false });
-      } else if (told > 0 && share < ROOM_AT) {
-        this.#told.set(stream, 0);
+      } else if (logged > 0 && share < ROOM_AT) {
+        this.#logged.set(stream, 0);
         words.push({ text: `stream ${stream} has room again: ${percent} % full`, over: true });
       }
     }

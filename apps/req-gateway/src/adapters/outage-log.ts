@@ -11,7 +11,7 @@ export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
 };
 
 /** Logs when NATS goes and when it comes back, once each, with what waits. */
-export function tellOutages(
+export function logOutages(
   bus: Pick<Bus, 'onDisconnect' | 'onReconnect'>,
   log: Pick<Log, 'error' | 'info'>,
   held: () => { readonly waiting: number; readonly kept: number },

@@ -1,9 +1,9 @@
 import type { Bus } from '@brine/bus';
-import { type Stall, tellStalled } from '@brine/bus/rpc';
+import { reportStalled,type Stall } from '@brine/bus/rpc';
 import type { Log } from '@brine/telemetry';
 
 /** Tells the log, and has a worker put on record, that two workers were lost to one asker. */
-export function tellStall(
+export function logStall(
   bus: Bus,
   log: Pick<Log, 'error' | 'warn'>,
   source: string,
@@ -14,7 +14,7 @@ export function tellStall(
   const minion = cls === 'aes' && asker !== undefined ? { minion: asker } : {};
   const fields = { id, class: cls, ...minion, peer, requests, workers };
   log.error(fields, 'two workers stalled or died over a request: it is refused');
-  tellStalled(bus, { class: cls, ...minion, source }).catch((err: unknown) => {
+  reportStalled(bus, { class: cls, ...minion, source }).catch((err: unknown) => {
     log.warn({ err, id }, 'a request that workers were lost to is not on record');
   });
 }

@@ -1,7 +1,7 @@
 import { startNats, type TestNats } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { CommitWatch, runsOf, tellCommitted } from './commit-notice.ts';
+import { announceCommits,CommitWatch, runsOf } from './commit-notice.ts';
 
 let nats: TestNats;
 let store: Bus;
@@ -39,7 +39,7 @@ test('a wait for a position ends with its notice, and no other wait does', async
   const commits = await open();
   const waits = [commits.committed(10, 5_000), commits.committed(12, 5_000)];
   const other = commits.committed(13, 300);
-  tellCommitted(store, [12, 10, 9]);
+  announceCommits(store, [12, 10, 9]);
   expect(await Promise.all(waits)).toEqual([true, true]);
   expect(await other).toBe(false);
   expect(commits.size).toBe(0);
@@ -48,7 +48,7 @@ test('a wait for a position ends with its notice, and no other wait does', async
 test('a commit that was announced before the wait began is known', async () => {
   const commits = await open();
   const before = commits.committed(20, 5_000);
-  tellCommitted(store, [20, 21]);
+  announceCommits(store, [20, 21]);
   await before;
   expect(await commits.committed(21, 1)).toBe(true);
 });

@@ -14,7 +14,7 @@ const LONGEST_RUN = 10_000;
  * Announces which events are in PostgreSQL now, with one message per batch. It is no message of a
  * stream, because a worker that misses it can ask the store.
  */
-export function tellCommitted(bus: Bus, seqs: readonly number[]): void {
+export function announceCommits(bus: Bus, seqs: readonly number[]): void {
   if (bus.status !== 'connected' || seqs.length === 0) return;
   publish(bus.connection, subjects.committed, JSON.stringify(runsOf(seqs)));
 }
@@ -91,7 +91,7 @@ export class CommitWatch {
   }
 }
 
-/** Reads such a message; empty for anything that {@link tellCommitted} did not make. */
+/** Reads such a message; empty for anything that {@link announceCommits} did not make. */
 export function readRuns(data: Uint8Array): readonly Run[] {
   let value: unknown;
   try {

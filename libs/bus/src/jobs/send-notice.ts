@@ -24,7 +24,7 @@ const IDS_MAX = 2_000;
  * Publishes, once, that a job went out. Only the times in a trace depend on it, so it is no message
  * of a stream.
  */
-export function tellSent(bus: Bus, sent: Sent): void {
+export function announceSent(bus: Bus, sent: Sent): void {
   if (bus.status !== 'connected') return;
   const ids = sent.ids === undefined || sent.ids.length > IDS_MAX ? undefined : sent.ids;
   publish(bus.connection, subjects.sent, JSON.stringify({ ...sent, ids }));
@@ -34,7 +34,7 @@ export function tellSent(bus: Bus, sent: Sent): void {
  * Calls `take` for each job that goes out from now on, until the returned function is called.
  * Unreadable messages are ignored.
  */
-export function hearSent(bus: Bus, take: (sent: Sent) => void): () => void {
+export function onSent(bus: Bus, take: (sent: Sent) => void): () => void {
   const subscription = bus.connection.subscribe(subjects.sent, {
     callback: (_error, msg) => {
       const sent = readSent(msg.data);
@@ -46,7 +46,7 @@ export function hearSent(bus: Bus, take: (sent: Sent) => void): () => void {
   };
 }
 
-/** Reads such a message; undefined for anything that {@link tellSent} did not make. */
+/** Reads such a message; undefined for anything that {@link announceSent} did not make. */
 export function readSent(data: Uint8Array): Sent | undefined {
   let value: unknown;
   try {

@@ -16,7 +16,7 @@ const SERVICES_MAX = 2_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
 /** A service as it told of itself. */
-export interface ToldService {
+export interface ServiceReport {
   /** By its rights in NATS, so none can name another. */
   readonly service: string;
   readonly facts: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface ToldService {
 
 /** What came of a call. */
 export interface Roll {
-  readonly services: readonly ToldService[];
+  readonly services: readonly ServiceReport[];
   /** Answers that were left out as too many or too long. */
   readonly leftOut: number;
 }
@@ -40,7 +40,7 @@ export interface RollOptions extends Partial<typeof TIMES> {
 }
 
 /** Which process answered, for the next call. */
-export function rollKey({ service, facts }: Pick<ToldService, 'service' | 'facts'>): string {
+export function rollKey({ service, facts }: Pick<ServiceReport, 'service' | 'facts'>): string {
   return JSON.stringify([service, facts['machine'], facts['pid']]);
 }
 
@@ -53,7 +53,7 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
   const { known = new Set<string>(), quietMs, knownMs, mostMs } = { ...TIMES, ...options };
   const missing = new Set(known);
   const call = randomBytes(9).toString('base64url');
-  const services: ToldService[] = [];
+  const services: ServiceReport[] = [];
   let leftOut = 0;
   let bytes = 0;
   let sentMs = Date.now();
@@ -119,9 +119,9 @@ function quiet(mostMs: number, follow: (heard: () => void) => () => number): Pro
 function factsOf(data: Uint8Array, call: string): Record<string, unknown> | undefined {
   if (data.length > TOLD_MAX_BYTES * 2) return undefined;
   try {
-    const told: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
-    if (!isRecord(told) || told['call'] !== call || !isRecord(told['facts'])) return undefined;
-    return told['facts'];
+    const report: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+    if (!isRecord(report) || report['call'] !== call || !isRecord(report['facts'])) return undefined;
+    return report['facts'];
   } catch {
     return undefined; // Nothing that a service of ours said.
   }
@@ -131,7 +131,7 @@ function factsOf(data: Uint8Array, call: string): Record<string, unknown> | unde
 function clockOf(
   { nowMs }: Readonly<Record<string, unknown>>,
   sentMs: number,
-): Pick<ToldService, 'aheadMs' | 'withinMs'> {
+): Pick<ServiceReport, 'aheadMs' | 'withinMs'> {
   const heardMs = Date.now();
   const withinMs = Math.max(0, heardMs - sentMs) / 2;
   if (typeof nowMs !== 'number') return { aheadMs: undefined, withinMs };

@@ -99,7 +99,7 @@ export interface WordHandlers {
 }
 
 /** Hears what workers say to one gateway; `prefix` ends in a dot. Returns the way to stop that. */
-export function hearWords(bus: Bus, prefix: string, handlers: WordHandlers): () => void {
+export function onWorkerMessages(bus: Bus, prefix: string, handlers: WordHandlers): () => void {
   const receive = (msg: Msg): void => {
     switch (msg.subject.slice(prefix.length)) {
       case RENEWALS:

@@ -3,21 +3,21 @@ import { publish } from '../connection/inbox.ts';
 import { type PresenceSubject, subjects } from '../subjects/names.ts';
 
 /** What is said once, and not stored. Questions go by `ask` and `serve`. */
-type Said = Exclude<PresenceSubject, 'ask'>;
+type Reported = Exclude<PresenceSubject, 'ask'>;
 
 /**
  * Says something about connected minions (libs/presence/src/reports.ts). It is no message of a
  * stream: who hears a part of it asks for the whole.
  */
-export function sayPresence(bus: Bus, what: Said, word: Uint8Array): void {
-  if (bus.status === 'connected') publish(bus.connection, subjects.presence(what), word);
+export function publishPresence(bus: Bus, what: Reported, report: Uint8Array): void {
+  if (bus.status === 'connected') publish(bus.connection, subjects.presence(what), report);
 }
 
 /** Calls `take` with each of these words from now on, until the returned function is called. */
-export function hearPresence(
+export function onPresence(
   bus: Bus,
-  what: Said,
-  take: (word: Uint8Array) => void,
+  what: Reported,
+  take: (report: Uint8Array) => void,
   onTrouble: (err: unknown) => void,
 ): () => void {
   const subscription = bus.connection.subscribe(subjects.presence(what), {

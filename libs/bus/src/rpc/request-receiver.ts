@@ -50,7 +50,7 @@ export class RequestReceiver {
   readonly #words: Bundler;
   readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
   readonly #taken = new Map<string, QueuedRequest>();
-  readonly #claims = new Claims((subject, word) => this.#say(subject, word));
+  readonly #claims = new Claims((subject, bytes) => this.#publish(subject, bytes));
   readonly #grants = new Map<string, (granted: boolean) => void>();
   readonly #subscriptions: Subscription[] = [];
   #announcing: NodeJS.Timeout | undefined;
@@ -254,7 +254,7 @@ export class RequestReceiver {
       draining: this.#draining,
       load: { auth: auth.load, clear: clear.load, aes: aes.load },
     });
-    this.#say(subjects.worker(this.#options.workerId), Buffer.from(announcement));
+    this.#publish(subjects.worker(this.#options.workerId), Buffer.from(announcement));
   }
 
   /** Claims lapse while this process is paused: another worker may be at work on these. */
@@ -267,12 +267,12 @@ export class RequestReceiver {
   }
 
   /** Says something of a request to the gateway it came from. */
-  #answerWith({ gateway, slot }: QueuedRequest, word: Uint8Array): void {
-    this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, word);
+  #answerWith({ gateway, slot }: QueuedRequest, bytes: Uint8Array): void {
+    this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, bytes);
   }
 
-  #say(subject: string, word: Uint8Array): void {
-    if (canPublish(this.#bus.connection)) this.#bus.connection.publish(subject, word);
+  #publish(subject: string, bytes: Uint8Array): void {
+    if (canPublish(this.#bus.connection)) this.#bus.connection.publish(subject, bytes);
   }
 }
 
@@ -284,11 +284,11 @@ const CLAIM_AFTER_MS = 20;
  * within a few milliseconds, as most requests are, is never claimed: the answer says as much.
  */
 export class Claims {
-  readonly #say: (subject: string, word: Uint8Array) => void;
+  readonly #publish: (subject: string, bytes: Uint8Array) => void;
   #waiting: QueuedRequest[] = [];
 
-  constructor(say: (subject: string, word: Uint8Array) => void) {
-    this.#say = say;
+  constructor(say: (subject: string, bytes: Uint8Array) => void) {
+    this.#publish = say;
   }
 
   /** Claims a request soon, unless it is `done` by then. */
@@ -311,7 +311,7 @@ export class Claims {
       else list.push(queued.slot);
     }
     for (const [gateway, list] of slots) {
-      this.#say(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
+      this.#publish(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
     }
   }
 }

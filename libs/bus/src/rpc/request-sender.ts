@@ -6,7 +6,7 @@ import type { WheelTimer } from '../connection/timer-wheel.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, type RequestClass, subjects } from '../subjects/names.ts';
 import { Admission, type ClassStats } from './admission.ts';
-import { Bundler, BUNDLES, hearWords } from './bundle.ts';
+import { Bundler, BUNDLES, onWorkerMessages } from './bundle.ts';
 import { type ClassLimits, LIMITS } from './limits.ts';
 import {
   type Expiry,
@@ -95,7 +95,7 @@ export class RequestSender {
     this.#prefix = `${REPLY_INBOX}.${this.id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
     this.#stops.push(
-      hearWords(bus, this.#prefix, {
+      onWorkerMessages(bus, this.#prefix, {
         claimed: (slot) => this.#claimed(slot),
         said: (slot, word) => this.#hear(slot, word),
       }),
@@ -271,7 +271,7 @@ export class RequestSender {
       pending.wasHeard = true;
       if (pending.struck) this.#suspects.goesOn(pending);
       // Another worker has it now: one that has not begun need not.
-    } else this.#tell(slot, false);
+    } else this.#answerGrant(slot, false);
     if (pending.struck) this.#suspects.heard(worker, performance.now());
   }
 
@@ -279,10 +279,10 @@ export class RequestSender {
     const pending = this.#tries.get(slot)?.pending;
     const granted = pending !== undefined && pending.current === slot;
     if (granted) pending.once = true;
-    this.#tell(slot, granted);
+    this.#answerGrant(slot, granted);
   }
 
-  #tell(slot: string, granted: boolean): void {
+  #answerGrant(slot: string, granted: boolean): void {
     const worker = this.#tries.get(slot)?.worker;
     if (worker === undefined) return;
     const word = `${this.id}.${slot} ${granted ? 1 : 0}`;

@@ -23,10 +23,10 @@ export interface StalledRequest {
  * Has a worker put it on record, which a gateway has no right to.
  * @throws BusError as {@link ask}, when no worker could be asked.
  */
-export async function tellStalled(bus: Bus, told: StalledRequest): Promise<void> {
+export async function reportStalled(bus: Bus, request: StalledRequest): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await ask(bus, STALLED, mapOf({ ...told }), TIMEOUT_MS);
+      await ask(bus, STALLED, mapOf({ ...request }), TIMEOUT_MS);
       return;
     } catch (error) {
       if (tries >= TRIES) throw error;
@@ -38,13 +38,13 @@ export async function tellStalled(bus: Bus, told: StalledRequest): Promise<void>
 /** Hears of such requests. Served by every worker. */
 export function serveStalled(
   bus: Bus,
-  record: (told: { readonly method: string; readonly claimed?: string; source: string }) => void,
+  record: (request: { readonly method: string; readonly claimed?: string; source: string }) => void,
 ): Answering {
-  return serve(bus, STALLED, (told) => {
-    if (!isMap(told)) return null;
-    const [minion, source = ''] = [textOf(told, 'minion'), textOf(told, 'source')];
+  return serve(bus, STALLED, (request) => {
+    if (!isMap(request)) return null;
+    const [minion, source = ''] = [textOf(request, 'minion'), textOf(request, 'source')];
     const claimed = minion === undefined ? {} : { claimed: storableText(minion, MAX_ID_CHARS) };
-    record({ method: textOf(told, 'class') ?? '', source, ...claimed });
+    record({ method: textOf(request, 'class') ?? '', source, ...claimed });
     return null;
   });
 }

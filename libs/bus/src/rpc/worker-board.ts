@@ -115,9 +115,9 @@ export class WorkerBoard {
     const known = this.#workers.get(id);
     const seat = (cls: RequestClass): Seat => {
       const own = known?.seats[cls].own ?? 0;
-      const told = announcement.load[cls];
+      const announced = announcement.load[cls];
       // It does not know of those that are on their way to it.
-      return { ...told, own, hand: Math.max(told.hand, own) };
+      return { ...announced, own, hand: Math.max(announced.hand, own) };
     };
     const seats = { auth: seat('auth'), clear: seat('clear'), aes: seat('aes') };
     if (known === undefined) {

@@ -24,7 +24,7 @@ test('a word reaches every worker, and no other service hears it', async () => {
   const hear = (bus: Bus, name: string): (() => void) =>
     onBroadcast(
       bus,
-      (word) => heard.push([name, word]),
+      (broadcast) => heard.push([name, broadcast]),
       (err) => troubles.push(err),
     );
   const stops = [hear(one, 'one'), hear(other, 'other'), hear(gateway, 'gateway')];

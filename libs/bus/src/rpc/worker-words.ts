@@ -11,8 +11,8 @@ const BROADCAST_MAX_BYTES = 64 * 1024;
  * a worker that is away does without, so a word may only hasten what happens anyway.
  * @throws RangeError for more than 64 KiB
  */
-export function broadcastToWorkers(bus: Bus, word: SaltMap): void {
-  const bytes = pack(word);
+export function broadcastToWorkers(bus: Bus, broadcast: SaltMap): void {
+  const bytes = pack(broadcast);
   if (bytes.length > BROADCAST_MAX_BYTES) throw new RangeError('a word to workers is too long');
   if (bus.status === 'connected') publish(bus.connection, subjects.word, bytes);
 }
@@ -20,7 +20,7 @@ export function broadcastToWorkers(bus: Bus, word: SaltMap): void {
 /** Calls `take` with each word from now on, until the returned function is called. */
 export function onBroadcast(
   bus: Bus,
-  take: (word: SaltMap) => void,
+  take: (broadcast: SaltMap) => void,
   onTrouble: (err: unknown) => void,
 ): () => void {
   const subscription = bus.connection.subscribe(subjects.word, {
@@ -31,8 +31,8 @@ export function onBroadcast(
         return;
       }
       try {
-        const word = unpack(msg.data);
-        if (isMap(word)) take(word);
+        const broadcast = unpack(msg.data);
+        if (isMap(broadcast)) take(broadcast);
       } catch (err) {
         onTrouble(err);
       }

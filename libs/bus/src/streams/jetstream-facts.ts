@@ -7,17 +7,17 @@ import { STREAMS } from '../subjects/names.ts';
 const STREAMS_MAX = 200;
 const READERS_MAX = 500;
 
-type Told = Readonly<Record<string, unknown>>;
+type Facts = Readonly<Record<string, unknown>>;
 
 /** JetStream as the server tells of it, for people. The records are the server's own. */
 export interface JetStreamFacts {
   readonly server: { readonly name: string; readonly version: string; readonly cluster: string };
   /** What is taken of the account, and its limits. */
-  readonly account: Told;
+  readonly account: Facts;
   /** State and configuration of each stream, buckets too. */
-  readonly streams: readonly Told[];
+  readonly streams: readonly Facts[];
   /** The readers of events, publications and reactions, by stream. */
-  readonly readers: Readonly<Record<string, readonly Told[]>>;
+  readonly readers: Readonly<Record<string, readonly Facts[]>>;
   /** What the server did not tell, with the reason. */
   readonly unknown: Readonly<Record<string, string>>;
 }
@@ -26,9 +26,9 @@ export interface JetStreamFacts {
 export async function jetStreamFacts(bus: Bus): Promise<JetStreamFacts> {
   const unknown: Record<string, string> = {};
   const { info } = bus.connection;
-  const account = await told(bus, 'INFO', undefined, unknown);
+  const account = await askFor(bus, 'INFO', undefined, unknown);
   const streams = await pages(bus, 'STREAM.LIST', 'streams', STREAMS_MAX, unknown);
-  const readers: Record<string, readonly Told[]> = {};
+  const readers: Record<string, readonly Facts[]> = {};
   for (const name of [STREAMS.events, STREAMS.publications, STREAMS.reactions, STREAMS.due]) {
     readers[name] = await pages(bus, `CONSUMER.LIST.${name}`, 'consumers', READERS_MAX, unknown);
   }
@@ -42,10 +42,10 @@ async function pages(
   part: 'streams' | 'consumers',
   most: number,
   unknown: Record<string, string>,
-): Promise<readonly Told[]> {
-  const found: Told[] = [];
+): Promise<readonly Facts[]> {
+  const found: Facts[] = [];
   for (;;) {
-    const answer = await told(bus, verb, { offset: found.length }, unknown);
+    const answer = await askFor(bus, verb, { offset: found.length }, unknown);
     const list = answer[part];
     const page = Array.isArray(list) ? list.filter(isRecord) : [];
     found.push(...page);
@@ -55,12 +55,12 @@ async function pages(
   }
 }
 
-async function told(
+async function askFor(
   bus: Bus,
   verb: string,
   question: object | undefined,
   unknown: Record<string, string>,
-): Promise<Told> {
+): Promise<Facts> {
   try {
     const answer = await askJetStream(bus, verb, question);
     if (answer.ok) return answer.value;

@@ -7,7 +7,7 @@ import {
   type MasterPorts,
   MasterUnavailableError,
 } from '@brine/master';
-import { announce, tellOutcome } from '@brine/master/functions';
+import { announce, fireOutcome } from '@brine/master/functions';
 import type { OwnedRuns } from '@brine/runners';
 import { isMap, mapIn, mapOf } from '@brine/wire';
 
@@ -44,7 +44,7 @@ export async function runOnce(
   // Another process goes on with it, and tells.
   if (outcome.moved === true) return outcome;
   const what = `the result of ${call.fun} (${call.jid})`;
-  await untilStored(what, () => tellOutcome(ports, call, outcome), onTrouble);
+  await untilStored(what, () => fireOutcome(ports, call, outcome), onTrouble);
   return outcome;
 }
 

@@ -19,7 +19,7 @@ import {
   SupervisedEngine,
 } from '@brine/engines';
 import type { FunctionCall, LocalFunctions, MasterPorts } from '@brine/master';
-import { runAndTell } from '@brine/master/functions';
+import { runBetweenEvents } from '@brine/master/functions';
 import { PythonEngine } from '@brine/python-host';
 import type { Metrics, ServiceContext } from '@brine/service';
 import { isName, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
@@ -160,7 +160,7 @@ function portsOf({ bus, context, ports, local }: EnginesParts): EnginePorts {
         args: args.map((arg) => saltOf(arg)),
         kwargs: saltMap(kwargs),
       };
-      const { value, success } = await runAndTell(ports, local, call);
+      const { value, success } = await runBetweenEvents(ports, local, call);
       if (!success) throw new Error(pyStr(value));
       return plainOf(value);
     },

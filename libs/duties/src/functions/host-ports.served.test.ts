@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Bus } from '@brine/bus';
 import { loadMasterConfig } from '@brine/config';
 import type { FileServer } from '@brine/fileserver';
-import { heedFilesWords } from '@brine/master-ports';
+import { followFileActs } from '@brine/master-ports';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
@@ -43,7 +43,7 @@ function worker(processId: string, host: string) {
   const pillars = { updateGit: async () => mapOf({}) };
   const ports = openHostPorts({ bus, options, processId, files, pillars });
   const onTrouble = (text: string, err: unknown) => void asked.push([text, err]);
-  return { asked, ports, close: heedFilesWords({ bus, files, host, processId, onTrouble }) };
+  return { asked, ports, close: followFileActs({ bus, files, host, processId, onTrouble }) };
 }
 
 test('workers of other hosts do what one was asked, those of its host see it by themselves', async () => {

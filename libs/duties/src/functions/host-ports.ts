@@ -12,7 +12,7 @@ import {
   writeWhole,
 } from '@brine/files';
 import { expandRoots, type FileServer } from '@brine/fileserver';
-import { FILES_WORD } from '@brine/master-ports';
+import { FILES_ACT } from '@brine/master-ports';
 import { askWeb, wake } from '@brine/outgoing';
 import type { ThreadedPillars } from '@brine/rendering';
 import type { FileServerAdmin, HostFiles, HostPorts } from '@brine/runners';
@@ -41,7 +41,7 @@ function fileServerAdmin({ bus, files, options, pillars, processId }: HostParts)
   const tell = (act: string, more: SaltMap): void => {
     broadcastToWorkers(
       bus,
-      new Map([...mapOf({ kind: FILES_WORD, act, host, from: processId }), ...more]),
+      new Map([...mapOf({ kind: FILES_ACT, act, host, from: processId }), ...more]),
     );
   };
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];

@@ -1,5 +1,5 @@
 import { Bucket, type Bus } from '@brine/bus';
-import { hearPresence, sayPresence } from '@brine/bus/rpc';
+import { onPresence, publishPresence } from '@brine/bus/rpc';
 import { AskedPresence } from '@brine/master-ports';
 import { ConnectionBoard, packProofs, packReport, type PublisherReport } from '@brine/presence';
 import { startNats, type TestNats } from '@brine/testing';
@@ -77,11 +77,11 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
 /** A publisher that answers when it is asked for all it has. */
 function publisherOn(bus: Bus, by: string, host = 'h') {
   const board = new ConnectionBoard(by, host);
-  const say = (word: PublisherReport): void => sayPresence(bus, 'told', packReport(word));
+  const say = (word: PublisherReport): void => publishPresence(bus, 'told', packReport(word));
   const sayAll = (): void => {
     for (const word of board.whole()) say(word);
   };
-  const stop = hearPresence(bus, 'hello', sayAll, () => undefined);
+  const stop = onPresence(bus, 'hello', sayAll, () => undefined);
   const timer = setInterval(() => say(board.changes()), 100);
   const end = (): void => {
     clearInterval(timer);
@@ -93,7 +93,7 @@ function publisherOn(bus: Bus, by: string, host = 'h') {
 
 function heard(...minions: readonly (readonly [id: string, address: string])[]): void {
   const words = minions.map(([id, address]) => ({ id, address, agoMs: 0, answers: true }));
-  sayPresence(worker, 'heard', packProofs(words));
+  publishPresence(worker, 'heard', packProofs(words));
 }
 
 test('minions that come and go are told as Salt tells them', async () => {

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Bus, PauseWatch } from '@brine/bus';
-import { hearPresence, sayPresence, serve } from '@brine/bus/rpc';
+import { onPresence, publishPresence, serve } from '@brine/bus/rpc';
 import type { StoredRun } from '@brine/cluster-work';
 import { PRESENCE_QUESTIONS } from '@brine/master-ports';
 import {
@@ -63,7 +63,7 @@ export class PresenceOwner {
   readonly #presence: Presence;
   #helloAt = -Infinity;
   /** Changes told since there is a record of them: part of the id of the next one. */
-  #told = 0;
+  #changes = 0;
   #nextTickAt = 0;
   #inTrouble = false;
 
@@ -107,7 +107,7 @@ export class PresenceOwner {
     const isFirst = saved.length === 0 && !run.data.has('told');
     this.#presence.restore(publishersIn(run.data), saved, performance.now());
     if (isFirst) await this.#seed();
-    this.#told = intOf(run.data, 'told') ?? 0;
+    this.#changes = intOf(run.data, 'told') ?? 0;
     const tickedMs = intOf(run.data, 'tickedMs') ?? 0;
     const { intervalMs, onTrouble } = this.#parts;
     const sinceMs = Math.max(0, Math.min(intervalMs, Date.now() - tickedMs));
@@ -164,8 +164,8 @@ export class PresenceOwner {
       onPause: () => presence.resumed(performance.now()),
     });
     releasers.add(() => pauses.close());
-    const hear = (what: 'told' | 'heard', take: (data: Uint8Array) => void): (() => void) =>
-      hearPresence(
+    const follow = (what: 'told' | 'heard', take: (data: Uint8Array) => void): (() => void) =>
+      onPresence(
         bus,
         what,
         (data) => {
@@ -181,13 +181,13 @@ export class PresenceOwner {
     // Another process owns the run by then: answers in progress are not awaited.
     releasers.add(() => void serving.close().catch(trouble));
     releasers.add(
-      hear('told', (data) => {
+      follow('told', (data) => {
         const word = readReport(data);
         if (word !== undefined) presence.takeReport(word, performance.now());
       }),
     );
     releasers.add(
-      hear('heard', (data) => {
+      follow('heard', (data) => {
         const heard = readProofs(data);
         if (heard !== undefined) presence.takeProofs(heard, performance.now());
       }),
@@ -206,7 +206,7 @@ export class PresenceOwner {
     const isAlone = presence.stats().publishers === 0 && now - this.#helloAt >= HELLO_MS;
     if (isAlone || presence.publishers.wantsList) {
       this.#helloAt = now;
-      sayPresence(bus, 'hello', new Uint8Array(0));
+      publishPresence(bus, 'hello', new Uint8Array(0));
     }
     const ids = presence.judge(now);
     if (ids.length === 0) return;
@@ -244,9 +244,9 @@ export class PresenceOwner {
       const digest = createHash('sha1')
         .update(JSON.stringify([added, lost]))
         .digest('base64url');
-      await fire('salt/presence/change', data, `presence:${this.#told}:${digest}`);
+      await fire('salt/presence/change', data, `presence:${this.#changes}:${digest}`);
     }
-    if (hasChanged) this.#told += 1;
+    if (hasChanged) this.#changes += 1;
     if (!fires) return;
     const data = mapOf({ present: [...present] });
     await fire('salt/presence/present', data, `presence:${randomUUID()}`);
@@ -268,7 +268,7 @@ export class PresenceOwner {
       this.#presence.notSaved(shards.map(([shard]) => shard));
     }
     const publishers = [...this.#presence.publishers.all].map(({ by, host }) => [by, host]);
-    await run.save(mapOf({ publishers, told: this.#told, tickedMs }));
+    await run.save(mapOf({ publishers, told: this.#changes, tickedMs }));
   }
 
   #trouble(text: string, err: unknown): void {

@@ -72,7 +72,7 @@ export class Matching {
   #running: Promise<void>[] = [];
   #isFull = false;
   /** Sources that had too much waiting, and when the log named them. */
-  readonly #toldOf = new Map<string, number>();
+  readonly #loggedOf = new Map<string, number>();
   #isClosed = false;
 
   constructor(parts: MatchingParts, wanted: Wanted) {
@@ -217,9 +217,9 @@ export class Matching {
     const { count, onTrouble } = this.#parts;
     count('over share');
     const now = performance.now();
-    if (now - (this.#toldOf.get(source) ?? -Infinity) < TELL_AGAIN_MS) return;
-    if (this.#toldOf.size >= TOLD_MAX) this.#toldOf.clear();
-    this.#toldOf.set(source, now);
+    if (now - (this.#loggedOf.get(source) ?? -Infinity) < TELL_AGAIN_MS) return;
+    if (this.#loggedOf.size >= TOLD_MAX) this.#loggedOf.clear();
+    this.#loggedOf.set(source, now);
     const what = `no reaction to ${name} and what follows of it`;
     onTrouble(`${source} has its share of the queue of reactions: ${what}`);
   }

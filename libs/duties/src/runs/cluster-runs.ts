@@ -20,7 +20,7 @@ import {
   type LocalFunctions,
   MasterUnavailableError,
 } from '@brine/master';
-import { runAndTell, RUNNERS_MAX, tellOutcome } from '@brine/master/functions';
+import { fireOutcome,runBetweenEvents, RUNNERS_MAX } from '@brine/master/functions';
 import {
   adoptStockBatch,
   OWNED_WORK,
@@ -199,7 +199,7 @@ class RunWork {
   /** Runs a function that was handed over, between its events. */
   async begin(run: StoredRun): Promise<void> {
     const { ports, local } = this.#parts;
-    const outcome = await runAndTell(ports, local, callOf(run));
+    const outcome = await runBetweenEvents(ports, local, callOf(run));
     if (outcome.moved !== true) await this.#reply(run, outcome);
   }
 
@@ -219,7 +219,7 @@ class RunWork {
   }
 
   async #report(run: StoredRun, call: FunctionCall, outcome: FunctionOutcome): Promise<void> {
-    await tellOutcome(this.#parts.ports, call, outcome);
+    await fireOutcome(this.#parts.ports, call, outcome);
     await this.#reply(run, outcome);
   }
 

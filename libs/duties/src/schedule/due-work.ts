@@ -181,7 +181,7 @@ export class DueWork {
       ...(outcome.success ? {} : { error: 'failed' }),
       attributes: { 'salt.fun': `${kind}.${fun}`, 'salt.schedule': job.name, 'brine.due': dueMs },
     });
-    if (outcome.moved !== true) await this.#tell(due, outcome);
+    if (outcome.moved !== true) await this.#fire(due, outcome);
     return outcome;
   }
 
@@ -193,7 +193,7 @@ export class DueWork {
   }
 
   /** The event `__schedule_return` and the returners (Salt: schedule.handle_func). */
-  async #tell(due: DueRun, outcome: FunctionOutcome): Promise<void> {
+  async #fire(due: DueRun, outcome: FunctionOutcome): Promise<void> {
     const { job, dueMs } = due;
     const { ports, handToReturner, onTrouble } = this.#parts;
     const ret = this.#returnOf(due, outcome);

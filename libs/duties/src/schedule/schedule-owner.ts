@@ -99,12 +99,12 @@ export class ScheduleOwner {
     const { schedule, now } = this.#parts;
     const step = stepSchedule(schedule, state, now(), this.#settings());
     run.check();
-    for (const due of step.due) await this.#tell(due);
+    for (const due of step.due) await this.#queue(due);
     for (const skipped of step.skipped) this.#noteSkipped(skipped);
     return { state: step.state, changed: step.due.length + step.skipped.length > 0 };
   }
 
-  async #tell({ job, fun, dueMs, why }: Due): Promise<void> {
+  async #queue({ job, fun, dueMs, why }: Due): Promise<void> {
     const { queue, count, now, onTrouble } = this.#parts;
     const queued = await queue.add({
       kind: 'due',

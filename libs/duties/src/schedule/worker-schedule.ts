@@ -95,7 +95,7 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
     tasks: isAsked ? [{ kind: SCHEDULE, name: SCHEDULE, work: (run) => owner().work(run) }] : [],
     start: () => {
       if (!isAsked) return;
-      void tellFaults(schedule, kindOf, python !== undefined, (text) => log.error(text));
+      void logFaults(schedule, kindOf, python !== undefined, (text) => log.error(text));
       const work = (one: QueuedWork): Promise<WorkEnd> => due.work(one);
       queued = new QueueWork({ bus, kind: 'due', atOnce: AT_ONCE, work, onTrouble });
     },
@@ -128,16 +128,16 @@ async function kindOfFunction(
 }
 
 /** One line for each job that does not run as it is written; the start says the others. */
-async function tellFaults(
+async function logFaults(
   { jobs }: Schedule,
   kindOf: (fun: string) => Promise<FunctionCall['kind'] | undefined>,
   hasPython: boolean,
-  tell: (text: string) => void,
+  log: (text: string) => void,
 ): Promise<void> {
   for (const job of jobs) {
-    if ((await kindOf(job.fun)) === undefined) tell(`schedule: ${withoutFunction(job)}`);
+    if ((await kindOf(job.fun)) === undefined) log(`schedule: ${withoutFunction(job)}`);
     if (job.returners.length === 0 || hasPython) continue;
-    tell(`schedule: ${job.name}: returners run by brine.python, which is not set`);
+    log(`schedule: ${job.name}: returners run by brine.python, which is not set`);
   }
 }
 

@@ -101,7 +101,7 @@ class Hook {
   readonly #refused = new Set<string>();
   #bytes = 0;
   #counts = { crowded: 0, overShare: 0, overRoom: 0 };
-  #told = '';
+  #logged = '';
 
   constructor(engine: EngineContext) {
     this.#engine = engine;
@@ -172,8 +172,8 @@ class Hook {
   /** Tells the counts where they have changed. */
   tell(): void {
     const text = JSON.stringify(this.#counts);
-    if (text === this.#told) return;
-    this.#told = text;
+    if (text === this.#logged) return;
+    this.#logged = text;
     this.#engine.tell(this.#counts);
   }
 

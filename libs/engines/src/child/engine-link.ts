@@ -68,7 +68,7 @@ export class EngineLink implements EngineContext {
 
   /** Says why this process ends, and ends it once that is said. */
   end(ending: Ending): void {
-    this.#tellDone();
+    this.#reportDone();
     const isAsked = this.#stopping.signal.aborted;
     const leave = (): never => process.exit(isAsked ? 0 : 1);
     if (isAsked || process.send === undefined) leave();
@@ -177,11 +177,11 @@ export class EngineLink implements EngineContext {
 
   #doneWith(number: number): void {
     this.#done.push(number);
-    if (this.#done.length >= DONE_AT_ONCE) this.#tellDone();
-    else this.#doneTimer ??= setTimeout(() => this.#tellDone(), DONE_MS);
+    if (this.#done.length >= DONE_AT_ONCE) this.#reportDone();
+    else this.#doneTimer ??= setTimeout(() => this.#reportDone(), DONE_MS);
   }
 
-  #tellDone(): void {
+  #reportDone(): void {
     clearTimeout(this.#doneTimer);
     this.#doneTimer = undefined;
     if (this.#done.length === 0) return;

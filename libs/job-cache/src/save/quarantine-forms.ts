@@ -19,8 +19,8 @@ export function refusedJob({ raw }: QuarantineRow): JobRow {
 export function refusalOfDurable(row: DurableRow): Refusal {
   const { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter } = row;
   const publication = base64(row.publication);
-  const told = { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter };
-  const raw = Buffer.from(JSON.stringify({ ...told, publication }));
+  const facts = { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter };
+  const raw = Buffer.from(JSON.stringify({ ...facts, publication }));
   return { ...positionOf(row), kind: 'durable', id: '', raw, receivedAt: publishedAt };
 }
 
@@ -32,12 +32,12 @@ export function refusedDurable({ raw }: QuarantineRow): DurableRow {
 
 /** The return that was put away, under the names that it came with. */
 export function refusedReturn(row: QuarantineRow): ReturnRow {
-  const { told, raw, incarnation, seq, subject } = row;
+  const { told: facts, raw, incarnation, seq, subject } = row;
   const text = (name: string, column: string): string => {
-    const value = told[name];
+    const value = facts[name];
     return typeof value === 'string' ? value : column;
   };
-  const at = told['receivedAt'];
+  const at = facts['receivedAt'];
   return {
     jid: text('jid', row.jid),
     id: text('id', row.id),

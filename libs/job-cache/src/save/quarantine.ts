@@ -42,7 +42,7 @@ export interface Refusal extends StreamPosition {
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
   const { kind, jid, id, raw, receivedAt } = row;
   const state = plainText(error instanceof JobCacheError ? error.sqlState : stateOf(error));
-  const told = { jid, id, incarnation: row.incarnation, receivedAt, ...row.told };
+  const facts = { jid, id, incarnation: row.incarnation, receivedAt, ...row.told };
   try {
     await pool.query(QUARANTINE, [
       kind,
@@ -55,18 +55,18 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
       Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
       plainText(row.subject ?? ''),
       receivedAt !== undefined && Math.abs(receivedAt) <= MAX_TIME_MS ? receivedAt : null,
-      Buffer.from(JSON.stringify(told)),
+      Buffer.from(JSON.stringify(facts)),
     ]);
   } catch (failure) {
     const text = `a refused row can not be put into quarantine: ${errorText(failure)}`;
     throw new JobCacheError('SALT_JOBCACHE_AWAY', text, failure);
   }
-  if (kind === 'return') await tellWhySilent(pool, row, state);
+  if (kind === 'return') await keepSilence(pool, row, state);
   return { kind, jid, id, state };
 }
 
 /** The row in quarantine says the same, so nothing is lost if this is refused. */
-async function tellWhySilent(pool: Pool, row: Refusal, state: string): Promise<void> {
+async function keepSilence(pool: Pool, row: Refusal, state: string): Promise<void> {
   const { jid, id, receivedAt: at = Date.now() } = row;
   const detail = { reason: 'quarantine', state };
   await saveSightings(pool, [{ jid, ids: [id], kind: 'refused', at, detail }]);

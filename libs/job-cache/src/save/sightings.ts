@@ -126,9 +126,9 @@ const NO_JSONB = /\\u(?:0000|[dD][89a-fA-F])/;
 function sightingTexts({ jid, ids, kind, at, detail }: SightingRow): string[] {
   if (!isJid(jid)) return [];
   const isYoung = Math.abs(at - jidTimeMs(jid)) <= YOUNG_MS;
-  const told = JSON.stringify(detail ?? {});
-  const isFit = told.length <= MAX_DETAIL_BYTES && !NO_JSONB.test(told);
-  const rest = `"k":"${kind}","t":${at},"y":${isYoung},"d":${isFit ? told : '{}'}`;
+  const text = JSON.stringify(detail ?? {});
+  const isFit = text.length <= MAX_DETAIL_BYTES && !NO_JSONB.test(text);
+  const rest = `"k":"${kind}","t":${at},"y":${isYoung},"d":${isFit ? text : '{}'}`;
   return ids
     .filter((id) => id === '' || isMinionId(id))
     .map((id) => `{"j":${JSON.stringify(jid)},"i":${JSON.stringify(id)},${rest}}`);

@@ -19,7 +19,7 @@ import {
 export const PIECE_MAX_BYTES = 248 * 1024;
 
 /** Tells an operator. */
-export type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => void;
+export type Report = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
 /**
  * The file server of a worker, as the options have it.
@@ -27,14 +27,14 @@ export type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => 
  */
 export async function openFiles(
   options: MasterOptions,
-  tell: Tell,
+  report: Report,
   git: Pick<GitfsOptions, 'onChange' | 'onFetched'> = {},
 ): Promise<FileServer> {
   const backends: FileBackend[] = [];
   for (const name of options.fileserverBackend) {
-    if (name === 'roots') backends.push(await rootsOf(options, tell));
-    else if (name === 'gitfs' || name === 'git') backends.push(gitfsOf(options, tell, git));
-    else tell({ backend: name }, 'this fileserver_backend is not served');
+    if (name === 'roots') backends.push(await rootsOf(options, report));
+    else if (name === 'gitfs' || name === 'git') backends.push(gitfsOf(options, report, git));
+    else report({ backend: name }, 'this fileserver_backend is not served');
   }
   const pieceBytes = Math.min(options.fileBufferSize, PIECE_MAX_BYTES);
   return new FileServer({ backends, hashType: options.hashType, pieceBytes });
@@ -55,21 +55,21 @@ export async function expandedRoots(
   return fileRoots;
 }
 
-async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend> {
+async function rootsOf(options: MasterOptions, report: Report): Promise<RootsBackend> {
   return new RootsBackend({
     fileRoots: await expandedRoots(options),
     followSymlinks: options.fileserverFollowsymlinks,
     ignoreSymlinks: options.fileserverIgnoresymlinks,
     ignored: compileIgnored(options.fileIgnoreRegex, options.fileIgnoreGlob),
     listCacheMs: options.fileserverListCacheTime * 1000,
-    onTooLarge: (root) => tell({ root }, 'a root of file_roots is too large: not all is listed'),
+    onTooLarge: (root) => report({ root }, 'a root of file_roots is too large: not all is listed'),
   });
 }
 
 /** The options of gitfs by the names that they have under a remote. */
 function gitfsOf(
   options: MasterOptions,
-  tell: Tell,
+  report: Report,
   git: Pick<GitfsOptions, 'onChange' | 'onFetched'>,
 ): GitfsBackend {
   const remotes = readRemotes(options.gitfsRemotes, {
@@ -96,8 +96,8 @@ function gitfsOf(
   return new GitfsBackend({
     remotes,
     cacheDir: join(options.cachedir, 'brine-gitfs'),
-    tell: (remote, problem) =>
-      tell({ remote, problem }, problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched'),
+    report: (remote, problem) =>
+      report({ remote, problem }, problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched'),
     ...git,
   });
 }

@@ -36,9 +36,9 @@ export async function openServedFiles(
     fire: (event) => events.append(event),
     onTrouble: (text, err) => log.error({ err }, text),
   });
-  const tell = (fields: object, text: string): void => log.warn(fields, text);
+  const report = (fields: object, text: string): void => log.warn(fields, text);
   const fileRuns = new LastRuns();
-  const files = await openFiles(options, tell, {
+  const files = await openFiles(options, report, {
     onFetched: () => fileRuns.ran('gitfs'),
     ...(changes.gitChanged === undefined ? {} : { onChange: changes.gitChanged }),
   });
@@ -57,24 +57,24 @@ export async function openServedFiles(
 async function openFileserverEvents(parts: FileserverEventsParts): Promise<FileserverEvents> {
   const { options, fire, onTrouble } = parts;
   if (!options.fileserverEvents) return { gitChanged: undefined, close: () => undefined };
-  const tell = (backend: string, more: SaltMap): Promise<unknown> => {
+  const report = (backend: string, more: SaltMap): Promise<unknown> => {
     const body = pack(new Map([...mapOf({ changed: true, backend }), ...more]));
     const tag = `salt/fileserver/${backend}/update`;
     return fire({ kind: 'local', tag, body, msgId: randomUUID() });
   };
   const failed = (error: unknown): void => onTrouble('a change of files was not told', error);
   const timer = options.fileserverBackend.includes('roots')
-    ? await watchRoots(parts, (files) => tell('roots', mapOf({ files })))
+    ? await watchRoots(parts, (files) => report('roots', mapOf({ files })))
     : undefined;
   return {
-    gitChanged: () => void tell('gitfs', mapOf({})).catch(failed),
+    gitChanged: () => void report('gitfs', mapOf({})).catch(failed),
     close: () => clearInterval(timer),
   };
 }
 
 async function watchRoots(
   { options, onTrouble }: FileserverEventsParts,
-  tell: (files: SaltMap) => Promise<unknown>,
+  report: (files: SaltMap) => Promise<unknown>,
 ): Promise<NodeJS.Timeout> {
   const everyMs = options.rootsUpdateInterval * 1_000;
   const changes = new RootsChanges({
@@ -92,7 +92,7 @@ async function watchRoots(
       const change = await changes.look(Date.now());
       if (change === undefined) return;
       const { changed, removed, added } = change;
-      await tell(mapOf({ changed: [...changed], removed: [...removed], added: [...added] }));
+      await report(mapOf({ changed: [...changed], removed: [...removed], added: [...added] }));
     } catch (error) {
       onTrouble('changes of file_roots were not found', error);
     } finally {

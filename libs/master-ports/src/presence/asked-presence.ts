@@ -81,8 +81,8 @@ function connectionIn(known: SaltMap): MinionConnection {
     const value = known.get(name);
     return typeof value === 'number' ? value : 0;
   };
-  const told = textOf(known, 'evidence');
-  const evidence = EVIDENCE.find((one) => one === told);
+  const named = textOf(known, 'evidence');
+  const evidence = EVIDENCE.find((one) => one === named);
   return {
     present: known.get('present') === true,
     sinceMs: number('sinceMs'),

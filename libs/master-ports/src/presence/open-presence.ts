@@ -2,7 +2,7 @@ import type { Bus } from '@brine/bus';
 import type { MinionPresence } from '@brine/master';
 import type { Metrics } from '@brine/service';
 import { AskedPresence } from './asked-presence.ts';
-import { HeardTeller } from './heard-teller.ts';
+import { ProofReporter } from './proof-reporter.ts';
 
 /** Which minions are connected, as requests see and prove it. */
 export interface RequestPresence {
@@ -15,15 +15,15 @@ export interface RequestPresence {
 
 /** Opens presence in a process that answers requests: it asks and informs the owner. */
 export function openPresence(bus: Bus, metrics: Metrics): RequestPresence {
-  const teller = new HeardTeller(bus);
+  const reporter = new ProofReporter(bus);
   metrics.counterOf(
     'brine_presence_left_out_total',
     'Minions that were heard and found no room in a word to the owner.',
-    () => teller.leftOut,
+    () => reporter.leftOut,
   );
   return {
     port: new AskedPresence(bus),
-    heard: (id, address, jid) => teller.heard(id, address, jid),
-    close: () => teller.close(),
+    heard: (id, address, jid) => reporter.heard(id, address, jid),
+    close: () => reporter.close(),
   };
 }

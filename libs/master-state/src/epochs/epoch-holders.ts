@@ -58,7 +58,7 @@ export class EpochHolders {
 
   /** Tells the others now what this process holds. */
   announce(): void {
-    this.#tell({});
+    this.#announce({});
   }
 
   /** Whether every process heard of lately holds this epoch's key. */
@@ -79,10 +79,10 @@ export class EpochHolders {
     this.#hearing.close();
     this.#onPublisherGone.clear();
     this.#stop();
-    this.#tell({ gone: true });
+    this.#announce({ gone: true });
   }
 
-  #tell(more: { readonly gone?: true }): void {
+  #announce(more: { readonly gone?: true }): void {
     const { connection, name } = this.#bus;
     if (connection.isClosed() || connection.isDraining()) return;
     const said = { id: this.#id, holding: this.#holding(), name, ...more };

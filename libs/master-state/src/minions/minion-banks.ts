@@ -57,7 +57,7 @@ export class BucketBanks implements MinionBanks {
       throw new RangeError(`the mine of ${id} is too large to be kept`);
     }
     // The other workers know another value as the last one that they wrote.
-    if (bank !== 'mine') await this.#tellWorkers();
+    if (bank !== 'mine') await this.#announceDropped();
   }
 
   async drop(bank: BankName, ids: readonly string[], env?: string): Promise<readonly string[]> {
@@ -67,7 +67,7 @@ export class BucketBanks implements MinionBanks {
       const had = await Promise.all(some.map((id) => this.#dropOne(bank, id, env)));
       dropped.push(...some.filter((_id, at) => had[at] === true));
     }
-    if (dropped.length > 0 && bank !== 'mine') await this.#tellWorkers();
+    if (dropped.length > 0 && bank !== 'mine') await this.#announceDropped();
     return dropped;
   }
 
@@ -83,16 +83,16 @@ export class BucketBanks implements MinionBanks {
     return had.includes(true);
   }
 
-  async #tellWorkers(): Promise<void> {
+  async #announceDropped(): Promise<void> {
     const { minionData, pillars, secrets, now } = this.#parts;
     minionData.forgetAll();
     pillars.forgetAll();
-    await tellDropped(secrets, now());
+    await announceDropped(secrets, now());
   }
 }
 
 /** Tells all workers to write again what minions say: others have changed the records. */
-export async function tellDropped(secrets: Bucket, nowMs: number): Promise<void> {
+export async function announceDropped(secrets: Bucket, nowMs: number): Promise<void> {
   await fromHotState('minion data', secrets.put(DROPPED, Buffer.from(String(nowMs))));
 }
 

@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import { tellCommitted } from '@brine/bus/events';
+import { announceCommits } from '@brine/bus/events';
 import { type Answering, serve } from '@brine/bus/rpc';
 import { MasterUnavailableError } from '@brine/master';
 import { startNats, type TestNats } from '@brine/testing';
@@ -48,7 +48,7 @@ const at = (seq: number, duplicate = false) => ({ jid: 'j', id: `m${seq}`, seq, 
 test('a return is answered when the store reports its commit, without a question', async () => {
   await storeSays(false);
   const waits = [1, 2, 3].map((seq) => acks.stored(at(seq)));
-  tellCommitted(store, [1, 2, 3]);
+  announceCommits(store, [1, 2, 3]);
   await Promise.all(waits);
   expect(acks.stats).toEqual({ waiting: 0, told: 3, asked: 0, unanswered: 0 });
   expect(questions).toEqual([]);

@@ -18,13 +18,13 @@ const ABOVE = { orderMasters: true };
 /** Both forms, as minion `a` sends them. */
 async function firedBy(
   tag: string,
-  told: SaltMap,
+  fired: SaltMap,
   rules: Partial<MasterRules> = {},
 ): Promise<{ readonly single: string[]; readonly list: string[]; readonly refused: number }> {
   const master = memoryMaster({ masterKey, rules });
-  await takeMinionEvent(master.ports, '1', new Map([...buildMinionEvent('a', tag, told)]));
+  await takeMinionEvent(master.ports, '1', new Map([...buildMinionEvent('a', tag, fired)]));
   const single = tagsOf(master);
-  await takeMinionEvent(master.ports, '2', buildMinionEvents('a', [{ tag, data: told }], null));
+  await takeMinionEvent(master.ports, '2', buildMinionEvents('a', [{ tag, data: fired }], null));
   const list = tagsOf(master).slice(single.length);
   return { single, list, refused: master.counts.get('minion_event_refused') ?? 0 };
 }
@@ -139,9 +139,9 @@ describe('a pretag', () => {
   it('with minions gives store and host the minions that a lower master expects', async () => {
     const master = memoryMaster({ masterKey, rules: ABOVE });
     await master.ports.syndics.remember('a');
-    const told = mapOf({ jid: JID, fun: 'test.ping', minions: ['x', '../y', 'w'], missing: [] });
+    const fired = mapOf({ jid: JID, fun: 'test.ping', minions: ['x', '../y', 'w'], missing: [] });
     for (const once of ['1', '2']) {
-      const load = buildMinionEvents('a', [{ tag: `salt/job/${JID}/new`, data: told }], 'syndic/a');
+      const load = buildMinionEvents('a', [{ tag: `salt/job/${JID}/new`, data: fired }], 'syndic/a');
       await takeMinionEvent(master.ports, once, load);
     }
     const [prefixed, expected, again] = master.events;
@@ -185,8 +185,8 @@ it('the same request sent again fires nothing', async () => {
 
 it('grains of a start event are kept under the id of the channel', async () => {
   const master = memoryMaster({ masterKey });
-  const told = mapOf({ grains: mapOf({ os: 'Arch', id: 'b' }) });
-  const load = new Map([...buildMinionEvent('a', 'salt/minion/a/start', told), ...told]);
+  const fired = mapOf({ grains: mapOf({ os: 'Arch', id: 'b' }) });
+  const load = new Map([...buildMinionEvent('a', 'salt/minion/a/start', fired), ...fired]);
   await takeMinionEvent(master.ports, '1', load);
   expect(master.grains.get('a')).toEqual(mapOf({ os: 'Arch', id: 'a' }));
 });

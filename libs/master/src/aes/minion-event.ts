@@ -3,7 +3,7 @@ import { isMap, mapIn, pack, type SaltMap, textOf, WireError } from '@brine/wire
 import { type MinionEventLoad, parseMinionEvent } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { mayFire } from './may-fire.ts';
-import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
+import { mayBeSyndic, minionsNamed, reportExpected } from './syndics.ts';
 
 /** Events of one list; a minion that sends more in one request is not a stock minion. */
 const EVENTS_PER_REQUEST_MAX = 10_000;
@@ -85,11 +85,11 @@ function eventsOf(
     const may = mayFire(ports, { tag, data, minion, isSyndic });
     const above = mayPrefix && firedTag(tag).kind !== 'unfit';
     if (!may && !above) ports.count('minion_event_refused');
-    const told: Fired[] = may ? [plain] : [];
-    if (!above) return told;
+    const fired: Fired[] = may ? [plain] : [];
+    if (!above) return fired;
     // As 3008 fires them: below its own name a syndic sends every event of its master's bus.
     const kind = data.has('minions') ? 'syndic' : 'minion';
-    return [{ ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${plain.msgId}:pre` }, ...told];
+    return [{ ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${plain.msgId}:pre` }, ...fired];
   });
 }
 
@@ -106,7 +106,7 @@ async function noteExpected(ports: MasterPorts, syndic: string, data: SaltMap): 
   const jid = textOf(data, 'jid');
   const minions = minionsNamed(data.get('minions'));
   if (jid === undefined || minions === undefined) return;
-  await tellExpected(ports, { syndic, jid, minions, load: data });
+  await reportExpected(ports, { syndic, jid, minions, load: data });
 }
 
 /**

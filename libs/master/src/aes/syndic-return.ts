@@ -3,7 +3,7 @@ import { mapOf, pack, type SaltMap, type SaltValue, WireError } from '@brine/wir
 import { parseSyndicReturn, type SyndicJob } from '@brine/wire/load';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';
-import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
+import { mayBeSyndic, minionsNamed, reportExpected } from './syndics.ts';
 
 /** Returns that are appended at a time; the stream acknowledges them together. */
 const AT_ONCE = 256;
@@ -45,7 +45,7 @@ async function takeJob(ports: MasterPorts, request: Request, job: SyndicJob): Pr
   const expected = minionsNamed(job.load.get('Minions'));
   if (expected !== undefined) {
     const { id: syndic, jid, load } = job;
-    await tellExpected(ports, { syndic, jid, minions: expected, load });
+    await reportExpected(ports, { syndic, jid, minions: expected, load });
   }
   // A return through a syndic has no request of its own that a trace could begin with.
   const untraced: MasterPorts = { ...ports, traceReturn: () => false };
@@ -72,7 +72,7 @@ async function takeOne(
   // Whatever its parts claim, it is the return of this minion to this job.
   const returned = new Map<SaltValue, SaltValue>([...value, ['jid', job.jid], ['id', minion]]);
   const of = mapOf({ fun: job.fun, master_id: job.masterId, out: job.out });
-  for (const [name, told] of of) returned.set(name, told);
+  for (const [name, given] of of) returned.set(name, given);
   await takeReturn(ports, request, pack(returned));
   ports.count('syndic_returns');
 }

@@ -23,23 +23,23 @@ export function minionsNamed(list: SaltValue | undefined): string[] | undefined 
  * `store_minions`). Tells it the job too, which may be one of the lower master's own. The same list
  * of the same syndic is stored once, whichever way it comes.
  */
-export async function tellExpected(
+export async function reportExpected(
   ports: MasterPorts,
-  told: {
+  expected: {
     readonly syndic: string;
     readonly jid: string;
     readonly minions: readonly string[];
     readonly load: SaltMap;
   },
 ): Promise<void> {
-  const { syndic, jid, minions } = told;
+  const { syndic, jid, minions } = expected;
   if (!isJid(jid)) {
     ports.count('syndic_invalid_jid');
     return;
   }
   const ids = [...new Set(minions)].sort();
   // A stock master below keeps the keys of its commands with its jobs.
-  const load = withoutCredentials(told.load);
+  const load = withoutCredentials(expected.load);
   for (const name of NO_LOAD) load.delete(name);
   const hash = createHash('sha1').update(pack(ids)).digest('base64url');
   await ports.events.append({

@@ -232,7 +232,7 @@ async function fireAuth(
   }
   const { result, act } = verdict;
   const { id, pub } = signIn;
-  const grains = toldGrains(ports, signIn, act);
+  const grains = sentGrains(ports, signIn, act);
   await ports.events.append({
     kind: 'auth',
     tag: 'salt/auth',
@@ -243,7 +243,7 @@ async function fireAuth(
 }
 
 /** The grains that the minion sent to be accepted, where the master's option wants them told. */
-function toldGrains(
+function sentGrains(
   ports: MasterPorts,
   { autosignGrains: grains }: SignIn,
   act: AuthVerdict['act'],

@@ -46,14 +46,14 @@ export async function runner(
 }
 
 /** Runs a function between its events `new` and `ret`. */
-export async function runAndTell(
+export async function runBetweenEvents(
   ports: MasterPorts,
   functions: Pick<LocalFunctions, 'run'>,
   call: FunctionCall,
 ): Promise<FunctionOutcome> {
   await announce(ports, call);
   const outcome = await functions.run(call);
-  if (outcome.moved !== true) await tellOutcome(ports, call, outcome);
+  if (outcome.moved !== true) await fireOutcome(ports, call, outcome);
   return outcome;
 }
 
@@ -172,7 +172,7 @@ export async function announce(ports: MasterPorts, call: FunctionCall): Promise<
 }
 
 /** The event `ret` of a call; told twice it is there once. */
-export async function tellOutcome(
+export async function fireOutcome(
   ports: MasterPorts,
   call: FunctionCall,
   { value, success, retcode }: FunctionOutcome,

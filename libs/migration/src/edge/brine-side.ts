@@ -101,15 +101,15 @@ async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<StockR
   let after: string | undefined;
   do {
     const page = await cache.getJid(jid, after === undefined ? {} : { after });
-    for (const [id, told] of page.returns) yield returnFile(jid, id, told);
+    for (const [id, ret] of page.returns) yield returnFile(jid, id, ret);
     after = page.next;
   } while (after !== undefined);
 }
 
-function returnFile(jid: string, id: string, told: SaltMap): StockReturn {
-  const out = textOf(told, 'out');
-  told.delete('out');
+function returnFile(jid: string, id: string, ret: SaltMap): StockReturn {
+  const out = textOf(ret, 'out');
+  ret.delete('out');
   // When it came is not told here; a stock master needs it only to remove old rows.
   const timeMs = isJid(jid) ? jidTimeMs(jid) : 0;
-  return { id, value: told, ...(out === undefined ? {} : { out }), timeMs };
+  return { id, value: ret, ...(out === undefined ? {} : { out }), timeMs };
 }

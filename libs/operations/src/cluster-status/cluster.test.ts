@@ -36,8 +36,8 @@ test('a host that reads the streams and does not answer is named, also by a chan
   expect(silentHosts(sampleCluster([back]))).toEqual([]);
   // A reader's name has no dots: that of a.example has a hash.
   const own = { lags: [{ stream: 'EVENTS', reader: 'host-a_example-7a40aee5', pending: 1 }] };
-  const told = sampleCluster([toldBy('event-bus', { status: own })]);
-  expect(silentHosts(told).map(({ host }) => host)).not.toContain('a_example');
+  const report = sampleCluster([toldBy('event-bus', { status: own })]);
+  expect(silentHosts(report).map(({ host }) => host)).not.toContain('a_example');
 });
 
 test('a service of this host that runs and does not answer is silent', () => {

@@ -1,4 +1,4 @@
-import { callRoll, type ToldService } from '@brine/bus/rpc';
+import { callRoll, type ServiceReport } from '@brine/bus/rpc';
 import type { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { isSystemError } from '@brine/files';
@@ -77,16 +77,16 @@ export function firstSentence(error: unknown): string {
 /** Reads what came of a roll call. What a service says is not believed to be of any form. */
 export function clusterOf(roll: unknown): Cluster {
   const { services, leftOut } = recordOf(roll);
-  const told = Array.isArray(services) ? services.map(recordOf) : [];
-  const found = told.map((one) => serviceOf(one as Partial<ToldService>));
+  const report = Array.isArray(services) ? services.map(recordOf) : [];
+  const found = report.map((one) => serviceOf(one as Partial<ServiceReport>));
   const order = (one: ClusterService): string => `${one.host}\0${one.machine}\0${one.name}`;
   found.sort((one, other) => (order(one) < order(other) ? -1 : 1));
   return { services: found, leftOut: numberOf(leftOut) };
 }
 
-function serviceOf(told: Partial<ToldService>): ClusterService {
-  const facts = recordOf(told.facts);
-  const service = textOf(told.service);
+function serviceOf(report: Partial<ServiceReport>): ClusterService {
+  const facts = recordOf(report.facts);
+  const service = textOf(report.service);
   const host = textOf(facts['host']);
   return {
     service,
@@ -99,8 +99,8 @@ function serviceOf(told: Partial<ToldService>): ClusterService {
     ready: facts['ready'] === true,
     leaving: facts['leaving'] === true,
     startedMs: numberOf(facts['startedMs']),
-    aheadMs: typeof told.aheadMs === 'number' ? told.aheadMs : undefined,
-    withinMs: numberOf(told.withinMs),
+    aheadMs: typeof report.aheadMs === 'number' ? report.aheadMs : undefined,
+    withinMs: numberOf(report.withinMs),
     status: recordOf(facts['status']),
   };
 }

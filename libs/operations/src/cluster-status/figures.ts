@@ -7,8 +7,8 @@ const FIGURES_MAX = 8;
  */
 export function figures(status: Readonly<Record<string, unknown>> | undefined): string {
   // The streams have a line of their own.
-  const { pid: _pid, streams: _streams, lags: _lags, ...told } = status ?? {};
-  const found = numbersOf(told, '');
+  const { pid: _pid, streams: _streams, lags: _lags, ...report } = status ?? {};
+  const found = numbersOf(report, '');
   const more = found.length > FIGURES_MAX ? ' …' : '';
   return found.slice(0, FIGURES_MAX).join(' ') + more;
 }

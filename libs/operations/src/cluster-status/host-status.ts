@@ -90,8 +90,8 @@ function cryptoLine(services: MasterStatus['services']): string {
 
 /** What services say under a name, each word once; several only while they are replaced. */
 function wordsOf(services: MasterStatus['services'], name: string): string[] {
-  const told = services.map(({ status }) => status?.[name]);
-  return [...new Set(told.filter((word) => typeof word === 'string'))];
+  const report = services.map(({ status }) => status?.[name]);
+  return [...new Set(report.filter((word) => typeof word === 'string'))];
 }
 
 /** Which minions are connected, as the worker that looks after it knows; it may be elsewhere. */
@@ -99,18 +99,18 @@ function presenceLine(services: MasterStatus['services']): string {
   for (const { status } of services) {
     const presence = status?.['presence'];
     if (typeof presence !== 'object' || presence === null || !('present' in presence)) continue;
-    const told = presence as Readonly<Record<string, unknown>>;
-    const parts = [`${String(told['present'])} connected`];
-    if (told['loose'] !== 0) parts.push(`${String(told['loose'])} without a connection for now`);
-    if (told['unclear'] !== 0) parts.push(`${String(told['unclear'])} unclear`);
-    if (told['sure'] !== true) parts.push('not all publishers are heard');
+    const report = presence as Readonly<Record<string, unknown>>;
+    const parts = [`${String(report['present'])} connected`];
+    if (report['loose'] !== 0) parts.push(`${String(report['loose'])} without a connection for now`);
+    if (report['unclear'] !== 0) parts.push(`${String(report['unclear'])} unclear`);
+    if (report['sure'] !== true) parts.push('not all publishers are heard');
     return `presence: ${parts.join(', ')}\n`;
   }
   return '';
 }
 
 /** An engine as a worker tells of it. */
-interface ToldEngine {
+interface EngineReport {
   readonly name: string;
   readonly state: string;
   readonly why?: string;
@@ -118,19 +118,19 @@ interface ToldEngine {
 
 /** The engines of this master, and why one does not run; another host may have one. */
 function enginesLine(services: MasterStatus['services']): string {
-  const told = services.flatMap(({ status }) => {
+  const report = services.flatMap(({ status }) => {
     const engines: unknown = status?.['engines'];
     return Array.isArray(engines) ? engines.filter(isToldEngine) : [];
   });
-  const shown = [...new Set(told.map(({ name }) => name))].map((name) => {
-    const here = told.find((one) => one.name === name && one.state !== 'elsewhere');
+  const shown = [...new Set(report.map(({ name }) => name))].map((name) => {
+    const here = report.find((one) => one.name === name && one.state !== 'elsewhere');
     const why = here?.why === undefined || here.state === 'running' ? '' : ` (${here.why})`;
     return `${name} ${here?.state ?? 'elsewhere'}${why}`;
   });
   return shown.length === 0 ? '' : `engines: ${shown.join(', ')}\n`;
 }
 
-function isToldEngine(value: unknown): value is ToldEngine {
+function isToldEngine(value: unknown): value is EngineReport {
   if (typeof value !== 'object' || value === null) return false;
   return 'name' in value && typeof value.name === 'string' && 'state' in value;
 }

@@ -20,11 +20,11 @@ function scene() {
   let nowMs = 0;
   const roll = async (): Promise<SaltMap> => {
     const { services, leftOut } = sampleCluster();
-    const told = services.map((one) => {
+    const answer = services.map((one) => {
       const status = one.service === 'req-gateway' ? { answered } : one.status;
       return { service: one.service, facts: { ...one, status } };
     });
-    return fromJson(JSON.parse(JSON.stringify({ services: told, leftOut }))) as SaltMap;
+    return fromJson(JSON.parse(JSON.stringify({ services: answer, leftOut }))) as SaltMap;
   };
   const source = new TopSource(
     OPTIONS,

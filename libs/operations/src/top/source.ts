@@ -169,8 +169,8 @@ function jobLine(jid: string, job: SaltMap, ledger: Ledger | undefined): JobLine
   };
 }
 
-function ledgerOf(told: SaltMap): Ledger {
-  const count = (name: string): number => intOf(told, name) ?? 0;
+function ledgerOf(answer: SaltMap): Ledger {
+  const count = (name: string): number => intOf(answer, name) ?? 0;
   return {
     targeted: count('targeted'),
     waiting: count('waiting'),
@@ -180,16 +180,16 @@ function ledgerOf(told: SaltMap): Ledger {
   };
 }
 
-function minionsOf(told: SaltMap): Minions {
+function minionsOf(answer: SaltMap): Minions {
   const keys = new Map<string, number>();
-  for (const [state, count] of mapIn(told, 'keys') ?? []) {
+  for (const [state, count] of mapIn(answer, 'keys') ?? []) {
     if (typeof state === 'string' && typeof count === 'number') keys.set(state, count);
   }
-  const listed = (listOf(told, 'listed') ?? []).filter(isMap).map((one) => ({
+  const listed = (listOf(answer, 'listed') ?? []).filter(isMap).map((one) => ({
     id: plainText(textOf(one, 'id') ?? ''),
     state: textOf(one, 'state') ?? '',
     goneMs: Number(one.get('goneMs') ?? 0),
     address: plainText(textOf(one, 'address') ?? ''),
   }));
-  return { keys, present: intOf(told, 'present'), listed };
+  return { keys, present: intOf(answer, 'present'), listed };
 }

@@ -120,7 +120,7 @@ class BatchWork {
     const saved = data.get('plan');
     if (Array.isArray(ids) && isMap(saved)) {
       const plan = new BatchPlan(ids.filter(isText), this.#settings, now, saved);
-      if (plan.seq === 0) await this.#tellNew(plan);
+      if (plan.seq === 0) await this.#fireNew(plan);
       return plan;
     }
     const found = await this.#untilThere(() => this.#ports.ping());
@@ -134,7 +134,7 @@ class BatchWork {
     await this.#run.saveInput(known, this.#saved(plan));
     // Once: a process that takes the batch over finds its plan.
     if (!hasFile(plan)) this.#ports.withoutFile(plan.ids.length);
-    await this.#tellNew(plan);
+    await this.#fireNew(plan);
     return plan;
   }
 
@@ -177,7 +177,7 @@ class BatchWork {
     for (const [id, retcode] of returned ?? []) this.#news.push({ kind: 'return', id, retcode });
     if (unpublished.length > 0) await this.#publishAgain(plan, sinceMs, returned);
     // Again: the other process may have died before it fired this. Readers know it by its number.
-    await this.#tell('progress', plan);
+    await this.#fire('progress', plan);
   }
 
   /** Publishes the part that the other process was about to, unless it did. */
@@ -247,7 +247,7 @@ class BatchWork {
       plan.confirmPublished();
       await this.#run.save(this.#saved(plan));
     }
-    await this.#tell('progress', plan);
+    await this.#fire('progress', plan);
   }
 
   async #publish(plan: BatchPlan, ids: readonly string[]): Promise<void> {
@@ -280,7 +280,7 @@ class BatchWork {
   }
 
   async #end(plan: BatchPlan): Promise<void> {
-    await this.#tell(plan.halted === undefined ? 'complete' : 'halted', plan);
+    await this.#fire(plan.halted === undefined ? 'complete' : 'halted', plan);
     // With the plan: who follows the batch late learns from it which minions were silent.
     await this.#run.end(this.#saved(plan));
   }
@@ -289,16 +289,16 @@ class BatchWork {
   async #endEmpty(reason: string | undefined, down: readonly string[] = []): Promise<void> {
     const plan = new BatchPlan([], this.#settings, this.#ports.now());
     if (reason !== undefined) plan.halt(reason);
-    await this.#tell('new', plan, mapOf({ down: [...down] }));
+    await this.#fire('new', plan, mapOf({ down: [...down] }));
     await this.#end(plan);
   }
 
-  async #tellNew(plan: BatchPlan): Promise<void> {
+  async #fireNew(plan: BatchPlan): Promise<void> {
     const down = this.#run.input.get('down');
-    await this.#tell('new', plan, mapOf({ down: Array.isArray(down) ? down : [] }));
+    await this.#fire('new', plan, mapOf({ down: Array.isArray(down) ? down : [] }));
   }
 
-  async #tell(suffix: string, plan: BatchPlan, more = mapOf({})): Promise<void> {
+  async #fire(suffix: string, plan: BatchPlan, more = mapOf({})): Promise<void> {
     const now = this.#ports.now();
     const data = batchEvent(suffix, this.#about, plan, now, more);
     if (suffix !== 'progress' || now - this.#fileMs >= FILE_MS) {

@@ -35,7 +35,7 @@ async function batchOf(
 }
 
 /** Leaves a word for the process of a batch; false where none is under way. */
-async function tell(
+async function print(
   given: BoundArguments,
   context: RunnerContext,
   what: 'stop' | 'pause' | 'resume',
@@ -79,7 +79,7 @@ const stop: RunnerFunction = {
   async run(given, context) {
     const found = await batchOf(given, context);
     if (found === undefined || found.ended) return { value: false };
-    const told = await tell(given, context, 'stop');
+    const told = await print(given, context, 'stop');
     if (told && given.named.get('kill') === true) await killActive(found, context);
     return { value: told };
   },
@@ -101,14 +101,14 @@ const pause: RunnerFunction = {
   doc:
     'Lets no further minion of a batch begin until batch.resume. Those that run go on. False ' +
     'where no such batch is under way.',
-  run: async (given, context) => ({ value: await tell(given, context, 'pause') }),
+  run: async (given, context) => ({ value: await print(given, context, 'pause') }),
 };
 
 const resume: RunnerFunction = {
   name: 'batch.resume',
   parameters: [['jid']],
   doc: 'Lets a paused batch go on. False where no such batch is under way.',
-  run: async (given, context) => ({ value: await tell(given, context, 'resume') }),
+  run: async (given, context) => ({ value: await print(given, context, 'resume') }),
 };
 
 /** Functions about batches. */

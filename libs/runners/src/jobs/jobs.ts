@@ -14,7 +14,7 @@ import {
 } from '../function.ts';
 import { numberGiven } from '../given-values.ts';
 import { returnsOf } from '../minions/run-on-minions.ts';
-import { tellMessage } from '../progress.ts';
+import { printMessage } from '../progress.ts';
 
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
@@ -62,13 +62,13 @@ function checkSource({ named }: BoundArguments): void {
 }
 
 /** Salt's line about the place that is asked, where `display_progress` is on. */
-async function tellQuery(
+async function printQuery(
   { named }: BoundArguments,
   context: RunnerContext,
   rest: string,
 ): Promise<void> {
   const wanted = isTruthy(named.get('display_progress'));
-  await tellMessage(context, wanted, `Querying returner local_cache${rest}`);
+  await printMessage(context, wanted, `Querying returner local_cache${rest}`);
 }
 
 /** What a job returned, and when it ended where `job_cache_store_endtime` is on. */
@@ -107,13 +107,13 @@ const lookupJid: RunnerFunction = {
     `missing=True adds those that did not (default False). ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
-    await tellQuery(given, context, '');
+    await printQuery(given, context, '');
     const { named } = given;
     const job = await listJob(jidOf(given), context);
     const returns = mapIn(job, 'Result') ?? new Map<SaltValue, SaltValue>();
     const shown: SaltMap = new Map();
     for (const [id, row] of returns) {
-      await tellMessage(context, isTruthy(named.get('display_progress')), pyStr(id));
+      await printMessage(context, isTruthy(named.get('display_progress')), pyStr(id));
       if (isMap(row) && isTruthy(named.get('returned'))) shown.set(id, row.get('return') ?? null);
     }
     if (isTruthy(named.get('missing'))) {
@@ -133,7 +133,7 @@ const listJobFunction: RunnerFunction = {
   doc: `Shows everything known of a job. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
-    await tellQuery(given, context, '');
+    await printQuery(given, context, '');
     return { value: await listJob(jidOf(given), context) };
   },
 };
@@ -241,7 +241,7 @@ const listJobs: RunnerFunction = {
     `outputter names the outputter. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
-    await tellQuery(given, context, ' for jobs.');
+    await printQuery(given, context, ' for jobs.');
     const conditions = searchOf(given, {});
     const search = conditions && (await withTimes(conditions, given, context));
     const shown = shownWith(given, new Map<SaltValue, SaltValue>());
@@ -257,7 +257,7 @@ const listJobsFilter: RunnerFunction = {
     `outputter names the outputter. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
-    await tellQuery(given, context, ' for jobs.');
+    await printQuery(given, context, ' for jobs.');
     const limit = countOf(given.named.get('count') ?? null);
     const leaveOutHidden = isTruthy(given.named.get('filter_find_job'));
     if (limit < 1) return shownWith(given, []);
@@ -314,7 +314,7 @@ const lastRun: RunnerFunction = {
     `hold. False where there is none. outputter names the outputter. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
-    await tellQuery(given, context, ' for jobs.');
+    await printQuery(given, context, ' for jobs.');
     const search = searchOf(given, {
       search_metadata: 'metadata',
       search_function: 'function',
@@ -340,9 +340,9 @@ const active: RunnerFunction = {
     const wanted = isTruthy(named.get('display_progress'));
     const answers = await returnsOf(context, command);
     const asked = `Attempting to contact minions: ${pyRepr([...answers.keys()])}`;
-    await tellMessage(context, wanted, asked);
+    await printMessage(context, wanted, asked);
     for (const [id, running] of answers) {
-      await tellMessage(context, wanted, `Received reply from minion ${pyStr(id)}`);
+      await printMessage(context, wanted, `Received reply from minion ${pyStr(id)}`);
       if (!Array.isArray(running)) continue;
       for (const job of running.filter(isMap)) addRunning(found, pyStr(id), job);
     }

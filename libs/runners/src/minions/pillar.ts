@@ -6,7 +6,7 @@ import {
   type RunnerFunction,
   type RunnerMaster,
 } from '../function.ts';
-import { tellProgress } from '../progress.ts';
+import { printProgress } from '../progress.ts';
 import { meantMinions } from './meant.ts';
 import { readAll } from './read-banks.ts';
 
@@ -71,7 +71,7 @@ const showTop: RunnerFunction = {
     const master = masterOf(context);
     const top = await master.pillarTop(await asked(given, master, mapOf({})));
     // What is wrong with the file comes as a list, which Salt shows on its way as well.
-    if (Array.isArray(top)) await tellProgress(context, mapOf({ data: top, outputter: 'nested' }));
+    if (Array.isArray(top)) await printProgress(context, mapOf({ data: top, outputter: 'nested' }));
     return { value: top };
   },
 };

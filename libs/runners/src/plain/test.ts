@@ -3,7 +3,7 @@ import { mapOf, SaltFloat, type SaltMap } from '@brine/wire';
 import { isNumber, pyStr } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import { masterOf, type RunnerFunction } from '../function.ts';
-import { tellMessage } from '../progress.ts';
+import { printMessage } from '../progress.ts';
 
 /** A day: a runner that sleeps keeps one of the few places for runners. */
 const SLEEP_MAX_S = 86_400;
@@ -80,7 +80,7 @@ const stream: RunnerFunction = {
   doc: 'Fires 99 events of progress, one each tenth of a second, and returns True.',
   async run(_given, context) {
     for (let percent = 1; percent <= STREAM_EVENTS; percent += 1) {
-      await tellMessage(context, true, `Runner is ${percent}% done`);
+      await printMessage(context, true, `Runner is ${percent}% done`);
       await wait(STREAM_PAUSE_MS);
     }
     return { value: true };

@@ -254,7 +254,7 @@ const runJob: RunnerFunction = {
     if (job === undefined) return { value: unknownJob(name) };
     if (!isEnabled(view.schedule, job, view.asked)) {
       if (named.get('force') !== true) {
-        return { value: told(`Job ${job.name} is disabled.`) };
+        return { value: outcome(`Job ${job.name} is disabled.`) };
       }
       // The due times of a job that is off are passed over, so it runs as a call of its own.
       return { value: await runForced(job, context) };
@@ -262,7 +262,7 @@ const runJob: RunnerFunction = {
     await judgeJob(master, job);
     const at = master.now();
     await change(context, job.name, (asked) => ({ ...asked, runs: [...asked.runs, at] }));
-    return { value: told(`Scheduling Job ${job.name} on the master.`) };
+    return { value: outcome(`Scheduling Job ${job.name} on the master.`) };
   },
 };
 
@@ -277,7 +277,7 @@ async function judgeJob(master: RunnerMaster, { fun, args, kwargs }: ScheduledJo
 
 async function runForced(job: ScheduledJob, context: RunnerContext): Promise<SaltMap> {
   await masterOf(context).run(job.fun, { args: job.args, kwargs: job.kwargs });
-  return told(`Job ${job.name} ran.`);
+  return outcome(`Job ${job.name} ran.`);
 }
 
 /** Switches a job, or the whole schedule. */
@@ -297,7 +297,7 @@ function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
         const { schedule } = await viewOf(context);
         for (const job of to ? schedule.jobs : []) await judgeJob(master, job);
         await master.schedule.ask((asked) => ({ ...asked, enabled: to }));
-        return { value: told(`${word} schedule on the master.`, { changes: ['schedule', done] }) };
+        return { value: outcome(`${word} schedule on the master.`, { changes: ['schedule', done] }) };
       }
       const given = named.get('name') ?? null;
       const job = jobNamed(await viewOf(context), given);
@@ -305,7 +305,7 @@ function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
       if (to) await judgeJob(master, job);
       await change(context, job.name, (asked) => ({ ...asked, enabled: to }));
       const comment = `${word} Job ${job.name} in schedule.`;
-      return { value: told(comment, { changes: [job.name, done] }) };
+      return { value: outcome(comment, { changes: [job.name, done] }) };
     },
   };
 }
@@ -321,7 +321,7 @@ const skipJob: RunnerFunction = {
     const [time] = times;
     if (job === undefined || time === undefined) return { value: fault };
     await change(context, job.name, (asked) => ({ ...asked, skips: [...asked.skips, time] }));
-    return { value: told(`Added Skip Job ${job.name} in schedule.`) };
+    return { value: outcome(`Added Skip Job ${job.name} in schedule.`) };
   },
 };
 
@@ -343,7 +343,7 @@ const postponeJob: RunnerFunction = {
       skips: [...asked.skips, current],
       runs: [...asked.runs, moment],
     }));
-    return { value: told(`Postponed Job ${job.name} in schedule.`) };
+    return { value: outcome(`Postponed Job ${job.name} in schedule.`) };
   },
 };
 
@@ -365,7 +365,7 @@ async function timesOf(
       times.push(parseByFormat(pyStr(named.get(one) ?? ''), format));
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
-      const fault = told('Date string could not be parsed.', { result: false });
+      const fault = outcome('Date string could not be parsed.', { result: false });
       return { job: undefined, times: [], fault };
     }
   }
@@ -394,11 +394,11 @@ async function change(
 }
 
 function unknownJob(name: SaltValue | undefined): SaltMap {
-  return told(`Job ${pyStr(name ?? null)} does not exist.`, { result: false });
+  return outcome(`Job ${pyStr(name ?? null)} does not exist.`, { result: false });
 }
 
 /** What functions that change something answer, as Salt's own module does. */
-function told(
+function outcome(
   comment: string,
   more: {
     readonly result?: boolean;

@@ -24,7 +24,7 @@ import {
 } from '../function.ts';
 import { refusal } from '../given-values.ts';
 import type { OwnedRun } from '../owned-run.ts';
-import { tellProgress } from '../progress.ts';
+import { printProgress } from '../progress.ts';
 import { OwnMinion, type StateSettings, wrapped } from './own-minion.ts';
 import { Pauses, RunLedger } from './run-ledger.ts';
 import { type Callable } from './run-states.ts';
@@ -280,7 +280,7 @@ async function runHigh(
 /** The results of states; as in Salt an event `progress` has them too, in the form of states. */
 async function shownStates(context: RunnerContext, states: SaltMap | string[]): Promise<Shown> {
   const value = mapOf({ [masterOf(context).rules.masterMinionId]: states });
-  await tellProgress(context, mapOf({ data: value, outputter: 'highstate' }));
+  await printProgress(context, mapOf({ data: value, outputter: 'highstate' }));
   return { value };
 }
 

@@ -9,13 +9,13 @@ import { ALL_STATES, type PauseWord } from './run-ledger.ts';
  * Leaves a word for an orchestration, wherever its process is. Those that run within it hear it
  * too. As in Salt the result says nothing. An event `progress` says that there is no such run.
  */
-async function tell(context: RunnerContext, jid: SaltValue, word: SaltMap): Promise<void> {
+async function send(context: RunnerContext, jid: SaltValue, message: SaltMap): Promise<void> {
   const id = pyStr(jid);
-  const isTold = await masterOf(context).runs.send(id, word);
+  const isTold = await masterOf(context).runs.send(id, message);
   if (!isTold) context.out(`No orchestration ${id} is under way.\n`);
 }
 
-function pausing(name: string, word: PauseWord, doc: string, timed = false): RunnerFunction {
+function pausing(name: string, message: PauseWord, doc: string, timed = false): RunnerFunction {
   return {
     name,
     parameters: [['jid'], ['state_id', null], ...(timed ? [['duration', null] as const] : [])],
@@ -24,11 +24,11 @@ function pausing(name: string, word: PauseWord, doc: string, timed = false): Run
       const seconds = secondsOf(named.get('duration') ?? null);
       const id = named.get('state_id') ?? null;
       const said = mapOf({
-        word,
+        word: message,
         state_id: id === null ? ALL_STATES : pyStr(id),
         duration: seconds > 0 ? seconds : undefined,
       });
-      await tell(context, named.get('jid') ?? null, said);
+      await send(context, named.get('jid') ?? null, said);
       return { value: null };
     },
   };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FunctionOutcome } from '@brine/master';
-import { InnerCallRefusedError, judgeInner, nameOfCall, runAndTell } from '@brine/master/functions';
+import { InnerCallRefusedError, judgeInner, nameOfCall, runBetweenEvents } from '@brine/master/functions';
 import type { StateCall, StateFunction } from '@brine/states';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
@@ -177,7 +177,7 @@ async function runNested(
     ...(caller === undefined ? {} : { caller }),
   };
   const outcome = await unlessCutOff(
-    runAndTell(master, master.local, { ...nested, ...identity }),
+    runBetweenEvents(master, master.local, { ...nested, ...identity }),
     world.cutOff,
   );
   return { jid, outcome };

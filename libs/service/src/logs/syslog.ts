@@ -145,29 +145,29 @@ export class SyslogLines {
       stdio: ['pipe', 'ignore', 'pipe'],
       detached: true,
     });
-    let said = '';
+    let shown = '';
     logger.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(0, SHOWN_CHARS);
+      shown = (shown + text).slice(0, SHOWN_CHARS);
       // A line may come in pieces.
-      const [line = '', ...rest] = said.split('\n');
-      if (rest.length > 0 || said.length === SHOWN_CHARS) this.#tell(line.trim());
+      const [line = '', ...rest] = shown.split('\n');
+      if (rest.length > 0 || shown.length === SHOWN_CHARS) this.#report(line.trim());
     });
     logger.stdin.on('error', () => undefined); // It ended; `close` tells.
     logger.once('error', (error) => this.#ended(logger, error.message));
-    logger.once('close', () => this.#ended(logger, said.trim() || 'it ended'));
+    logger.once('close', () => this.#ended(logger, shown.trim() || 'it ended'));
     logger.unref();
     this.#logger = logger;
-    return this.#tellLost(logger.stdin);
+    return this.#reportLost(logger.stdin);
   }
 
   #ended(logger: object, why: string): void {
     if (this.#logger !== logger) return;
     this.#logger = undefined;
-    this.#tell(why);
+    this.#report(why);
   }
 
   /** The syslog gets a line about those that it did not get. */
-  #tellLost(stdin: Writable): Writable {
+  #reportLost(stdin: Writable): Writable {
     const lost = this.#lost;
     this.#lost = 0;
     const priority = this.#place.facility * 8 + SEVERITIES.WARNING;
@@ -175,7 +175,7 @@ export class SyslogLines {
     return stdin;
   }
 
-  #tell(why: string): void {
+  #report(why: string): void {
     if (this.#troubles.pass() > 0) this.#onTrouble(`log_file, by ${PROGRAM}: ${why}`);
   }
 }

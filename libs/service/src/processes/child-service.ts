@@ -1,6 +1,6 @@
 import type { Log } from '@brine/telemetry';
 import type { LogSource } from '../logs/log-lines.ts';
-import type { HeldPorts } from './held-ports.ts';
+import type { BoundPorts } from './bound-ports.ts';
 import { serviceRestarts } from './restart-delays.ts';
 import { type ProcessDump, ServiceProcess, type ServiceSpec } from './service-process.ts';
 
@@ -45,7 +45,7 @@ export class ChildService {
   #spec: ServiceSpec;
   readonly #log: Log;
   readonly #events: ChildEvents;
-  readonly #ports: HeldPorts;
+  readonly #ports: BoundPorts;
   readonly #backoff = serviceRestarts();
   readonly #leaving = new Set<ServiceProcess>();
   #current: ServiceProcess | undefined;
@@ -56,7 +56,7 @@ export class ChildService {
   #restart: NodeJS.Timeout | undefined;
   #waitingForReady: (() => void)[] = [];
 
-  constructor(spec: ServiceSpec, log: Log, ports: HeldPorts, events: ChildEvents) {
+  constructor(spec: ServiceSpec, log: Log, ports: BoundPorts, events: ChildEvents) {
     this.#spec = spec;
     this.#log = log;
     this.#ports = ports;
@@ -143,14 +143,14 @@ export class ChildService {
     this.#release();
     const all = this.#processes();
     if (all.length === 0) return this.#enter('stopped');
-    await Promise.all(all.map((one) => one.stop(deadlineMs, () => this.#tellOfKill())));
+    await Promise.all(all.map((one) => one.stop(deadlineMs, () => this.#logKill())));
   }
 
   /** Ends the processes at once. */
   kill(): void {
     this.#stopping = true;
     for (const one of this.#processes()) {
-      this.#tellOfKill();
+      this.#logKill();
       one.kill();
     }
   }
@@ -180,13 +180,13 @@ export class ChildService {
       old.tell('yield');
       // One that can not let go is stopped: two must not hold the same.
       if (!(await old.says('yielded', times.yieldMs)) && !old.isGone) {
-        await old.stop(times.stopMs, () => this.#tellOfKill());
+        await old.stop(times.stopMs, () => this.#logKill());
       }
     }
     next.tell('go');
     if (await next.says('ready', times.readyMs)) return;
     // The old one has let go: it can not simply go on.
-    if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#tellOfKill());
+    if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#logKill());
     throw new Error(`${name} did not come to serve`);
   }
 
@@ -196,7 +196,7 @@ export class ChildService {
     void old.gone.then(() => heir?.tell('alone'));
     if (old.isGone) return;
     this.#leaving.add(old);
-    const stop = (one: ServiceProcess): void => void one.stop(stopMs, () => this.#tellOfKill());
+    const stop = (one: ServiceProcess): void => void one.stop(stopMs, () => this.#logKill());
     const [oldest] = this.#leaving;
     if (this.#leaving.size > MAX_LEAVING && oldest !== undefined) stop(oldest);
     const timer = setTimeout(stop, leaveMs, old);
@@ -233,7 +233,7 @@ export class ChildService {
     else this.#restart = setTimeout(() => this.start(), delayMs);
   }
 
-  #tellOfKill(): void {
+  #logKill(): void {
     this.#log.warn({ name: this.#spec.name }, 'killing a service that did not stop');
   }
 

@@ -1,7 +1,7 @@
+export { boundPort, boundSocket } from './bound-ports.ts';
 export type { ServiceState } from './child-service.ts';
 export type { ClaimedHost } from './claim-host.ts';
 export { claimHost, HostTakenError } from './claim-host.ts';
-export { heldPort, heldSocket } from './held-ports.ts';
 export type { MasterServiceName } from './master-services.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { programOf } from './program-of.ts';

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { LogSource } from '../logs/log-lines.ts';
-import type { HeldPorts } from './held-ports.ts';
+import type { BoundPorts } from './bound-ports.ts';
 import { eachLine } from './lines.ts';
 import { StackLine } from './stack-line.ts';
 
@@ -70,7 +70,7 @@ export class ServiceProcess {
   #isGone = false;
 
   /** @param isSuccessor it loads, says so, and begins at the order `go`. */
-  constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
+  constructor(spec: ServiceSpec, ports: BoundPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
     const own: Record<string, string> = {
       BRINE_INSTANCE: name,

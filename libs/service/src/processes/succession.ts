@@ -15,7 +15,7 @@ export function isSuccessor(env: Readonly<Record<string, string | undefined>>): 
  * Tells the supervisor that all is loaded, and waits for its word. A supervisor that is gone ends
  * the process by `onStopSignal`.
  */
-export function toldToGo(): Promise<void> {
+export function onLeaveOrder(): Promise<void> {
   return new Promise((resolve) => {
     const take = (message: unknown): void => {
       if (message !== 'go') return;

@@ -1,7 +1,7 @@
 import type { Log } from '@brine/telemetry';
 import type { LogSource } from '../logs/log-lines.ts';
+import { BoundPorts } from './bound-ports.ts';
 import { ChildService, type ReplaceTimes, type ServiceState } from './child-service.ts';
-import { HeldPorts } from './held-ports.ts';
 import type { ProcessDump, ServiceSpec } from './service-process.ts';
 import { removeState, type RollingState, writeState } from './state-file.ts';
 
@@ -69,7 +69,7 @@ export function superviseServices(
   let failedWrites = 0;
   let rolling: RollingState | undefined;
   let roll: Promise<void> | undefined;
-  const ports = new HeldPorts();
+  const ports = new BoundPorts();
 
   const save = (): void => {
     const services = children.map((child) => child.state);

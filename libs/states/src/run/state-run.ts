@@ -118,7 +118,7 @@ export class StateRun {
     }
     await this.#byStatus(chunk, running, status);
     const ret = running.get(tag);
-    if (ret !== undefined) await this.#tell(chunk, ret);
+    if (ret !== undefined) await this.#fire(chunk, ret);
     return 'done';
   }
 
@@ -388,7 +388,7 @@ export class StateRun {
   }
 
   /** The event of a result (Salt: State.event). */
-  async #tell(chunk: Chunk, ret: SaltMap): Promise<void> {
+  async #fire(chunk: Chunk, ret: SaltMap): Promise<void> {
     const { id, jid, stateEvents } = this.#options;
     const asked = chunk.get('fire_event') ?? false;
     if (!stateEvents && !isTruthy(asked)) return;

@@ -17,7 +17,7 @@ export interface ListenOptions {
   /** Time for what is under way after `close`. */
   readonly lingerMs?: number;
   /** A bound socket for the address, where another process holds it: two may listen on it. */
-  readonly heldPort?: (host: string, port: number) => Promise<object | undefined>;
+  readonly boundPort?: (host: string, port: number) => Promise<object | undefined>;
 }
 
 /** Counters of a listener. */
@@ -116,7 +116,7 @@ export class ZmtpListener {
     });
     if (maxConnections !== undefined) server.maxConnections = maxConnections;
     const address = listenAddress(endpoint);
-    const held = await options.heldPort?.(address.host, address.port);
+    const held = await options.boundPort?.(address.host, address.port);
     await new Promise<void>((resolve, reject) => {
       const failed = (cause: Error): void =>
         reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${endpoint}`, cause));

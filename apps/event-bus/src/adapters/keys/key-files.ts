@@ -39,8 +39,8 @@ export async function startKeySync(options: {
   const { pkiDir, onTrouble } = options;
   const records = new BucketKeyRecords(new Bucket(options.bus, 'brine_keys'));
   const journal = await KeyJournal.open(journalPath(pkiDir));
-  const told = tellingRecords(records, options.onAct, onTrouble);
-  const sync = new KeySync({ store: new KeyStore(pkiDir), journal, records: told }, { onTrouble });
+  const reporting = reportingRecords(records, options.onAct, onTrouble);
+  const sync = new KeySync({ store: new KeyStore(pkiDir), journal, records: reporting }, { onTrouble });
   let inStep = false;
   const starting = records
     .whenReady()
@@ -76,7 +76,7 @@ export async function startKeySync(options: {
 }
 
 /** The records, telling of each state that the sync writes. */
-function tellingRecords(
+function reportingRecords(
   records: BucketKeyRecords,
   onAct: (act: KeyAct) => Promise<void> = () => Promise.resolve(),
   onTrouble: Trouble,

@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import { sayPresence } from '@brine/bus/rpc';
+import { publishPresence } from '@brine/bus/rpc';
 import { packProofs, ProofBoard } from '@brine/presence';
 import { isQuestionJid } from './presence-question.ts';
 
@@ -7,14 +7,14 @@ import { isQuestionJid } from './presence-question.ts';
 const WORD_MS = 500;
 
 /** Tells the owner of presence which minions proved themselves to this worker. */
-export class HeardTeller {
+export class ProofReporter {
   readonly #bus: Bus;
   readonly #board = new ProofBoard();
   readonly #timer: NodeJS.Timeout;
 
   constructor(bus: Bus) {
     this.#bus = bus;
-    this.#timer = setInterval(() => this.#tell(), WORD_MS);
+    this.#timer = setInterval(() => this.#report(), WORD_MS);
     this.#timer.unref();
   }
 
@@ -30,12 +30,12 @@ export class HeardTeller {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#tell();
+    this.#report();
   }
 
-  #tell(): void {
+  #report(): void {
     for (const word of this.#board.take(performance.now())) {
-      sayPresence(this.#bus, 'heard', packProofs(word));
+      publishPresence(this.#bus, 'heard', packProofs(word));
     }
   }
 }

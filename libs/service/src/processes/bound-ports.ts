@@ -39,7 +39,7 @@ const HAS_HELD_PORTS = process.env[HELD_PORTS] === '1';
  * processes may serve one port while the second takes over from the first. While no service
  * listens, clients wait in the system's queue instead of being refused.
  */
-export class HeldPorts {
+export class BoundPorts {
   readonly #handles = new Map<string, BoundHandle>();
 
   /** Added to the environment of each service. */
@@ -63,10 +63,10 @@ export class HeldPorts {
 
   #take(host: string, port: number): BoundHandle | undefined {
     const name = `${host} ${port}`;
-    const held = this.#handles.get(name);
+    const bound = this.#handles.get(name);
     // A socket whose file was removed can not be reached.
-    if (held !== undefined && (port !== OF_PATH || existsSync(host))) return held;
-    held?.close();
+    if (bound !== undefined && (port !== OF_PATH || existsSync(host))) return bound;
+    bound?.close();
     this.#handles.delete(name);
     if (this.#handles.size >= MAX_PORTS) return undefined;
     const made = bind(host, port);
@@ -79,12 +79,12 @@ export class HeldPorts {
  * The port that the supervisor of this process holds, to be listened on. Undefined if there is
  * none, or it can not be bound: then listening on the address says why.
  */
-export async function heldPort(host: string, port: number): Promise<object | undefined> {
+export async function boundPort(host: string, port: number): Promise<object | undefined> {
   return port === 0 ? undefined : askForHandle(host, port);
 }
 
-/** As {@link heldPort} for the path of a socket; only its owner may connect. */
-export async function heldSocket(path: string): Promise<object | undefined> {
+/** As {@link boundPort} for the path of a socket; only its owner may connect. */
+export async function boundSocket(path: string): Promise<object | undefined> {
   return askForHandle(path, OF_PATH);
 }
 

@@ -1,10 +1,10 @@
-import { hearPresence, sayPresence } from '@brine/bus/rpc';
+import { onPresence, publishPresence } from '@brine/bus/rpc';
 import { claimIn, type PublisherReport, readReport } from '@brine/presence';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import type { PublishPeer } from '@brine/zmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ConnectionTeller } from './connection-teller.ts';
+import { ConnectionReporter } from './connection-reporter.ts';
 
 let nats: TestNats;
 const words: PublisherReport[] = [];
@@ -12,7 +12,7 @@ const words: PublisherReport[] = [];
 beforeAll(async () => {
   nats = await startNats();
   const owner = await nats.connect('worker-pool');
-  hearPresence(
+  onPresence(
     owner,
     'told',
     (data) => {
@@ -46,7 +46,7 @@ test('connections are told as they come and go, and all of them when the owner a
   const onTrouble = (what: string): never => {
     throw new Error(what);
   };
-  const teller = new ConnectionTeller({ bus, host: 'a', by: 'p1', onTrouble });
+  const teller = new ConnectionReporter({ bus, host: 'a', by: 'p1', onTrouble });
   const hooks = teller.hooks(() => undefined);
   teller.start();
   await until('the empty list is told', () => words.some(({ kind }) => kind === 'whole'));
@@ -64,7 +64,7 @@ test('connections are told as they come and go, and all of them when the owner a
   hooks.onTopics(second);
   await until('its claim is told', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
   words.length = 0;
-  sayPresence(await nats.connect('worker-pool'), 'hello', Buffer.alloc(0));
+  publishPresence(await nats.connect('worker-pool'), 'hello', Buffer.alloc(0));
   await until('all of it is told', () => {
     expect(words.some(({ kind }) => kind === 'whole')).toBe(true);
     expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 });

@@ -4,10 +4,10 @@ import type { FileServer } from '@brine/fileserver';
 import { listOf, type SaltMap, textOf } from '@brine/wire';
 
 /** Kind of the words about file servers. */
-export const FILES_WORD = 'files';
+export const FILES_ACT = 'files';
 
 /** What words about file servers change. */
-export interface FilesWordsParts {
+export interface FileActsParts {
   readonly bus: Bus;
   readonly files: Pick<FileServer, 'forgetLists' | 'update' | 'clearCopies'>;
   /** `brine.host` of this process. */
@@ -17,12 +17,12 @@ export interface FilesWordsParts {
 }
 
 /** Does what functions of other workers asked of all file servers, until the end is called. */
-export function heedFilesWords(parts: FilesWordsParts): () => void {
+export function followFileActs(parts: FileActsParts): () => void {
   const { bus, onTrouble } = parts;
   return onBroadcast(
     bus,
-    (word) => {
-      heed(word, parts).catch((err: unknown) =>
+    (broadcast) => {
+      apply(broadcast, parts).catch((err: unknown) =>
         onTrouble('a word about files was not heeded', err),
       );
     },
@@ -34,13 +34,13 @@ export function heedFilesWords(parts: FilesWordsParts): () => void {
  * Does what another worker was asked. Workers of its host share its copies of remotes, and see by
  * themselves that these have changed.
  */
-async function heed(word: SaltMap, { files, host, processId }: FilesWordsParts): Promise<void> {
-  if (word.get('kind') !== FILES_WORD || word.get('from') === processId) return;
+async function apply(broadcast: SaltMap, { files, host, processId }: FileActsParts): Promise<void> {
+  if (broadcast.get('kind') !== FILES_ACT || broadcast.get('from') === processId) return;
   const texts = (name: string): string[] | undefined =>
-    listOf(word, name)?.filter((text) => typeof text === 'string');
-  const [act, back] = [textOf(word, 'act'), texts('back')];
+    listOf(broadcast, name)?.filter((text) => typeof text === 'string');
+  const [act, back] = [textOf(broadcast, 'act'), texts('back')];
   if (act === 'lists') files.forgetLists(texts('saltenvs'), back);
-  if (word.get('host') === host) return;
+  if (broadcast.get('host') === host) return;
   if (act === 'update') await files.update(back, texts('remotes'));
   if (act === 'clear') await files.clearCopies(back);
 }

@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import { hearPresence, sayPresence } from '@brine/bus/rpc';
+import { onPresence, publishPresence } from '@brine/bus/rpc';
 import {
   claimIn,
   ConnectionBoard,
@@ -12,7 +12,7 @@ import type { Trouble } from '@brine/tasks';
 import type { PublishPeer } from '@brine/zmq';
 
 /** What the teller works with. */
-export interface TellerParts {
+export interface ConnectionReporterParts {
   readonly bus: Bus;
   readonly host: string;
   /** Names this process, and no other one. */
@@ -29,8 +29,8 @@ const BEAT_MS = 2_000;
  * Tells the owner of presence which connections 4505 has, by their addresses: what changed, and all
  * of it when it asks.
  */
-export class ConnectionTeller {
-  readonly #parts: TellerParts;
+export class ConnectionReporter {
+  readonly #parts: ConnectionReporterParts;
   readonly #board: ConnectionBoard;
   readonly #places = new Map<PublishPeer, string>();
   #stopHearing: (() => void) | undefined;
@@ -38,14 +38,14 @@ export class ConnectionTeller {
   #saidAt = -Infinity;
   #closed = false;
 
-  constructor(parts: TellerParts) {
+  constructor(parts: ConnectionReporterParts) {
     this.#parts = parts;
     this.#board = new ConnectionBoard(parts.by, parts.host);
   }
 
   /** Begins to tell; the port is open. */
   start(): void {
-    this.#stopHearing = hearPresence(
+    this.#stopHearing = onPresence(
       this.#parts.bus,
       'hello',
       () => this.#sayAll(),
@@ -109,7 +109,7 @@ export class ConnectionTeller {
 
   #say(word: PublisherReport): void {
     this.#saidAt = performance.now();
-    sayPresence(this.#parts.bus, 'told', packReport(word));
+    publishPresence(this.#parts.bus, 'told', packReport(word));
   }
 }
 
