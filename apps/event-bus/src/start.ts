@@ -117,7 +117,7 @@ async function start(
   releasers.add(() => feeds.close());
   const forOne = new Releasers();
   releasers.add(() => forOne.run());
-  const { keys, ...care } = await startForOne(context, { bus, files, salt, forOne, trouble });
+  const { keys, ...duties } = await startForOne(context, { bus, files, salt, forOne, trouble });
   known.accepted = keys.accepted;
   times.expose(context.metrics);
 
@@ -140,7 +140,7 @@ async function start(
       feeds: { ...readers.stats(), ...feeds.status() },
       local: local.stats(),
       keys: keys.status(),
-      ...care.status(),
+      ...duties.status(),
       ...measured.status(),
     }),
   };

@@ -134,7 +134,7 @@ export class Returner {
   readonly #counts: StoreMetrics;
   readonly #jobs: PublicationReader;
   readonly #returns: EventReader;
-  #hearsQuestions = false;
+  #takesQuestions = false;
   readonly #fleet: FleetCounts;
   /** Resolves once the database has its tables, or this has ended; never rejects. */
   readonly connected: Promise<void>;
@@ -191,7 +191,7 @@ export class Returner {
   /** True while jobs and returns are stored as they come, and questions are answered. */
   get ready(): boolean {
     const reading = this.#jobs.reading && this.#returns.reading;
-    return this.#hearsQuestions && !this.#backoff.waiting && reading;
+    return this.#takesQuestions && !this.#backoff.waiting && reading;
   }
 
   /** What `/status` shows. */
@@ -224,7 +224,7 @@ export class Returner {
 
   async #run(): Promise<void> {
     const { bus, databaseUrl, keepMs, archive = false } = this.#ports;
-    const { log, telemetry, tellCommits } = this.#ports;
+    const { log, telemetry, tellCommits: announcesCommits } = this.#ports;
     const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
     const onMinionsFolded = (): void =>
       log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
@@ -249,13 +249,13 @@ export class Returner {
       backoff: this.#backoff,
       telemetry,
       counts: this.#counts,
-      committed: tellCommits === true ? (seqs) => announceCommits(bus, seqs) : () => undefined,
+      committed: announcesCommits === true ? (seqs) => announceCommits(bus, seqs) : () => undefined,
       now: () => performance.timeOrigin + performance.now(),
     });
     this.#serve(cache);
     // If the connection breaks here, it subscribes again by itself when it is back.
-    const heard = (): boolean => (this.#hearsQuestions = true);
-    void bus.flush().then(heard, heard);
+    const taken = (): boolean => (this.#takesQuestions = true);
+    void bus.flush().then(taken, taken);
     const maintenance = startMaintenance(cache, { keepMs, archive, log });
     this.#maintenance = maintenance;
     try {

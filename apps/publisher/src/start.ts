@@ -35,7 +35,7 @@ import { boundPort } from '@brine/service/processes';
 import { sleepUnless, type Trouble } from '@brine/tasks';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
 import { ConnectionReporter } from './adapters/connection-reporter.ts';
-import { expiredTeller } from './adapters/expired-jobs.ts';
+import { expiredReporter } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 
@@ -146,7 +146,7 @@ function receivers({ telemetry, log }: ServiceContext, bus: Bus) {
   return {
     spans: telemetry,
     announceSent: (sent: Sent) => announceSent(bus, sent),
-    onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
+    onExpired: expiredReporter(new EventWriter(bus), (error, jid) =>
       log.warn({ err: error, jid }, 'that a job expired could not be kept'),
     ),
     onTrouble: (what: string, error: unknown) => log.warn({ err: error }, what),

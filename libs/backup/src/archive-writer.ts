@@ -47,24 +47,24 @@ export class ArchiveWriter {
   async part(name: string, chunks: AsyncIterable<Uint8Array>): Promise<PartRecord> {
     const hash = createHash('sha256');
     let [pieces, bytes, waiting] = [0, 0, 0];
-    let held: Uint8Array[] = [];
+    let taken: Uint8Array[] = [];
     const write = (piece: Uint8Array): Promise<void> => {
       pieces += 1;
       return this.entry(`${name}/${String(pieces).padStart(6, '0')}`, piece);
     };
     for await (const chunk of chunks) {
       hash.update(chunk);
-      held.push(chunk);
+      taken.push(chunk);
       bytes += chunk.length;
       waiting += chunk.length;
       if (waiting < PIECE_BYTES) continue;
-      let all = Buffer.concat(held, waiting);
+      let all = Buffer.concat(taken, waiting);
       for (; all.length >= PIECE_BYTES; all = all.subarray(PIECE_BYTES)) {
         await write(all.subarray(0, PIECE_BYTES));
       }
-      [held, waiting] = [[all], all.length];
+      [taken, waiting] = [[all], all.length];
     }
-    if (waiting > 0) await write(Buffer.concat(held, waiting));
+    if (waiting > 0) await write(Buffer.concat(taken, waiting));
     return this.#recorded({ name, pieces, bytes, sha256: hash.digest('hex') });
   }
 

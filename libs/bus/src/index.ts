@@ -1,7 +1,7 @@
 export type { BusOptions } from './connection/bus-options.ts';
 export { Bus, connectBus } from './connection/connect.ts';
+export { ConnectionWatch } from './connection/connection-watch.ts';
 export { asError, BusError } from './connection/errors.ts';
-export { Hearing } from './connection/hearing.ts';
 export { isRecord } from './connection/js-api.ts';
 export { PauseWatch } from './connection/pause-watch.ts';
 export { isAtLeast, NATS_FLOOR, versionIn } from './connection/server-version.ts';

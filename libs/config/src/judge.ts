@@ -84,14 +84,14 @@ function warningsOf(loss: Loss, { originOf, accepted }: JudgedOptions): ConfigWa
   if (standing.kind === 'harmless') return [say('harmless', parts)];
   if (standing.kind !== 'stops') return [say('unused', parts)];
   const isAccepted = accepted.includes(name);
-  const sayStopping = (taken: boolean, named: readonly string[]): ConfigWarning =>
+  const stoppingText = (taken: boolean, named: readonly string[]): ConfigWarning =>
     taken ? say('unused', named, ' (accepted by brine.accept_ignored)') : say('refused', named);
-  if (isAccepted || parts.length === 0) return [sayStopping(isAccepted, parts)];
+  if (isAccepted || parts.length === 0) return [stoppingText(isAccepted, parts)];
   const taken = parts.filter((part) => accepted.includes(`${name}:${part}`));
   const refused = parts.filter((part) => !taken.includes(part));
   return [
-    ...(taken.length > 0 ? [sayStopping(true, taken)] : []),
-    ...(refused.length > 0 ? [sayStopping(false, refused)] : []),
+    ...(taken.length > 0 ? [stoppingText(true, taken)] : []),
+    ...(refused.length > 0 ? [stoppingText(false, refused)] : []),
   ];
 }
 

@@ -13,7 +13,7 @@ export function saltValue(value: ConfigValue): SaltValue {
   if (isList(value)) return value.map(saltValue);
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
   const entries = Object.entries(value as ConfigMap);
-  return new Map(entries.map(([key, held]): [SaltValue, SaltValue] => [key, saltValue(held)]));
+  return new Map(entries.map(([key, kept]): [SaltValue, SaltValue] => [key, saltValue(kept)]));
 }
 
 /** Nodegroups with their words as texts. */

@@ -81,13 +81,13 @@ async function giveBelow(
   owner: NewOwner,
   except: ReadonlySet<string>,
 ): Promise<void> {
-  const held = await open(at, DIRECTORY);
+  const taken = await open(at, DIRECTORY);
   try {
-    const here = process.platform === 'linux' ? `/proc/self/fd/${held.fd}` : at;
+    const here = process.platform === 'linux' ? `/proc/self/fd/${taken.fd}` : at;
     for (const name of await readdir(here)) {
       await giveOne({ at: join(here, name), path: join(path, name) }, owner, except);
     }
   } finally {
-    await held.close();
+    await taken.close();
   }
 }

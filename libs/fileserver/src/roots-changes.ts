@@ -35,7 +35,7 @@ const EARLY_SHARE = 0.9;
  */
 export class RootsChanges {
   readonly #options: RootsChangesOptions;
-  #isTold = false;
+  #isReported = false;
 
   constructor(options: RootsChangesOptions) {
     this.#options = options;
@@ -60,8 +60,8 @@ export class RootsChanges {
     const found = new Map<string, number>();
     for (const root of Object.values(fileRoots).flat()) {
       if (await this.#walk(root, found)) continue;
-      if (!this.#isTold) onTooMany(FILES_MAX);
-      this.#isTold = true;
+      if (!this.#isReported) onTooMany(FILES_MAX);
+      this.#isReported = true;
       break;
     }
     return found;

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { IpcFraming } from '@brine/wire/frames';
 import { ipcFrame } from '@brine/wire/frames';
 import { LateWakes } from './late-wakes.ts';
-import { type HeldSocket, listenOn } from './listen.ts';
+import { type BoundSocket, listenOn } from './listen.ts';
 
 /** Options of {@link EventPublisher.listen}. */
 export interface EventPublisherOptions {
@@ -20,7 +20,7 @@ export interface EventPublisherOptions {
   /** What may wait for all readers of this socket; above it the slowest is dropped. */
   readonly maxTotalBufferedBytes?: number;
   readonly maxReaders?: number;
-  readonly held?: HeldSocket;
+  readonly held?: BoundSocket;
 }
 
 /** Counts of one socket. */

@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { IpcReader } from '@brine/wire/frames';
-import { type HeldSocket, listenOn } from './listen.ts';
+import { type BoundSocket, listenOn } from './listen.ts';
 
 /** Options of {@link EventReceiver.listen}. */
 export interface EventReceiverOptions {
@@ -11,7 +11,7 @@ export interface EventReceiverOptions {
   /** Largest frame, default 64 MiB; a longer one ends its connection. */
   readonly maxFrameBytes?: number;
   readonly maxWriters?: number;
-  readonly held?: HeldSocket;
+  readonly held?: BoundSocket;
   /** Called for each event (`packEvent` bytes) in the order of its connection. While the promise
    * of one is open, its connection is not read: the writer waits. A rejection is counted. */
   readonly onEvent: (event: Uint8Array) => Promise<void>;

@@ -21,7 +21,7 @@ export function checkSocketPath(path: string): void {
 }
 
 /** Gives a socket for the path that another process has bound; undefined where there is none. */
-export type HeldSocket = (path: string) => Promise<object | undefined>;
+export type BoundSocket = (path: string) => Promise<object | undefined>;
 
 /**
  * Listens on a unix socket with the file mode `mode`. A socket that a dead process left there is
@@ -32,14 +32,14 @@ export async function listenOn(
   server: Server,
   path: string,
   mode: number,
-  held?: HeldSocket,
+  bound?: BoundSocket,
 ): Promise<void> {
   checkSocketPath(path);
-  let handle = await held?.(path);
+  let handle = await bound?.(path);
   if (handle === undefined) {
     await clearPath(path);
     // The supervisor could not bind while the old file was there.
-    handle = await held?.(path);
+    handle = await bound?.(path);
   }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -2,7 +2,7 @@ import type { SaltMap } from '@brine/wire';
 import { JsonTranscoder } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import pg from 'pg';
-import { connectionOf, hearFaults } from './connection/connection.ts';
+import { connectionOf, followFaults } from './connection/connection.ts';
 import { isRefused } from './connection/errors.ts';
 import { CountLabels } from './counters/count-labels.ts';
 import { DurationExamples } from './counters/duration-examples.ts';
@@ -118,7 +118,7 @@ export class JobCache {
   static async connect(url: string, options: JobCacheOptions = {}): Promise<JobCache> {
     const open = (max: number, limitMs: number): Pool => {
       const pool = new pg.Pool({ ...connectionOf(url, limitMs), max });
-      hearFaults(pool, options.onConnectionError ?? (() => undefined));
+      followFaults(pool, options.onConnectionError ?? (() => undefined));
       return pool;
     };
     const pool = open(options.maxConnections ?? 5, options.statementMs ?? STATEMENT_TIMEOUT_MS);

@@ -6,7 +6,7 @@ const SETTLED_MS = 2_000;
 /** Returns of one job without spans of their own, until one span stands for them. */
 export class LeftOut {
   #count = 0;
-  #told = 0;
+  #recorded = 0;
   #firstMs = 0;
   #lastMs = 0;
   #slowestMs = 0;
@@ -34,11 +34,11 @@ export class LeftOut {
     const startMs = Math.min(this.#firstMs, this.#lastMs);
     const count = this.#count;
     this.#count = 0;
-    this.#told += 1;
+    this.#recorded += 1;
     return {
       name: 'returns left out',
       jid,
-      part: `left-out.${processId}.${this.#told}`,
+      part: `left-out.${processId}.${this.#recorded}`,
       parentPart,
       startMs,
       endMs: this.#lastMs,

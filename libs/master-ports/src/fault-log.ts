@@ -2,7 +2,7 @@ import { MasterUnavailableError, type RefusedWork } from '@brine/master';
 import type { Log } from '@brine/telemetry';
 
 /** The log repeats what is away after this time, with the count of requests in between. */
-const TELL_AGAIN_MS = 60_000;
+const LOG_AGAIN_MS = 60_000;
 /** Different texts of one time; there are a handful. */
 const MAX_TEXTS = 100;
 
@@ -21,7 +21,7 @@ export function faultLog(
     }
     const last = logged.get(err.message);
     const now = performance.now();
-    if (last !== undefined && now - last.atMs < TELL_AGAIN_MS) {
+    if (last !== undefined && now - last.atMs < LOG_AGAIN_MS) {
       last.since += 1;
       return;
     }

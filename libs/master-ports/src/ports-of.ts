@@ -123,7 +123,7 @@ export function portsOf(
     roll: rollOf(bus),
     presence: presence.port,
     heard: (id, address, jid) => presence.heard(id, address, jid),
-    mayTellOfStranger: strangerAllowance(),
+    mayReportStranger: strangerAllowance(),
     inShare: (peer, bytes, work) => shares.run(peer, bytes, work),
     audit,
   };

@@ -3,7 +3,7 @@ import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from './epochs/aes-epochs.ts';
 import { forgetMinion } from './minions/forget-minion.ts';
 import { BucketMines } from './minions/mines.ts';
-import { saysDropped } from './minions/minion-banks.ts';
+import { isDropped } from './minions/minion-banks.ts';
 import { BucketMinionData } from './minions/minion-data.ts';
 import { BucketMinionKeys } from './minions/minion-keys.ts';
 import { BucketPillars } from './minions/pillar-bucket.ts';
@@ -100,7 +100,7 @@ function watchesOf(
       onChange: (entry) => {
         userKeys.changed(entry);
         syndics.changed(entry);
-        if (!saysDropped(entry)) return;
+        if (!isDropped(entry)) return;
         minionData.forgetAll();
         pillars.forgetAll();
       },

@@ -10,7 +10,7 @@ const PLACES = { maxSize: REMEMBERED_MAX, sizeCalculation: () => 1 };
  * A proof is put on record again after this, in ms. Strangers can begin any number of log-ins in a
  * minion's name, and each would make the minion's next request another proof.
  */
-const TOLD_AGAIN_MS = 3_600_000;
+const NOTE_AGAIN_MS = 3_600_000;
 
 /** What the last proof of a minion said. */
 interface Noted {
@@ -39,7 +39,7 @@ export class ProvenLogIns {
     // Most requests follow no log-in.
     if (this.#unproven.size === 0 || !this.#unproven.delete(id)) return false;
     const noted = this.#noted.get(id);
-    if (noted?.version === version && Math.abs(now - noted.at) < TOLD_AGAIN_MS) return false;
+    if (noted?.version === version && Math.abs(now - noted.at) < NOTE_AGAIN_MS) return false;
     this.#noted.set(id, { version, at: now });
     return true;
   }

@@ -19,7 +19,7 @@ export function returnLoad({ jid, load }: JobHead, given: StockReturn): ReturnLo
   const { id, value, out, timeMs } = given;
   // Old masters wrote the value alone; a map without `return` is such a value too.
   const kept = isMap(value) && value.has('return') ? value : mapOf({ return: value });
-  const told: SaltMap = mapOf({
+  const named: SaltMap = mapOf({
     cmd: '_return',
     id,
     jid,
@@ -29,7 +29,7 @@ export function returnLoad({ jid, load }: JobHead, given: StockReturn): ReturnLo
   });
   for (const name of KEPT) {
     const one = kept.get(name);
-    if (one !== undefined) told.set(name, one);
+    if (one !== undefined) named.set(name, one);
   }
-  return { jid, id, load: told, timeMs };
+  return { jid, id, load: named, timeMs };
 }

@@ -26,7 +26,7 @@ export interface Count {
 const NOTES_MAX = 5;
 
 /** What a second look does not tell again; beyond that it may. */
-const TOLD_MAX = 10_000;
+const LISTED_MAX = 10_000;
 
 /** Counts what moves, and keeps a few examples of what does not. */
 export class Tally {
@@ -34,12 +34,12 @@ export class Tally {
   readonly #notes = new Map<string, { count: number; examples: string[] }>();
 
   readonly #seen = new Set<string>();
-  #toldBefore: ReadonlySet<string> = new Set();
+  #listedBefore: ReadonlySet<string> = new Set();
 
   /** The tally of a second look at the same: what this one has told is not told again. */
   after(): Tally {
     const later = new Tally();
-    later.#toldBefore = this.#seen;
+    later.#listedBefore = this.#seen;
     return later;
   }
 
@@ -72,7 +72,7 @@ export class Tally {
 
   /** One was not moved. `why` is the same text for all of its sort. */
   left(kind: Kind, why: string, example: string): void {
-    if (this.#toldBefore.has(`${why}: ${example}`)) return;
+    if (this.#listedBefore.has(`${why}: ${example}`)) return;
     this.#of(kind).left += 1;
     this.note(why, example);
   }
@@ -80,8 +80,8 @@ export class Tally {
   /** Keeps a remark. */
   note(why: string, example: string): void {
     const text = `${why}: ${example}`;
-    if (this.#toldBefore.has(text)) return;
-    if (this.#seen.size < TOLD_MAX) this.#seen.add(text);
+    if (this.#listedBefore.has(text)) return;
+    if (this.#seen.size < LISTED_MAX) this.#seen.add(text);
     const known = this.#notes.get(why) ?? { count: 0, examples: [] };
     this.#notes.set(why, known);
     known.count += 1;

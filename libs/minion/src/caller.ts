@@ -5,7 +5,7 @@ import { MasterSession } from './channel/session.ts';
 import { bindArguments, splitArguments } from './functions/bind.ts';
 import type { FunctionTable } from './functions/minion-function.ts';
 import { ownFunctions } from './functions/own-functions.ts';
-import { saysFailed } from './functions/run-function.ts';
+import { hasFailed } from './functions/run-function.ts';
 import { docsOf } from './functions/sys-functions.ts';
 import { hostFunctions } from './modules/index.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
@@ -102,7 +102,7 @@ export class Caller {
       const published = mapOf({ fun: name, pid: process.pid, jid, tgt: 'salt-call' });
       const bound = bindArguments(name, fun, splitArguments(given), published);
       const value = await fun.run({ ...bound, setRetcode: (code) => (retcode = code) });
-      if (retcode === 0 && isMap(value) && saysFailed(value)) retcode = 1;
+      if (retcode === 0 && isMap(value) && hasFailed(value)) retcode = 1;
       return { kind: 'done', value, retcode, out: fun.out };
     } catch (error) {
       return { kind: 'thrown', error, doc: fun.doc };

@@ -84,8 +84,8 @@ function bridgesOf(service: ServiceName): readonly Bridge[] {
     // No account hands on what it imports: two of these need a way of their own.
     ...SERVICE_NAMES.filter((other) => ![INNER_ACCOUNT, own].includes(accountOf(other))).flatMap(
       (other) => {
-        const { subscribe: heard } = PERMISSIONS[other];
-        const between = sent.filter((subject) => heard.some((all) => isWithin(subject, all)));
+        const { subscribe: subscribed } = PERMISSIONS[other];
+        const between = sent.filter((subject) => subscribed.some((all) => isWithin(subject, all)));
         return between.map(stream(own, accountOf(other)));
       },
     ),

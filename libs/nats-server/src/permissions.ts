@@ -54,7 +54,7 @@ const ownInbox = (service: ServiceName): string => `${SERVICE_INBOXES[service]}.
 const answersTo = (service: ServiceName): string => `${answerInbox(service)}.>`;
 
 /** Each service hears a roll call and tells of itself, and of no other. */
-const tell = (service: ServiceName): string => `brine.told.${service}`;
+const reportOf = (service: ServiceName): string => `brine.told.${service}`;
 const ROLL = 'brine.roll';
 
 const askQueries = ['brine.jobs.>', 'brine.bodies.qry.>', ...readBodies('qry')];
@@ -94,11 +94,11 @@ const withMaster = (service: ServiceName): readonly string[] => [
   'brine.files.*',
   // a roll call, for a command
   ROLL,
-  tell(service),
+  reportOf(service),
 ];
 
 /** What it hears. */
-const hearAsMaster = (service: ServiceName): readonly string[] => [
+const subscribeAsMaster = (service: ServiceName): readonly string[] => [
   ownInbox(service),
   'brine.epochs',
   'brine.word',
@@ -117,7 +117,7 @@ const hearAsMaster = (service: ServiceName): readonly string[] => [
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
     account: 'GATEWAYS',
-    publish: [...sendRequests, 'brine.requests.*', 'brine.delay', tell('req-gateway')],
+    publish: [...sendRequests, 'brine.requests.*', 'brine.delay', reportOf('req-gateway')],
     subscribe: [ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
   'worker-pool': {
@@ -132,7 +132,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.python.call',
     ],
     subscribe: [
-      ...hearAsMaster('worker-pool'),
+      ...subscribeAsMaster('worker-pool'),
       'brine.hello',
       'brine.req.*.*',
       'brine.grant.*',
@@ -153,7 +153,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...useBuckets(...BUCKETS),
     ],
     subscribe: [
-      ...hearAsMaster('runner-pool'),
+      ...subscribeAsMaster('runner-pool'),
       'brine.functions.admits',
       'brine.python.call',
       'brine.delay',
@@ -179,7 +179,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       // AES keys and serials, and no syndics or users' keys
       ...['aes.*', 'aes-current', 'serial.*'].map((key) => `$KV.brine_secrets.${key}`),
       ...askQueries,
-      tell('publisher'),
+      reportOf('publisher'),
     ],
     subscribe: [ownInbox('publisher'), 'brine.epochs', 'brine.presence.hello', ROLL],
   },
@@ -196,7 +196,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       // "written", to those that publish and wait for it
       ownInbox('worker-pool'),
       ownInbox('runner-pool'),
-      tell('event-bus'),
+      reportOf('event-bus'),
       // answers about consumers, to other accounts
       '_R_.>',
     ],
@@ -228,7 +228,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       answersTo('event-bus'),
       answersTo('syndic-relay'),
       answersTo('admin'),
-      tell('job-cache-returner'),
+      reportOf('job-cache-returner'),
     ],
     subscribe: [ownInbox('job-cache-returner'), 'brine.jobs.>', ROLL],
   },
@@ -243,7 +243,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(events),
       ...consume(publications),
       ...askQueries,
-      tell('syndic-relay'),
+      reportOf('syndic-relay'),
     ],
     // It sends requests as a gateway does, and so needs an inbox as gateways have.
     subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*', ROLL],

@@ -21,21 +21,21 @@ export interface ResolveOptions {
  * @throws BusError `BUS_SERVER_MISSING`, listing what can be done.
  */
 export async function resolveNatsServer(options: ResolveOptions): Promise<string> {
-  const tell = options.onProgress ?? (() => undefined);
+  const print = options.onProgress ?? (() => undefined);
   const found = await findOnPath('nats-server', options.env);
   if (found !== undefined) {
     const version = await versionOf(found, options.env);
     if (version !== undefined && isAtLeast(version, NATS_FLOOR)) return found;
-    tell(`${found} is ${version ?? 'of no known version'}, older than ${NATS_FLOOR}: not used`);
+    print(`${found} is ${version ?? 'of no known version'}, older than ${NATS_FLOOR}: not used`);
   }
   const cached = cachedBinary(options);
   if (await isExecutable(cached)) {
     if ((await versionOf(cached, options.env)) === NATS_FLOOR) return cached;
-    tell(`${cached} does not run: it is installed again`);
+    print(`${cached} does not run: it is installed again`);
   }
   let failures: string | undefined;
   try {
-    failures = await installNatsServer(cached, options.env, tell);
+    failures = await installNatsServer(cached, options.env, print);
   } catch (error) {
     failures = asError(error).message;
   }

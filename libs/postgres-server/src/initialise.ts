@@ -158,10 +158,10 @@ function runInitdb(
       ...(account.other ? { uid: account.uid, gid: account.gid } : as),
     }),
   );
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => {
-    said = (said + text).slice(-4000);
+    output = (output + text).slice(-4000);
   });
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
@@ -169,7 +169,7 @@ function runInitdb(
     });
     child.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new JobCacheError('SALT_JOBCACHE_EMBEDDED', `initdb failed: ${said.trim()}`));
+      else reject(new JobCacheError('SALT_JOBCACHE_EMBEDDED', `initdb failed: ${output.trim()}`));
     });
   });
 }

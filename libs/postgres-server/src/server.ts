@@ -81,8 +81,8 @@ export async function runServer(spec: ServerSpec): Promise<Server> {
     await untilReady(spec, () => hasExited);
   } catch (error) {
     await stop();
-    const said = `${errorText(error)}${lines.length === 0 ? '' : `: ${lines.join(' | ')}`}`;
-    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', said, error);
+    const output = `${errorText(error)}${lines.length === 0 ? '' : `: ${lines.join(' | ')}`}`;
+    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', output, error);
   }
   return { pid: postmasterPid(data) ?? 0, exited, stop };
 }

@@ -60,14 +60,14 @@ test('a killed server comes back on the same port with all commits', async () =>
 });
 
 test('a server that does not start is tried until it does, and reported once', async () => {
-  const told: string[] = [];
+  const logged: string[] = [];
   const pids: number[] = [];
   let failed = 0;
   const server = await startPostgres({
     dir,
     restarts: { firstMs: 1, longestMs: 20 },
     onLog: (line) => (failed += Number(line.startsWith('PostgreSQL ended while it started'))),
-    onDown: ({ message }) => told.push(message.replace(/:.*/s, '')),
+    onDown: ({ message }) => logged.push(message.replace(/:.*/s, '')),
     onUp: (pid) => pids.push(pid),
   });
   const control = join(dir, 'data', 'global', 'pg_control');
@@ -81,7 +81,7 @@ test('a server that does not start is tried until it does, and reported once', a
   await until('the server runs again', () => expect(pids).toEqual([server.pid()]), {
     withinMs: 30_000,
   });
-  expect(told).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; it is tried on']);
+  expect(logged).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; it is tried on']);
   expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
   await server.stop();
   expect(await server.closed).toBeUndefined();
@@ -110,8 +110,8 @@ function starter() {
 
 test('the server ends with the process that started it, its leavings are cleared', async () => {
   const child = starter();
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
-  const pid = Number(said.toString());
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
+  const pid = Number(output.toString());
   expect(postmasterPid(join(dir, 'data'))).toBe(pid);
   child.kill('SIGKILL');
   expect(await ended(pid, 15_000)).toBe(true);

@@ -120,9 +120,9 @@ function supervised(
     const nextWaitMs = (): number => backoffMs(restarts, ++failures);
     for (;;) {
       const startedAt = performance.now();
-      const said = await server.exited;
+      const output = await server.exited;
       if (stopping.signal.aborted) return undefined;
-      const error = new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${said}`);
+      const error = new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${output}`);
       if (!restart) return error;
       onDown?.(error);
       if (performance.now() - startedAt > HEALTHY_MS) failures = 0;
@@ -162,7 +162,7 @@ async function startAgain(
   },
 ): Promise<Server | undefined> {
   const { nextWaitMs, onDown, signal } = way;
-  for (let told = false; ;) {
+  for (let logged = false; ;) {
     await sleepUnless(nextWaitMs(), signal);
     if (signal.aborted) return undefined;
     try {
@@ -173,8 +173,8 @@ async function startAgain(
     } catch (error) {
       spec.onLog(errorText(error));
       const text = 'PostgreSQL does not start; it is tried on';
-      if (!told) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
-      told = true;
+      if (!logged) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
+      logged = true;
     }
   }
 }

@@ -35,7 +35,7 @@ const BUSY_LOOK_MS = 1_000;
 const IDLE_LOOK_MS = 10_000;
 const FRESH_MS = 30_000;
 // At a start the store is seldom there yet, so the first failures are not logged.
-const TOLD_AT = 3;
+const WARNED_AT = 3;
 // Each piece goes to all minions, and each of them opens it: ten pieces a second.
 const PIECE_PAUSE_MS = 100;
 const TASKS_PER_LOOK = 50;
@@ -113,7 +113,7 @@ export class DurableSender {
     } catch (error) {
       this.#stats.failed += 1;
       this.#failures += 1;
-      if (this.#failures === TOLD_AT) this.#parts.onTrouble('durable jobs wait', error);
+      if (this.#failures === WARNED_AT) this.#parts.onTrouble('durable jobs wait', error);
     }
   }
 

@@ -24,17 +24,17 @@ export interface PythonCalls {
 }
 
 /** Tells the master's log. */
-type Tell = (level: LineLevel, text: string) => void;
+type LogLine = (level: LineLevel, text: string) => void;
 
 /** Modules in Python of the site's Salt. Processes start when they are needed first. */
 export class PythonHost implements PythonCalls {
   readonly #settings: PythonSettings;
-  readonly #log: Tell;
+  readonly #log: LogLine;
   readonly #queues = new Map<PythonUse, UseQueue>();
 
-  constructor(settings: PythonSettings, tell: Tell) {
+  constructor(settings: PythonSettings, log: LogLine) {
     this.#settings = settings;
-    this.#log = tell;
+    this.#log = log;
   }
 
   call(
@@ -79,15 +79,15 @@ interface Place {
 class UseQueue {
   readonly #settings: PythonSettings;
   readonly #use: PythonUse;
-  readonly #log: Tell;
+  readonly #log: LogLine;
   readonly #places: readonly Place[];
   #waiting: Waiting[] = [];
   #closed = false;
 
-  constructor(settings: PythonSettings, use: PythonUse, tell: Tell) {
+  constructor(settings: PythonSettings, use: PythonUse, log: LogLine) {
     this.#settings = settings;
     this.#use = use;
-    this.#log = (level, text) => tell(level, `python ${use}: ${text}`);
+    this.#log = (level, text) => log(level, `python ${use}: ${text}`);
     this.#places = Array.from({ length: USES[use].processes }, () => ({
       process: undefined,
       isBusy: false,

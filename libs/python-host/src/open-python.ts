@@ -17,7 +17,7 @@ export interface PythonOptions {
 /** Modules in Python, where `brine.python` names an interpreter. Nothing is started yet. */
 export function openPython(
   { confFile, brine }: PythonOptions,
-  tell: (level: LineLevel, text: string) => void,
+  log: (level: LineLevel, text: string) => void,
 ): PythonHost | undefined {
   const { python, pythonMemory, pythonTimeout } = brine;
   if (python === '') return undefined;
@@ -27,5 +27,5 @@ export function openPython(
     memoryBytes: pythonMemory,
     runnerMs: pythonTimeout * 1000,
   };
-  return new PythonHost(settings, tell);
+  return new PythonHost(settings, log);
 }

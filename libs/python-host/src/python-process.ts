@@ -40,7 +40,7 @@ export class PythonProcess {
   readonly #reader = new FrameReader();
   readonly #ready: Promise<string>;
   readonly #lines: LineLog;
-  #told: { resolve(version: string): void; reject(error: Error): void } | undefined;
+  #logged: { resolve(version: string): void; reject(error: Error): void } | undefined;
   #pending: Pending | undefined;
   #ended = false;
   #lastLine = '';
@@ -52,7 +52,7 @@ export class PythonProcess {
       this.#lastLine = text;
       take(level, text);
     });
-    this.#ready = new Promise((resolve, reject) => (this.#told = { resolve, reject }));
+    this.#ready = new Promise((resolve, reject) => (this.#logged = { resolve, reject }));
     this.#child = spawn(python, args, {
       cwd: '/',
       // A group of its own: what a module starts ends with it.
@@ -131,7 +131,7 @@ export class PythonProcess {
     const version = textOf(message, 'ready');
     const event = message.get('event');
     const error = mapIn(message, 'error');
-    if (version !== undefined) this.#told?.resolve(version);
+    if (version !== undefined) this.#logged?.resolve(version);
     else if (Array.isArray(event)) this.#event(event);
     else if (message.get('stale') === true)
       this.#fail(new StaleProcessError('modules have changed'));
@@ -158,7 +158,7 @@ export class PythonProcess {
   #kill(code: 'start' | 'late' | 'ended', text: string): void {
     if (!this.#ended) this.#killGroup();
     this.#fail(new PythonCallError(code, text));
-    this.#told?.reject(new PythonCallError('start', text));
+    this.#logged?.reject(new PythonCallError('start', text));
     this.#ended = true;
   }
 
@@ -186,7 +186,7 @@ export class PythonProcess {
     this.#lines.end();
     this.#ended = true;
     const last = this.#lastLine === '' ? '' : ` (${this.#lastLine})`;
-    this.#told?.reject(new PythonCallError('start', `${how}${last}`));
+    this.#logged?.reject(new PythonCallError('start', `${how}${last}`));
     this.#fail(new PythonCallError('ended', `the Python process ${how}`));
   }
 }

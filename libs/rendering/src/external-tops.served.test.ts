@@ -13,13 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
-const tell = (_fields: unknown, text: string): void => void told.push(text);
+const log = (_fields: unknown, text: string): void => void told.push(text);
 const noClasses = (): Promise<SaltMap> => Promise.reject(new Error('no classes'));
 
 async function classifier(body: string): Promise<MasterTops> {
   const script = join(dir, 'classify it.sh');
   await writeFile(script, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
-  return new MasterTops({ ext_nodes: `sh '${script}' "an argument"` }, noClasses, tell);
+  return new MasterTops({ ext_nodes: `sh '${script}' "an argument"` }, noClasses, log);
 }
 
 test.each([
@@ -54,7 +54,7 @@ test('requests in the meantime share one run', async () => {
 });
 
 test('without ext_nodes there are none, and other kinds are reported', async () => {
-  const tops = new MasterTops({ cobbler: { path: '/x' } }, noClasses, tell);
+  const tops = new MasterTops({ cobbler: { path: '/x' } }, noClasses, log);
   expect(await tops.of('web1')).toEqual(new Map());
   expect(told).toEqual([
     'this kind of master_tops is not served; set brine.python to use that of Salt',
@@ -71,7 +71,7 @@ test('the states of saltclass stand beside those of ext_nodes, each once', async
     () => `sh '${dir}/classify it.sh'`,
   );
   const masterTops = { ext_nodes: command, saltclass: { path: '/x' } };
-  const tops = new MasterTops(masterTops, read, tell);
+  const tops = new MasterTops(masterTops, read, log);
   const states = { base: ['a', 'b', 'c'], dev: ['d'] };
   expect(await tops.of('web1')).toEqual(new Map(Object.entries(states)));
   expect(asked).toEqual(['/x web1']);
@@ -79,7 +79,7 @@ test('the states of saltclass stand beside those of ext_nodes, each once', async
 });
 
 test('a saltclass tree that fails is reported and gives no states', async () => {
-  expect(await new MasterTops({ saltclass: {} }, noClasses, tell).of('web1')).toEqual(new Map());
+  expect(await new MasterTops({ saltclass: {} }, noClasses, log).of('web1')).toEqual(new Map());
   expect(told).toEqual(['saltclass could not tell the states of a minion']);
 });
 
@@ -98,7 +98,7 @@ test('other kinds are asked of Python, one after the other; one that fails gives
     return mapOf({ base: [`of.${name}`, id], dev: 'no list' });
   };
   const kinds = { reclass: {}, broken: {}, mine: {} };
-  const tops = new MasterTops(kinds, noClasses, tell, readTop);
+  const tops = new MasterTops(kinds, noClasses, log, readTop);
   expect(await tops.of('web1')).toEqual(
     new Map([
       ['base', ['of.reclass', 'web1', 'of.mine']],

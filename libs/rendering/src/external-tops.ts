@@ -13,7 +13,7 @@ const OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 const RUNNING_MAX = 8;
 
 /** Tells an operator. */
-type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => void;
+type LogLine = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
 /** States by environment. */
 type States = ReadonlyMap<string, readonly string[]>;
@@ -32,14 +32,14 @@ export class MasterTops implements ExternalTops {
   readonly #command: readonly string[] | undefined;
   readonly #classTree: string | undefined;
   readonly #readClasses: ReadClasses;
-  readonly #log: Tell;
+  readonly #log: LogLine;
   readonly #others: readonly string[];
   readonly #readTop: ReadTop | undefined;
   readonly #flights = new Map<string, Promise<States>>();
   #running: Promise<unknown>[] = [];
 
-  constructor(masterTops: ConfigMap, readClasses: ReadClasses, tell: Tell, readTop?: ReadTop) {
-    this.#log = tell;
+  constructor(masterTops: ConfigMap, readClasses: ReadClasses, log: LogLine, readTop?: ReadTop) {
+    this.#log = log;
     this.#readTop = readTop;
     this.#readClasses = readClasses;
     const { ext_nodes: command, saltclass, ...others } = masterTops;
@@ -49,7 +49,7 @@ export class MasterTops implements ExternalTops {
     this.#others = Object.keys(others);
     if (readTop !== undefined) return;
     for (const name of this.#others) {
-      tell(
+      log(
         { name },
         'this kind of master_tops is not served; set brine.python to use that of Salt',
       );

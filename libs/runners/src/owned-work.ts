@@ -7,7 +7,7 @@ import { RUNNERS, WHEELS } from './table.ts';
  * Runners that another process can not go on with: only the function knew how far it was. The
  * command that waits for it gets a failure, rather than no answer.
  */
-const toldGone: OwnedWork = async () => ({
+const endedWithout: OwnedWork = async () => ({
   value: 'The process that ran this is gone. It may have done a part of its work; run it again.',
   success: false,
   retcode: 1,
@@ -18,7 +18,7 @@ const toldGone: OwnedWork = async () => ({
  * process has another context: see `workBatch`.
  */
 export const OWNED_WORK: ReadonlyMap<OwnedKind, OwnedWork> = new Map<OwnedKind, OwnedWork>([
-  ['runner', toldGone],
+  ['runner', endedWithout],
   [
     'orchestrate',
     orchestrateWork({

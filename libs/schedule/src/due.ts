@@ -89,7 +89,7 @@ export function beginState(
     const start = job.runOnStart ? { startAt: nowMs } : {};
     if (known?.fingerprint === job.fingerprint) {
       const next = wasAway ? { ...known, ...start } : known;
-      return [job.name, wasAway ? countedAnew(job, next, nowMs) : next];
+      return [job.name, wasAway ? countedAgain(job, next, nowMs) : next];
     }
     // A date of the last minute still counts, as in Salt.
     const isDate = job.timing.kind === 'when' || job.timing.kind === 'once';
@@ -102,7 +102,7 @@ export function beginState(
 }
 
 /** An interval that ended meanwhile begins again, as it does when a master of Salt starts. */
-function countedAnew(job: ScheduledJob, state: JobState, nowMs: number): JobState {
+function countedAgain(job: ScheduledJob, state: JobState, nowMs: number): JobState {
   const { timing, missed } = job;
   if (timing.kind !== 'interval' || missed === 'run' || state.startAt !== undefined) return state;
   return state.from + timing.seconds * 1000 <= nowMs ? { ...state, from: nowMs } : state;

@@ -96,10 +96,10 @@ interface Globals {
 
 function globalsOf(given: SaltMap, thisYear: number, faults: ScheduleFault[]): Globals {
   const skipFunction = given.get('skip_function') ?? null;
-  const tell = (where: string, why: string): void => {
+  const report = (where: string, why: string): void => {
     faults.push({ where, why, stops: true });
   };
-  if (skipFunction !== null && !isFunction(skipFunction)) tell('skip_function', NO_FUNCTION);
+  if (skipFunction !== null && !isFunction(skipFunction)) report('skip_function', NO_FUNCTION);
   const check = (
     key: 'splay' | 'skip_during_range',
     read: (value: SaltValue) => void,
@@ -110,7 +110,7 @@ function globalsOf(given: SaltMap, thisYear: number, faults: ScheduleFault[]): G
       return value;
     } catch (error) {
       if (!(error instanceof JobFault)) throw error;
-      tell(key, error.message);
+      report(key, error.message);
       return null;
     }
   };

@@ -20,7 +20,7 @@ export interface DebugSignal {
   /**
    * Sets the log that gets the signal. `tell` gets the facts of the process and those of `more`.
    */
-  tellBy(tell: (text: string, facts: object) => void, more?: () => object): void;
+  tellBy(print: (text: string, facts: object) => void, more?: () => object): void;
 }
 
 /**
@@ -32,10 +32,10 @@ export interface DebugSignal {
  * asked for it. Call this first.
  */
 export function keepInspectorShut(): DebugSignal {
-  let tell = (text: string, facts: object): void =>
+  let print = (text: string, facts: object): void =>
     void process.stderr.write(`${text}: ${JSON.stringify(facts)}\n`);
   let more = (): object => ({});
-  let take = (): void => tell('SIGUSR1 is taken', factsWith(more));
+  let take = (): void => print('SIGUSR1 is taken', factsWith(more));
   process.on('SIGUSR1', () => take());
   const own = process.execArgv.some((word) => OPENS.test(plain(word)));
   // Forked processes take these: they may get the signal before their first line runs.
@@ -44,15 +44,15 @@ export function keepInspectorShut(): DebugSignal {
   if (options !== undefined) process.env['NODE_OPTIONS'] = cleanNodeOptions(options);
   if (!own && url() !== undefined) {
     close();
-    tell('the inspector that NODE_OPTIONS opened is closed', { options });
+    print('the inspector that NODE_OPTIONS opened is closed', { options });
   }
   return {
     facts: () => factsWith(more),
     takeBy: (taker) => {
       take = taker;
     },
-    tellBy: (teller, facts = more) => {
-      tell = teller;
+    tellBy: (printer, facts = more) => {
+      print = printer;
       more = facts;
     },
   };

@@ -73,13 +73,13 @@ async function storeAgain(
 }
 
 async function storeStray(
-  { told, subject, raw, seq, incarnation }: QuarantineRow,
+  { told: facts, subject, raw, seq, incarnation }: QuarantineRow,
   { cache, bus }: Pick<RetryParts, 'cache' | 'bus'>,
 ): Promise<readonly RefusedRow[] | undefined> {
-  const { stream, headers, timeUs } = told;
+  const { stream, headers, timeUs } = facts;
   if (typeof stream !== 'string' || typeof headers !== 'string') return undefined;
   const at = typeof timeUs === 'number' ? timeUs : 0;
-  const position = typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation;
+  const position = typeof facts['incarnation'] === 'string' ? facts['incarnation'] : incarnation;
   const message = { stream, subject, headers, data: raw, seq, incarnation: position, timeUs: at };
   const read = await readStray(bus, message);
   if (read === undefined) return undefined;

@@ -6,8 +6,8 @@ test('what a syndic reports of a job below is storable, whatever it holds', () =
   const text = `x\0\ud83d${'\u{1F600}'.repeat(2_000)}`;
   const load = mapOf({ user: text, fun: [text], tgt: text, tgt_type: text });
   const jid = '20261122080000123456';
-  const told = mapOf({ jid, syndic: 's', ids: ['m', 'a\0'], deadline: 1, load });
-  const job = syndicJob(told, { timeMs: 1, incarnation: 'i', seq: 1 });
+  const facts = mapOf({ jid, syndic: 's', ids: ['m', 'a\0'], deadline: 1, load });
+  const job = syndicJob(facts, { timeMs: 1, incarnation: 'i', seq: 1 });
   const texts = [job.user, job.fun, job.tgt, job.tgtType].flat();
   for (const one of texts) {
     expect(one).toMatch(/^x/);

@@ -16,17 +16,17 @@ const TEXT_MAX = 1_000;
  * below expects to answer. Throws for a map of another form.
  */
 export function syndicJob(
-  told: SaltMap,
+  facts: SaltMap,
   event: Pick<EventPosition, 'timeMs' | 'incarnation' | 'seq'>,
 ): JobRow & { readonly syndic: string } {
-  const jid = textOf(told, 'jid');
-  const syndic = textOf(told, 'syndic');
-  const ids = listOf(told, 'ids');
-  const deadline = intOf(told, 'deadline');
+  const jid = textOf(facts, 'jid');
+  const syndic = textOf(facts, 'syndic');
+  const ids = listOf(facts, 'ids');
+  const deadline = intOf(facts, 'deadline');
   if (!isJid(jid) || !isMinionId(syndic))
     throw new Error('a list of minions without job or syndic');
   if (ids === undefined || deadline === undefined) throw new Error('no list of minions');
-  const load: SaltMap = new Map(mapIn(told, 'load') ?? mapOf({})).set('jid', jid);
+  const load: SaltMap = new Map(mapIn(facts, 'load') ?? mapOf({})).set('jid', jid);
   const fun = textsOf(load.get('fun'));
   const user = storableText(textOf(load, 'user') ?? '', TEXT_MAX);
   return {

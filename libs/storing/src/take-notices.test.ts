@@ -31,11 +31,11 @@ function cacheThat(answers: Record<string, Error[]>) {
   return { cache: cache as unknown as JobCache, stored, away };
 }
 
-function seen(id: string, seq: number, told: string[]): EventMessage {
+function seen(id: string, seq: number, notice: string[]): EventMessage {
   const body = pack(mapOf({ jid: JID, ids: [id], kind: 'refused' }));
   const ends = {
-    ack: () => void told.push(`${id} stored`),
-    nak: () => void told.push(`${id} given back`),
+    ack: () => void notice.push(`${id} stored`),
+    nak: () => void notice.push(`${id} given back`),
   };
   const place = { incarnation: 'i', seq, timeMs: 1, jid: JID, tag: 'brine/sighting' };
   return { kind: 'sighting', body, ...place, ...ends } as unknown as EventMessage;
@@ -43,7 +43,7 @@ function seen(id: string, seq: number, told: string[]): EventMessage {
 
 async function take(answers: Record<string, Error[]>, stopping = new AbortController()) {
   const { cache, stored, away } = cacheThat(answers);
-  const told: string[] = [];
+  const notice: string[] = [];
   const outages: unknown[] = [];
   const onOutage = (error: unknown): void => {
     outages.push(error);
@@ -51,7 +51,7 @@ async function take(answers: Record<string, Error[]>, stopping = new AbortContro
   };
   const refused: RefusedRow[] = [];
   await storeNotices(
-    ['a', 'b', 'c'].map((id, seq) => seen(id, seq, told)),
+    ['a', 'b', 'c'].map((id, seq) => seen(id, seq, notice)),
     {
       cache,
       backoff: new OutageRetry({ onOutage, onRecovered: () => undefined }, stopping.signal),
@@ -61,23 +61,23 @@ async function take(answers: Record<string, Error[]>, stopping = new AbortContro
       now: () => 0,
     },
   );
-  return { stored, away, told, outages, refused: refused.length };
+  return { stored, away, told: notice, outages, refused: refused.length };
 }
 
 test('one that PostgreSQL refuses is put away with its bytes, and no outage', async () => {
-  const { stored, away, told, outages, refused } = await take({ b: [REFUSED] });
+  const { stored, away, told: notice, outages, refused } = await take({ b: [REFUSED] });
   expect(stored).toEqual(['a', 'c']);
   expect(away).toMatchObject([{ kind: 'seen', jid: JID, seq: 1, incarnation: 'i' }]);
   expect(Buffer.from(away[0]!.raw).includes('refused')).toBe(true);
-  expect(told).toEqual(['a stored', 'b stored', 'c stored']);
+  expect(notice).toEqual(['a stored', 'b stored', 'c stored']);
   expect(outages).toEqual([]);
   expect(refused).toBe(1);
 });
 
 test('in an outage nothing is acknowledged nor put away', async () => {
-  const { stored, away, told, outages } = await take({ b: [AWAY] });
+  const { stored, away, told: notice, outages } = await take({ b: [AWAY] });
   expect(stored).toEqual([]);
   expect(away).toEqual([]);
-  expect(told).toEqual(['a given back', 'b given back', 'c given back']);
+  expect(notice).toEqual(['a given back', 'b given back', 'c given back']);
   expect(outages).toEqual([AWAY]);
 });

@@ -110,15 +110,15 @@ async function storeRows(
 
 function refusalOf(event: NoticeEvent, body: Uint8Array): Refusal {
   const { jid = '', minion: id = '', incarnation, seq, subject, kind, tag, timeMs } = event;
-  const told = { event: kind, tag };
+  const notice = { event: kind, tag };
   const position = { incarnation, seq, subject };
-  return { kind: 'seen', jid, id, ...position, raw: body, receivedAt: timeMs, told };
+  return { kind: 'seen', jid, id, ...position, raw: body, receivedAt: timeMs, told: notice };
 }
 
 /** A notice that was put into quarantine, as if it had come again. */
 export function noticeInQuarantine(row: QuarantineRow): Notice {
-  const { told, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
-  const { event: kind, tag, receivedAt } = told;
+  const { told: notice, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
+  const { event: kind, tag, receivedAt } = notice;
   return noticeIn(
     {
       kind: EVENT_KINDS.find((one) => one === kind) ?? kindOf(raw),
@@ -127,7 +127,7 @@ export function noticeInQuarantine(row: QuarantineRow): Notice {
       minion: id,
       subject,
       seq,
-      incarnation: typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation,
+      incarnation: typeof notice['incarnation'] === 'string' ? notice['incarnation'] : incarnation,
       timeMs: typeof receivedAt === 'number' ? receivedAt : (storedMs ?? atMs),
     },
     raw,

@@ -33,7 +33,7 @@ export class Delivery {
   readonly #keepMs: number;
   readonly #counts = { retries: 0, lost: 0 };
   #flows = true;
-  #lossTold = false;
+  #isLossLogged = false;
 
   constructor(parts: DeliveryParts, keepMs: number) {
     this.#parts = parts;
@@ -93,8 +93,8 @@ export class Delivery {
   #giveUp(some: readonly WithEvent[], why: string): void {
     this.#counts.lost += some.length;
     for (const { event } of some) event.ack();
-    if (this.#lossTold) return;
-    this.#lossTold = true;
+    if (this.#isLossLogged) return;
+    this.#isLossLogged = true;
     const tag = some[0]?.event.tag;
     this.#parts.log.error({ tag, count: some.length, why }, 'given up on the way up');
   }
@@ -103,7 +103,7 @@ export class Delivery {
     if (flows === this.#flows) return;
     this.#flows = flows;
     if (flows) {
-      this.#lossTold = false;
+      this.#isLossLogged = false;
       this.#parts.log.info({}, 'the master above takes events again');
     } else this.#parts.log.warn({}, 'the master above is away: what is for it waits');
   }

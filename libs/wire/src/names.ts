@@ -127,7 +127,7 @@ function checkFields(load: SaltMap, what: string): void {
   for (const [key, value] of load) {
     checkKey(key, what);
     const rule = RULES.get(key);
-    if (rule !== undefined && !mayHold(rule, value)) throw unfit(what, pyStr(key), rule);
+    if (rule !== undefined && !mayContain(rule, value)) throw unfit(what, pyStr(key), rule);
   }
 }
 
@@ -137,7 +137,7 @@ function checkKey(key: SaltValue, what: string): void {
   }
 }
 
-function mayHold(rule: Rule, value: SaltValue): boolean {
+function mayContain(rule: Rule, value: SaltValue): boolean {
   if (typeof value === 'string') return isFit(rule, value);
   if (value instanceof Uint8Array) return false;
   if (!Array.isArray(value)) return true;

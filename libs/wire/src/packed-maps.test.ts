@@ -9,10 +9,10 @@ import { mapOf } from './value.ts';
 test('a map reads as the one that was packed', () => {
   fc.assert(
     fc.property(fc.array(anyMap, { maxLength: 5 }), (maps) => {
-      const held = new PackedMaps();
-      for (const [at, map] of maps.entries()) held.set(String(at), pack(map));
+      const kept = new PackedMaps();
+      for (const [at, map] of maps.entries()) kept.set(String(at), pack(map));
       for (const [at, map] of maps.entries()) {
-        const found = held.get(String(at));
+        const found = kept.get(String(at));
         expect(found).toBeInstanceOf(Map);
         expect(found?.size).toBe(map.size);
         expect([...(found ?? [])]).toEqual([...map]);
@@ -34,36 +34,36 @@ test('a map reads as the one that was packed', () => {
 });
 
 test('equal values of different maps are one', () => {
-  const held = new PackedMaps();
-  held.set('a', pack(mapOf({ own: 1, flags: ['fpu', 'vme'] })));
-  held.set('b', pack(mapOf({ flags: ['fpu', 'vme'] })));
-  expect(held.get('a')?.get('flags')).toBe(held.get('b')?.get('flags'));
+  const kept = new PackedMaps();
+  kept.set('a', pack(mapOf({ own: 1, flags: ['fpu', 'vme'] })));
+  kept.set('b', pack(mapOf({ flags: ['fpu', 'vme'] })));
+  expect(kept.get('a')?.get('flags')).toBe(kept.get('b')?.get('flags'));
 });
 
 test('a value that is replaced or deleted leaves the others as they are', () => {
-  const held = new PackedMaps();
-  for (const id of ['a', 'b']) held.set(id, pack(mapOf({ os: 'Debian', own: id })));
-  expect(held.get('a')?.get('os')).toBe('Debian');
-  held.set('a', pack(mapOf({ os: 'Rocky' })));
-  held.delete('nobody');
-  expect([...(held.get('a') ?? [])]).toEqual([['os', 'Rocky']]);
-  expect(held.get('b')?.get('os')).toBe('Debian');
-  held.delete('b');
-  expect([held.size, held.get('b')]).toEqual([1, undefined]);
-  held.clear();
-  expect([held.size, held.get('a')]).toEqual([0, undefined]);
+  const kept = new PackedMaps();
+  for (const id of ['a', 'b']) kept.set(id, pack(mapOf({ os: 'Debian', own: id })));
+  expect(kept.get('a')?.get('os')).toBe('Debian');
+  kept.set('a', pack(mapOf({ os: 'Rocky' })));
+  kept.delete('nobody');
+  expect([...(kept.get('a') ?? [])]).toEqual([['os', 'Rocky']]);
+  expect(kept.get('b')?.get('os')).toBe('Debian');
+  kept.delete('b');
+  expect([kept.size, kept.get('b')]).toEqual([1, undefined]);
+  kept.clear();
+  expect([kept.size, kept.get('a')]).toEqual([0, undefined]);
 });
 
 test('bytes that are no map are refused, and the maps before stay', () => {
-  const held = new PackedMaps();
-  held.set('a', pack(mapOf({ os: 'Debian' })));
-  expect(() => held.set('a', pack('text'))).toThrow(WireError);
-  expect(held.get('a')?.get('os')).toBe('Debian');
+  const kept = new PackedMaps();
+  kept.set('a', pack(mapOf({ os: 'Debian' })));
+  expect(() => kept.set('a', pack('text'))).toThrow(WireError);
+  expect(kept.get('a')?.get('os')).toBe('Debian');
 });
 
 test('a key that is packed in two ways counts once, with its last value', () => {
-  const held = new PackedMaps();
-  held.set('a', Buffer.from('8201a161cc01a162', 'hex'));
-  expect([...(held.get('a') ?? [])]).toEqual([[1, 'b']]);
-  expect(held.get('a')?.size).toBe(1);
+  const kept = new PackedMaps();
+  kept.set('a', Buffer.from('8201a161cc01a162', 'hex'));
+  expect([...(kept.get('a') ?? [])]).toEqual([[1, 'b']]);
+  expect(kept.get('a')?.size).toBe(1);
 });

@@ -9,7 +9,7 @@ const OPENED_MAX_BYTES = 32 * 1024 * 1024;
 const SHARED_MAX = 4 * 1024 * 1024;
 
 /** The value of a key in one or more maps. */
-interface Held {
+interface Kept {
   /** Packed, a character per byte: V8 keeps that flat, hashes it, and never walks into it. */
   readonly packed: string;
   uses: number;
@@ -50,8 +50,8 @@ export class PackedMaps {
         return [key, scan.bytesIn.toString('latin1', entry.valueStart, entry.valueEnd)] as const;
       }),
     );
-    const held = [...entries.values()].map((value) => this.#values.take(value));
-    const map = new PackedMap(this.#shapeOf([...entries.keys()]), held, this.#values);
+    const kept = [...entries.values()].map((value) => this.#values.take(value));
+    const map = new PackedMap(this.#shapeOf([...entries.keys()]), kept, this.#values);
     this.delete(id);
     this.#maps.set(id, map);
   }
@@ -65,7 +65,7 @@ export class PackedMaps {
     const map = this.#maps.get(id);
     if (map === undefined) return;
     this.#maps.delete(id);
-    for (const held of map.held) this.#values.release(held);
+    for (const kept of map.held) this.#values.release(kept);
     map.shape.uses -= 1;
     if (map.shape.uses === 0) this.#shapes.delete(map.shape.packed);
   }
@@ -91,32 +91,32 @@ export class PackedMaps {
 
 /** The values of all maps. */
 class Values {
-  readonly #shared = new Map<string, Held>();
+  readonly #shared = new Map<string, Kept>();
   #openedBytes = 0;
 
-  take(packed: string): Held {
+  take(packed: string): Kept {
     const known = this.#shared.get(packed);
     if (known !== undefined) {
       known.uses += 1;
       return known;
     }
-    const held: Held = { packed, uses: 1, opened: undefined };
-    if (this.#shared.size < SHARED_MAX) this.#shared.set(packed, held);
-    return held;
+    const kept: Kept = { packed, uses: 1, opened: undefined };
+    if (this.#shared.size < SHARED_MAX) this.#shared.set(packed, kept);
+    return kept;
   }
 
-  release(held: Held): void {
-    held.uses -= 1;
-    if (held.uses > 0) return;
-    if (held.opened !== undefined) this.#openedBytes -= held.packed.length;
-    if (this.#shared.get(held.packed) === held) this.#shared.delete(held.packed);
+  release(kept: Kept): void {
+    kept.uses -= 1;
+    if (kept.uses > 0) return;
+    if (kept.opened !== undefined) this.#openedBytes -= kept.packed.length;
+    if (this.#shared.get(kept.packed) === kept) this.#shared.delete(kept.packed);
   }
 
-  open(held: Held): SaltValue {
-    const value = unpackText(held.packed);
-    if (this.#openedBytes + held.packed.length <= OPENED_MAX_BYTES) {
-      this.#openedBytes += held.packed.length;
-      held.opened = value;
+  open(kept: Kept): SaltValue {
+    const value = unpackText(kept.packed);
+    if (this.#openedBytes + kept.packed.length <= OPENED_MAX_BYTES) {
+      this.#openedBytes += kept.packed.length;
+      kept.opened = value;
     }
     return value;
   }
@@ -134,13 +134,13 @@ function unpackText(packed: string): SaltValue {
 /** Reads as the map that it was packed from. */
 class PackedMap extends Map<SaltValue, SaltValue> implements SaltMap {
   readonly shape: Shape;
-  readonly held: readonly Held[];
+  readonly held: readonly Kept[];
   readonly #values: Values;
 
-  constructor(shape: Shape, held: readonly Held[], values: Values) {
+  constructor(shape: Shape, kept: readonly Kept[], values: Values) {
     super();
     this.shape = shape;
-    this.held = held;
+    this.held = kept;
     this.#values = values;
   }
 
@@ -180,7 +180,7 @@ class PackedMap extends Map<SaltValue, SaltValue> implements SaltMap {
   }
 
   #at(at: number): SaltValue {
-    const held = this.held[at] as Held;
-    return held.opened === undefined ? this.#values.open(held) : held.opened;
+    const kept = this.held[at] as Kept;
+    return kept.opened === undefined ? this.#values.open(kept) : kept.opened;
   }
 }

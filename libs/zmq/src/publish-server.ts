@@ -241,11 +241,11 @@ export class PublishServer implements AsyncDisposable {
  * Takes a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). False where it changes
  * nothing.
  */
-function subscribe(topics: Set<string>, [said]: readonly Buffer[]): boolean {
-  if (said === undefined || said.length === 0) return false;
-  const topic = said.toString('latin1', 1);
-  if (said[0] === 0) return topics.delete(topic);
-  if (said[0] !== 1 || topics.has(topic)) return false;
+function subscribe(topics: Set<string>, [message]: readonly Buffer[]): boolean {
+  if (message === undefined || message.length === 0) return false;
+  const topic = message.toString('latin1', 1);
+  if (message[0] === 0) return topics.delete(topic);
+  if (message[0] !== 1 || topics.has(topic)) return false;
   topics.add(topic);
   return true;
 }

@@ -145,7 +145,7 @@ async function callerOf(
   const own = fromJson(config.grains);
   const grains = isMap(own) ? own : mapOf({});
   const known = fromJson(minionOptionsByName(config));
-  const say = (level: 'WARNING' | 'ERROR') => (_fields: object, text: string) =>
+  const write = (level: 'WARNING' | 'ERROR') => (_fields: object, text: string) =>
     logLine(terminal, level, text);
   return new Caller(
     {
@@ -158,7 +158,7 @@ async function callerOf(
         random: Math.random,
         sleep: (ms, until) => wait(ms, undefined, { signal: until }),
       },
-      log: { info: () => undefined, warn: say('WARNING'), error: say('ERROR') },
+      log: { info: () => undefined, warn: write('WARNING'), error: write('ERROR') },
       collectGrains: () =>
         collectGrains({ id: config.id, master, grains, saltVersion: SALT_RELEASE }),
       config: () => (isMap(known) ? known : mapOf({})),
@@ -222,18 +222,18 @@ function logFailedCommand(
   terminal: Terminal,
 ): void {
   if (fun !== 'cmd.run' && fun !== 'cmd.run_all') return;
-  const say = (text: string): void => logLine(terminal, 'ERROR', text);
+  const write = (text: string): void => logLine(terminal, 'ERROR', text);
   const failed = `Command '${command.split(/\s+/)[0] ?? ''}' failed with return code: ${retcode}`;
   const whole = isMap(value) ? value : mapOf({ stdout: value });
-  say(failed);
+  write(failed);
   for (const stream of ['stdout', 'stderr']) {
     const text = pyStr(whole.get(stream) ?? '');
-    if (text !== '') say(`${stream}: ${text}`);
+    if (text !== '') write(`${stream}: ${text}`);
   }
-  say(`retcode: ${retcode}`);
+  write(`retcode: ${retcode}`);
   if (fun !== 'cmd.run') return;
-  say(failed);
-  say(`output: ${pyStr(value)}`);
+  write(failed);
+  write(`output: ${pyStr(value)}`);
 }
 
 /** The return becomes a job of its own: the master makes its job id. */

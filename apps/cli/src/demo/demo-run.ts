@@ -62,12 +62,12 @@ export class Demo {
       for (const { name, ready } of status.services) {
         if (!ready || shown.has(name)) continue;
         shown.add(name);
-        this.#say(`${name} serves`);
+        this.#print(`${name} serves`);
       }
       return status.serving;
     });
     const { publishPort, retPort } = this.#config;
-    this.#say(`the master serves on 127.0.0.1, ports ${publishPort} and ${retPort}`);
+    this.#print(`the master serves on 127.0.0.1, ports ${publishPort} and ${retPort}`);
   }
 
   /** Starts two minions and accepts their keys; resolves when both are ready for jobs. */
@@ -96,13 +96,13 @@ export class Demo {
         const pending = (await ring.all()).get('minions_pre') ?? [];
         return DEMO_MINIONS.every((id) => pending.includes(id));
       });
-      this.#say('both minions have sent their keys; accepting them:');
+      this.#print('both minions have sent their keys; accepting them:');
       this.#terminal.out('\n');
       await this.#command('key', ['-A', '-y'], runKey);
       await this.#until(MINION_START_MS, 'the minions did not sign in', async () =>
         DEMO_MINIONS.every((id) => started.has(id)),
       );
-      this.#say('both minions are ready');
+      this.#print('both minions are ready');
       this.#terminal.out('\n');
     } finally {
       events.close();
@@ -211,7 +211,7 @@ export class Demo {
     return code;
   }
 
-  #say(text: string): void {
+  #print(text: string): void {
     const seconds = ((Date.now() - this.#startedMs) / 1000).toFixed(1);
     this.#terminal.out(`[${seconds.padStart(5)} s] ${text}\n`);
   }

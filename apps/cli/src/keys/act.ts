@@ -106,11 +106,11 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
     }
   }
   if (action !== 'accept' && rotates(deed.options, config)) await askForNewAesKey(config);
-  sayDone(terminal, action, done);
+  printDone(terminal, action, done);
 }
 
 /** Says what was done, a line per key. */
-export function sayDone(terminal: Terminal, action: KeyAction, ids: readonly string[]): void {
+export function printDone(terminal: Terminal, action: KeyAction, ids: readonly string[]): void {
   for (const id of ids) terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
 }
 

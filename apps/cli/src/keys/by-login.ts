@@ -7,7 +7,7 @@ import { openLocalMaster } from '../local-master.ts';
 import { isOn } from '../options/command-form.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import { asSaltError } from '../salt/salt-errors.ts';
-import { askFirst, type KeyAction, type KeyQuestion, sayDone } from './act.ts';
+import { askFirst, type KeyAction, type KeyQuestion, printDone } from './act.ts';
 import { type KeyChoice, type KeySection, SECTIONS } from './key-ring.ts';
 
 /** What `salt-key --auth` works with. */
@@ -84,7 +84,7 @@ async function act(
     match: new Map<SaltValue, SaltValue>([...chosen].map(([name, ids]) => [name, [...ids]])),
     ...included(action, chosen),
   });
-  sayDone(terminal, action, [...chosen.values()].flat());
+  printDone(terminal, action, [...chosen.values()].flat());
 }
 
 /** What was chosen has passed the options already: the wheel takes all of it. */

@@ -132,7 +132,7 @@ async function takeHost(options: MasterOptions, entries: readonly string[]): Pro
   ]);
   const read = [...entries, ...masterConfigFiles({ file: options.confFile })];
   checkReach(account, read, logFilesOf(options));
-  const claimed = await claimOrSay(options, account);
+  const claimed = await claimOrRefuse(options, account);
   try {
     refuseHalfRestored(options);
     await verifyEnv(options, account);
@@ -154,7 +154,7 @@ function refuseHalfRestored({ brine, configDir }: MasterOptions): void {
 }
 
 /** A claim is the first that meets a disk that is full, or a directory that can not be made. */
-async function claimOrSay(options: MasterOptions, account: Account): Promise<ClaimedHost> {
+async function claimOrRefuse(options: MasterOptions, account: Account): Promise<ClaimedHost> {
   try {
     return await claimMaster(options);
   } catch (error) {

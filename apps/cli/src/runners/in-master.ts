@@ -88,11 +88,11 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
     const isUnknown = error.name === NOT_AVAILABLE;
     const isQuiet = isOn(options, 'quiet');
     // Salt then shows the functions whose names begin so.
-    const isTold =
+    const isPrinted =
       isUnknown && !isQuiet && (await showRunnerDocs(call.fun, false, printer, terminal.out));
-    if (!isTold && !isQuiet) printer.show(error.message, 'nested');
+    if (!isPrinted && !isQuiet) printer.show(error.message, 'nested');
     if (!isUnknown) return refusedCode(run.config, error);
-    if (!isTold) await suggest(call.fun, terminal);
+    if (!isPrinted) await suggest(call.fun, terminal);
     return codeFor(run.config, { strict: EXIT.generic, stock: EXIT.ok });
   }
 }

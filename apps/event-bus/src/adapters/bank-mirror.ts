@@ -77,7 +77,7 @@ export class BankMirror {
   #kept = '';
   #running: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  #hasTold = false;
+  #isLogged = false;
 
   constructor(parts: BankMirrorParts) {
     this.#parts = parts;
@@ -143,7 +143,7 @@ export class BankMirror {
         this.#atWork.delete(bank);
         follower.done(changes);
         this.#places[bank] = follower.place;
-        this.#hasTold = false;
+        this.#isLogged = false;
         const tookMs = performance.now() - startedAt;
         await this.#rest(Math.min(REST_MAX_MS, tookMs * REST_FACTOR));
       }
@@ -242,8 +242,8 @@ export class BankMirror {
   }
 
   #logOnce(text: string, error: unknown): void {
-    if (!this.#hasTold) this.#parts.onTrouble(text, error);
-    this.#hasTold = true;
+    if (!this.#isLogged) this.#parts.onTrouble(text, error);
+    this.#isLogged = true;
   }
 
   async #keep(): Promise<void> {

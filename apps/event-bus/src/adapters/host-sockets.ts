@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dialectOf, type SocketDialect } from '@brine/cachedir';
 import type { ReaderSocket } from '@brine/host';
 import {
+  type BoundSocket,
   checkSocketPath,
   EventPublisher,
   EventReceiver,
-  type HeldSocket,
   IpcError,
 } from '@brine/ipc';
 import type { Trouble } from '@brine/tasks';
@@ -37,7 +37,7 @@ export interface HostSocketsOptions {
   readonly onEvent: (event: Uint8Array) => Promise<void>;
   readonly onTrouble: Trouble;
   /** Sockets that outlive this process, where its supervisor holds them. */
-  readonly held?: HeldSocket;
+  readonly held?: BoundSocket;
 }
 
 /**

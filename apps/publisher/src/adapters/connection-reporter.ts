@@ -33,9 +33,9 @@ export class ConnectionReporter {
   readonly #parts: ConnectionReporterParts;
   readonly #board: ConnectionBoard;
   readonly #places = new Map<PublishPeer, string>();
-  #stopHearing: (() => void) | undefined;
+  #stopFollowing: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #saidAt = -Infinity;
+  #reportedAt = -Infinity;
   #closed = false;
 
   constructor(parts: ConnectionReporterParts) {
@@ -45,15 +45,15 @@ export class ConnectionReporter {
 
   /** Begins to tell; the port is open. */
   start(): void {
-    this.#stopHearing = onPresence(
+    this.#stopFollowing = onPresence(
       this.#parts.bus,
       'hello',
-      () => this.#sayAll(),
+      () => this.#reportAll(),
       (error) => this.#parts.onTrouble('presence is not told', error),
     );
     this.#timer = setInterval(() => this.#look(), CHANGES_MS);
     this.#timer.unref();
-    this.#sayAll();
+    this.#reportAll();
   }
 
   /** What a server calls. @param onConnect gets the time of each new connection, unix ms */
@@ -85,8 +85,8 @@ export class ConnectionReporter {
     if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#timer);
-    this.#stopHearing?.();
-    this.#say(this.#board.bye());
+    this.#stopFollowing?.();
+    this.#publish(this.#board.bye());
   }
 
   #put(peer: PublishPeer, place: string): void {
@@ -98,17 +98,17 @@ export class ConnectionReporter {
 
   #look(): void {
     // Words that can not go out are lost; their numbers tell the owner.
-    if (performance.now() - this.#saidAt >= BEAT_MS) this.#say(this.#board.changes());
-    while (this.#board.hasChanged) this.#say(this.#board.changes());
+    if (performance.now() - this.#reportedAt >= BEAT_MS) this.#publish(this.#board.changes());
+    while (this.#board.hasChanged) this.#publish(this.#board.changes());
   }
 
-  #sayAll(): void {
+  #reportAll(): void {
     if (this.#closed) return;
-    for (const word of this.#board.whole()) this.#say(word);
+    for (const word of this.#board.whole()) this.#publish(word);
   }
 
-  #say(word: PublisherReport): void {
-    this.#saidAt = performance.now();
+  #publish(word: PublisherReport): void {
+    this.#reportedAt = performance.now();
     publishPresence(this.#parts.bus, 'told', packReport(word));
   }
 }

@@ -8,7 +8,7 @@ const MAX_IN_HAND = 256;
  * Writes as a sighting that a job was not sent because it was past its time. `onTrouble` is called
  * for the first failure in a row; only evidence is missing then.
  */
-export function expiredTeller(
+export function expiredReporter(
   events: Pick<EventWriter, 'append'>,
   onTrouble: (error: unknown, jid: string) => void,
 ): (jid: string) => void {
@@ -18,7 +18,7 @@ export function expiredTeller(
     if (!troubled) onTrouble(error, jid);
     troubled = true;
   };
-  const tell = async (jid: string): Promise<void> => {
+  const report = async (jid: string): Promise<void> => {
     await events.append({
       kind: 'sighting',
       tag: `brine/sighting/${jid}/expired`,
@@ -31,7 +31,7 @@ export function expiredTeller(
   return (jid) => {
     if (inHand >= MAX_IN_HAND) return failed(new Error('too many jobs expire at once'), jid);
     inHand += 1;
-    tell(jid)
+    report(jid)
       .catch((error: unknown) => failed(error, jid))
       .finally(() => {
         inHand -= 1;

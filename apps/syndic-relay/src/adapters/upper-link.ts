@@ -54,7 +54,7 @@ export class UpperLink implements MasterAbove {
   readonly name: string;
   readonly #parts: UpperLinkParts;
   readonly #session: MasterSession;
-  #hears = false;
+  #isSubscribed = false;
   #jobs = 0;
   #trouble: string | undefined;
   /** Whether it has answered since the last loss. */
@@ -83,7 +83,7 @@ export class UpperLink implements MasterAbove {
 
   get status(): UpperLinkStatus {
     const { name } = this;
-    return { name, hears: this.#hears, jobs: this.#jobs, trouble: this.#trouble };
+    return { name, hears: this.#isSubscribed, jobs: this.#jobs, trouble: this.#trouble };
   }
 
   /** Signs in and hears jobs until the signal is aborted; never rejects. */
@@ -145,12 +145,12 @@ export class UpperLink implements MasterAbove {
     try {
       await this.#session.listen(signal, {
         opened: () => {
-          if (!this.#hears) this.#deaf('the master above is not heard: no way to its jobs yet');
+          if (!this.#isSubscribed) this.#deaf('the master above is not heard: no way to its jobs yet');
           void this.#announce(signal);
         },
         link: (isUp) => {
           if (signal.aborted) return;
-          if (isUp) return this.#hearing();
+          if (isUp) return this.#subscribed();
           this.#lost();
           this.#deaf('the master above is heard no more, until it is back');
         },
@@ -160,18 +160,18 @@ export class UpperLink implements MasterAbove {
         },
       });
     } finally {
-      this.#hears = false;
+      this.#isSubscribed = false;
     }
   }
 
-  #hearing(): void {
-    this.#hears = true;
+  #subscribed(): void {
+    this.#isSubscribed = true;
     this.#trouble = undefined;
     this.#parts.log.info({ master: this.name }, 'the master above is heard');
   }
 
   #deaf(text: string): void {
-    this.#hears = false;
+    this.#isSubscribed = false;
     this.#trouble = 'no connection for jobs';
     this.#parts.log.warn({ master: this.name }, text);
   }

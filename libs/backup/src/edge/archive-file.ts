@@ -82,10 +82,10 @@ function isAlive(pid: number): boolean {
 }
 
 async function syncDirectory(dir: string): Promise<void> {
-  const held = await open(dir, 'r');
+  const taken = await open(dir, 'r');
   try {
-    await held.sync();
+    await taken.sync();
   } finally {
-    await held.close();
+    await taken.close();
   }
 }

@@ -3,7 +3,7 @@ import { publish } from '../connection/inbox.ts';
 import { type ServiceName, subjects } from '../subjects/names.ts';
 
 /** What one service tells at a roll call; more of its status is left out. */
-export const TOLD_MAX_BYTES = 64 * 1024;
+export const REPORT_MAX_BYTES = 64 * 1024;
 
 /** A call as its caller numbered it. */
 const CALL = /^[A-Za-z0-9_-]{1,64}$/;
@@ -24,23 +24,23 @@ export function answerRoll<
     readonly connection: NatsConnection;
     readonly name: ServiceName;
   },
->(bus: B, tell: () => OwnFacts): B {
+>(bus: B, report: () => OwnFacts): B {
   const { connection, name } = bus;
   connection.subscribe(subjects.roll, {
     callback: (error, msg) => {
       // The rights of a NATS that is not ours may be older than this release: then it is not heard.
       if (error !== null && error !== undefined) return;
       const call = Buffer.from(msg.data).toString('latin1');
-      if (CALL.test(call)) publish(connection, subjects.told(name), packTold(call, tell()));
+      if (CALL.test(call)) publish(connection, subjects.told(name), packReport(call, report()));
     },
   });
   return bus;
 }
 
 /** An answer as it goes out. */
-export function packTold(call: string, facts: OwnFacts): string {
+export function packReport(call: string, facts: OwnFacts): string {
   const whole = JSON.stringify({ call, facts });
-  if (Buffer.byteLength(whole) <= TOLD_MAX_BYTES) return whole;
-  const status = { leftOut: `more than ${TOLD_MAX_BYTES} bytes` };
+  if (Buffer.byteLength(whole) <= REPORT_MAX_BYTES) return whole;
+  const status = { leftOut: `more than ${REPORT_MAX_BYTES} bytes` };
   return JSON.stringify({ call, facts: { ...facts, status } });
 }

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import { packTold, TOLD_MAX_BYTES } from './roll-answer.ts';
+import { packReport, REPORT_MAX_BYTES } from './roll-answer.ts';
 
 test('an answer that would be too long goes without its status', () => {
-  const facts = { name: 'worker-pool', status: { text: 'ö'.repeat(TOLD_MAX_BYTES) } };
-  const packed = packTold('c', facts);
-  expect(Buffer.byteLength(packed)).toBeLessThan(TOLD_MAX_BYTES);
+  const facts = { name: 'worker-pool', status: { text: 'ö'.repeat(REPORT_MAX_BYTES) } };
+  const packed = packReport('c', facts);
+  expect(Buffer.byteLength(packed)).toBeLessThan(REPORT_MAX_BYTES);
   expect(JSON.parse(packed)).toMatchObject({
     call: 'c',
-    facts: { name: 'worker-pool', status: { leftOut: `more than ${TOLD_MAX_BYTES} bytes` } },
+    facts: { name: 'worker-pool', status: { leftOut: `more than ${REPORT_MAX_BYTES} bytes` } },
   });
-  expect(JSON.parse(packTold('c', { status: { a: 1 } }))).toMatchObject({
+  expect(JSON.parse(packReport('c', { status: { a: 1 } }))).toMatchObject({
     facts: { status: { a: 1 } },
   });
 });

@@ -4,7 +4,7 @@ import { asError, BusError } from '../connection/errors.ts';
 import { publish } from '../connection/inbox.ts';
 import { isRecord } from '../connection/js-api.ts';
 import { subjects } from '../subjects/names.ts';
-import { TOLD_MAX_BYTES } from './roll-answer.ts';
+import { REPORT_MAX_BYTES } from './roll-answer.ts';
 
 /**
  * When a call is over, in ms: `quietMs` after the last answer, and after `mostMs` in any case. A
@@ -81,8 +81,8 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
     await bus.flush();
     sentMs = Date.now();
     publish(bus.connection, subjects.roll, call);
-    await quiet(mostMs, (heard) => {
-      moved = heard;
+    await quiet(mostMs, (answered) => {
+      moved = answered;
       return () => {
         if (refused !== undefined) return 0;
         return known.size > 0 && missing.size === 0 ? knownMs : quietMs;
@@ -100,7 +100,7 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
 }
 
 /** Resolves when nothing was heard for as long as `follow`'s function says, or after `mostMs`. */
-function quiet(mostMs: number, follow: (heard: () => void) => () => number): Promise<void> {
+function quiet(mostMs: number, follow: (answered: () => void) => () => number): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(most);
@@ -117,7 +117,7 @@ function quiet(mostMs: number, follow: (heard: () => void) => () => number): Pro
 }
 
 function factsOf(data: Uint8Array, call: string): Record<string, unknown> | undefined {
-  if (data.length > TOLD_MAX_BYTES * 2) return undefined;
+  if (data.length > REPORT_MAX_BYTES * 2) return undefined;
   try {
     const report: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
     if (!isRecord(report) || report['call'] !== call || !isRecord(report['facts'])) return undefined;
@@ -132,8 +132,8 @@ function clockOf(
   { nowMs }: Readonly<Record<string, unknown>>,
   sentMs: number,
 ): Pick<ServiceReport, 'aheadMs' | 'withinMs'> {
-  const heardMs = Date.now();
-  const withinMs = Math.max(0, heardMs - sentMs) / 2;
+  const answeredMs = Date.now();
+  const withinMs = Math.max(0, answeredMs - sentMs) / 2;
   if (typeof nowMs !== 'number') return { aheadMs: undefined, withinMs };
   return { aheadMs: Math.round(nowMs - (sentMs + withinMs)), withinMs: Math.ceil(withinMs) };
 }

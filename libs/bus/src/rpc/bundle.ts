@@ -95,7 +95,7 @@ export function unbundle(data: Uint8Array): readonly Bundled[] | undefined {
 export interface WordHandlers {
   /** A worker has the request of this slot, or still has it. */
   readonly claimed: (slot: string) => void;
-  readonly said: (slot: string, word: WorkerWord) => void;
+  readonly received: (slot: string, word: WorkerWord) => void;
 }
 
 /** Hears what workers say to one gateway; `prefix` ends in a dot. Returns the way to stop that. */
@@ -110,7 +110,7 @@ export function onWorkerMessages(bus: Bus, prefix: string, handlers: WordHandler
       case BUNDLES:
         for (const { slot, bytes } of unbundle(msg.data) ?? []) {
           const word = readWord(bytes);
-          if (word !== undefined) handlers.said(slot, word);
+          if (word !== undefined) handlers.received(slot, word);
         }
     }
   };

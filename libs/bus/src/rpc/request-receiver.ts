@@ -287,8 +287,8 @@ export class Claims {
   readonly #publish: (subject: string, bytes: Uint8Array) => void;
   #waiting: QueuedRequest[] = [];
 
-  constructor(say: (subject: string, bytes: Uint8Array) => void) {
-    this.#publish = say;
+  constructor(publish: (subject: string, bytes: Uint8Array) => void) {
+    this.#publish = publish;
   }
 
   /** Claims a request soon, unless it is `done` by then. */

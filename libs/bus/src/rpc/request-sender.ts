@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '../connection/connect.ts';
-import { Hearing } from '../connection/hearing.ts';
+import { ConnectionWatch } from '../connection/connection-watch.ts';
 import { publish } from '../connection/inbox.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
@@ -74,7 +74,7 @@ export class RequestSender {
   readonly #board = new WorkerBoard();
   readonly #tries = new Tries();
   readonly #admission: Admission;
-  readonly #hearing: Hearing;
+  readonly #connectionWatch: ConnectionWatch;
   readonly #suspects: Suspects;
   readonly #stops: (() => void)[] = [];
   #looks: WheelTimer | undefined;
@@ -97,18 +97,18 @@ export class RequestSender {
     this.#stops.push(
       onWorkerMessages(bus, this.#prefix, {
         claimed: (slot) => this.#claimed(slot),
-        said: (slot, word) => this.#hear(slot, word),
+        received: (slot, word) => this.#receive(slot, word),
       }),
       followWorkers(bus, this.#board, (id) => {
         this.#suspects.heard(id, performance.now());
         for (const cls of REQUEST_CLASSES) this.#pump(cls);
       }),
     );
-    this.#hearing = new Hearing(bus, {
+    this.#connectionWatch = new ConnectionWatch(bus, {
       everyMs: BEAT_MS,
       gapMs: 3 * BEAT_MS,
       graceMs: CLAIM_MS,
-      onAgain: (now) => this.#hearAgain(now),
+      onAgain: (now) => this.#countAllHeard(now),
       onBeat: () => this.#forgetSilent(),
     });
     void bus.closed.then(() => this.close());
@@ -168,7 +168,7 @@ export class RequestSender {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#hearing.close();
+    this.#connectionWatch.close();
     const waiting = REQUEST_CLASSES.flatMap((cls) => [
       ...this.#admission.waiting(cls),
       ...this.#suspects.waiting(cls),
@@ -235,7 +235,7 @@ export class RequestSender {
     return true;
   }
 
-  #hear(slot: string, word: WorkerWord): void {
+  #receive(slot: string, word: WorkerWord): void {
     const attempt = this.#tries.get(slot);
     if (word.kind === 'ask-grant') return this.#grant(slot);
     if (attempt === undefined) return;
@@ -343,7 +343,7 @@ export class RequestSender {
       if (at >= pending.deadline) return this.#settle(pending, pending.expired('deadline'));
       const { current } = pending;
       const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
-      if (this.#hearing.silenceCounts(at)) {
+      if (this.#connectionWatch.silenceCounts(at)) {
         if (lapsed) this.#lapse(current);
         for (const one of this.#suspects.refused(pending, at)) {
           this.#settle(one, one.expired(isStruck(one) ? 'stalled' : 'rests'));
@@ -355,10 +355,10 @@ export class RequestSender {
 
   #forgetSilent(): void {
     const now = performance.now();
-    if (this.#hearing.silenceCounts(now)) this.#board.forgetSilent(now);
+    if (this.#connectionWatch.silenceCounts(now)) this.#board.forgetSilent(now);
   }
 
-  #hearAgain(now: number): void {
+  #countAllHeard(now: number): void {
     this.#board.hearAll(now);
     if (this.#bus.status !== 'connected') return;
     publish(this.#bus.connection, subjects.hello, '');

@@ -88,7 +88,7 @@ export class PullFeed {
   #asked = 0;
   #untaken = 0;
   #consumerSeq = 0;
-  #lastHeard = performance.now();
+  #lastReceived = performance.now();
   #fail: (reason: BusError | undefined) => void = () => undefined;
   #over = false;
   /** Resolves when this feed has ended: with the reason, or without one after {@link close}. */
@@ -200,7 +200,7 @@ export class PullFeed {
 
   #receive(msg: Msg): void {
     if (this.#over) return this.#refuse(msg);
-    this.#lastHeard = performance.now();
+    this.#lastReceived = performance.now();
     if (msg.subject === this.#inbox) {
       this.#status(msg);
       return;
@@ -243,10 +243,10 @@ export class PullFeed {
 
   #look(): void {
     if (this.#asked === 0) {
-      this.#lastHeard = performance.now();
+      this.#lastReceived = performance.now();
       return;
     }
-    if (performance.now() - this.#lastHeard > SILENCE_MS) {
+    if (performance.now() - this.#lastReceived > SILENCE_MS) {
       this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} has gone silent`));
     }
   }

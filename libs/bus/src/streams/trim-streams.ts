@@ -88,8 +88,8 @@ export async function trimStreams(
     const old = await firstSince(bus, stream, Date.now() - keepMs, info);
     const excess = await firstToKeep(bus, stream, info, pressure);
     const share = Math.max(shareOf(info), pressure?.share ?? 0);
-    const held = share > NEEDED_SHARE ? Infinity : needed[stream];
-    trimmed.push(await purge(bus, stream, Math.min(floor + 1, held, Math.max(old, excess)), info));
+    const kept = share > NEEDED_SHARE ? Infinity : needed[stream];
+    trimmed.push(await purge(bus, stream, Math.min(floor + 1, kept, Math.max(old, excess)), info));
   }
   if (bodies !== undefined && bodies.messages > 0) {
     // What nothing refers to was never finished, or its message is gone.

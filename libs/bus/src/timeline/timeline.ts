@@ -41,7 +41,7 @@ export const BUS_KINDS: readonly EventKind[] = EVENT_KINDS.filter((kind) => !INN
  * The first return of a job waits so long for the job, which was stored before it and comes through
  * the other stream, in ms. Once both streams were read to their ends nothing else orders them.
  */
-const HOLD_MS = 60;
+const WAIT_MS = 60;
 /** Jobs that are remembered, so that their further returns need not wait. */
 const JOBS_KNOWN = 10_000;
 /** By then a job is here that was stored before an event; clocks may differ by about a second. */
@@ -203,12 +203,12 @@ export class Timeline {
     const mayGo = job !== undefined || this.#publications === undefined;
     if (mayGo) return { side: 'events', step: event };
     if (this.#publications?.isEven !== true) return LOOK_MS;
-    const leftMs = this.#holds(event) ? HOLD_MS - (performance.now() - event.cameAt) : 0;
+    const leftMs = this.#waits(event) ? WAIT_MS - (performance.now() - event.cameAt) : 0;
     return leftMs <= 0 ? { side: 'events', step: event } : leftMs;
   }
 
   /** Whether a job of the other stream may still be on its way that goes before this event. */
-  #holds({ event, timeUs }: Step): boolean {
+  #waits({ event, timeUs }: Step): boolean {
     if (event?.kind !== 'ret' || event.jid === undefined || this.#jobs.has(event.jid)) return false;
     return Date.now() - timeUs / 1_000 <= OLD_MS;
   }

@@ -54,12 +54,12 @@ export async function runOnce(
  */
 export async function untilStored(
   what: string,
-  tell: () => Promise<unknown>,
+  report: () => Promise<unknown>,
   onTrouble: RunOnceParts['onTrouble'],
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await tell();
+      await report();
       return;
     } catch (error) {
       if (tries >= TRIES || !isOutage(error)) return onTrouble(`${what} is lost`, error);

@@ -416,8 +416,8 @@ export class RunStore {
     if (now < (this.#notBefore.get(jid) ?? 0)) return false;
     // Our own that we do not own any more: we released it when we could not write our beats.
     if (owner === '' || owner === processId) return true;
-    const heardMs = Math.max(this.#beats.get(owner)?.atMs ?? sinceMs, this.#listeningSince);
-    return now - heardMs >= this.#leaseMs;
+    const beatMs = Math.max(this.#beats.get(owner)?.atMs ?? sinceMs, this.#listeningSince);
+    return now - beatMs >= this.#leaseMs;
   }
 
   async #take(jid: string, { owner, kind, revision, value }: Known): Promise<void> {

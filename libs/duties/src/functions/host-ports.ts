@@ -38,7 +38,7 @@ export function openHostPorts(parts: HostParts): Omit<HostPorts, 'ownStates'> {
 
 function fileServerAdmin({ bus, files, options, pillars, processId }: HostParts): FileServerAdmin {
   const { host } = options.brine;
-  const tell = (act: string, more: SaltMap): void => {
+  const announce = (act: string, more: SaltMap): void => {
     broadcastToWorkers(
       bus,
       new Map([...mapOf({ kind: FILES_ACT, act, host, from: processId }), ...more]),
@@ -47,16 +47,16 @@ function fileServerAdmin({ bus, files, options, pillars, processId }: HostParts)
   const named = (list?: readonly string[]): SaltValue | undefined => list && [...list];
   return {
     update: async (back, remotes) => {
-      tell('update', mapOf({ back: named(back), remotes: named(remotes) }));
+      announce('update', mapOf({ back: named(back), remotes: named(remotes) }));
       await files.update(back, remotes);
     },
     clearCopies: (back) => {
-      tell('clear', mapOf({ back: named(back) }));
+      announce('clear', mapOf({ back: named(back) }));
       return files.clearCopies(back);
     },
     changeLocks: (to, back, remote) => files.changeLocks(to, back, remote),
     forgetLists: (saltenvs, back) => {
-      tell('lists', mapOf({ back: named(back), saltenvs: named(saltenvs) }));
+      announce('lists', mapOf({ back: named(back), saltenvs: named(saltenvs) }));
       return files.forgetLists(saltenvs, back);
     },
     updateGitPillars: (branch, repo) => pillars.updateGit(branch, repo),

@@ -53,8 +53,8 @@ export const REACTOR_USER = 'Reactor';
 /** Events whose data a minion or a lower master chose: their `user` is a word of theirs. */
 const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic']);
 /** Sources over their share are named in the log again after so long; and so many are known. */
-const TELL_AGAIN_MS = 600_000;
-const TOLD_MAX = 1_000;
+const LOG_AGAIN_MS = 600_000;
+const LOGGED_MAX = 1_000;
 /** A body that is stored elsewhere is fetched up to so many times max_event_size. */
 const FETCH_FACTOR = 8;
 
@@ -217,8 +217,8 @@ export class Matching {
     const { count, onTrouble } = this.#parts;
     count('over share');
     const now = performance.now();
-    if (now - (this.#loggedOf.get(source) ?? -Infinity) < TELL_AGAIN_MS) return;
-    if (this.#loggedOf.size >= TOLD_MAX) this.#loggedOf.clear();
+    if (now - (this.#loggedOf.get(source) ?? -Infinity) < LOG_AGAIN_MS) return;
+    if (this.#loggedOf.size >= LOGGED_MAX) this.#loggedOf.clear();
     this.#loggedOf.set(source, now);
     const what = `no reaction to ${name} and what follows of it`;
     onTrouble(`${source} has its share of the queue of reactions: ${what}`);

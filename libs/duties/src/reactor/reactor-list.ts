@@ -64,7 +64,7 @@ export class ReactorList {
   follow(want: (wanted: WantedReactions) => Promise<void>): () => void {
     this.#want = want;
     const { bus, context } = this.#parts;
-    const stopHearing = onBroadcast(
+    const stopFollowing = onBroadcast(
       bus,
       (broadcast) => {
         if (broadcast.get('kind') === CHANGED) void this.refreshed();
@@ -76,7 +76,7 @@ export class ReactorList {
     void this.refreshed();
     return () => {
       clearInterval(timer);
-      stopHearing();
+      stopFollowing();
     };
   }
 

@@ -109,8 +109,8 @@ function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claiman
   const known = runs.find((run) => run.dueMs === dueMs);
   if (known?.endedMs !== undefined) return { answer: { kind: 'known' } };
   if (known !== undefined) {
-    const isHeard = nowMs - known.seenMs < SILENT_MS;
-    if (isHeard && known.worker !== processId) return { answer: { kind: 'elsewhere' } };
+    const isAlive = nowMs - known.seenMs < SILENT_MS;
+    if (isAlive && known.worker !== processId) return { answer: { kind: 'elsewhere' } };
     const mine = { ...known, worker: processId, seenMs: nowMs };
     return {
       answer: { kind: 'mine', jid: known.jid, again: true },

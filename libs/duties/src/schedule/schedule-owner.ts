@@ -54,7 +54,7 @@ export class ScheduleOwner {
   readonly #parts: OwnerParts;
   readonly #reckoned: NonNullable<DueSettings['reckoned']> = new WeakMap();
   #asked: Asked = NOTHING_ASKED;
-  #isHeldUp = false;
+  #isDelayed = false;
 
   constructor(parts: OwnerParts) {
     this.#parts = parts;
@@ -81,10 +81,10 @@ export class ScheduleOwner {
           savedMs = now();
         }
         state = step.state;
-        this.#isHeldUp = false;
+        this.#isDelayed = false;
       } catch (err) {
         if (run.released.aborted) return;
-        this.#heldUp(err);
+        this.#delayed(err);
       }
       await pause(this.#untilNext(state), run.released);
       await this.#ask();
@@ -152,7 +152,7 @@ export class ScheduleOwner {
       if (dueMs !== undefined) nextMs = Math.min(nextMs, dueMs - now());
     }
     // While something is tried again, its time is over.
-    return this.#isHeldUp ? LOOK_MS : Math.max(1, nextMs);
+    return this.#isDelayed ? LOOK_MS : Math.max(1, nextMs);
   }
 
   #stored(state: ScheduleState) {
@@ -167,9 +167,9 @@ export class ScheduleOwner {
     onTrouble(`the schedule was kept in the time zone ${before}, here it is ${zoneName}`);
   }
 
-  #heldUp(err: unknown): void {
-    if (!this.#isHeldUp) this.#parts.onTrouble('the schedule is held up', err);
-    this.#isHeldUp = true;
+  #delayed(err: unknown): void {
+    if (!this.#isDelayed) this.#parts.onTrouble('the schedule is held up', err);
+    this.#isDelayed = true;
   }
 }
 

@@ -24,7 +24,7 @@ export const start: EngineStart = async (engine, given) => {
   const tag = `${SENDER}.${options.text('app', 'engine')}`;
   const acks = new Acks(engine);
   const output = new TcpOutput(host, port, {
-    onData: (data) => acks.hear(data),
+    onData: (data) => acks.receive(data),
     onGone: () => acks.gone(),
   });
   try {
@@ -57,7 +57,7 @@ class Acks {
   #waiting: { readonly chunk: string; resolve(): void; reject(error: Error): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isKnown: boolean | undefined;
-  #heard = Buffer.alloc(0);
+  #received = Buffer.alloc(0);
 
   constructor(engine: EngineContext) {
     this.#engine = engine;
@@ -75,11 +75,11 @@ class Acks {
     return acked;
   }
 
-  hear(data: Buffer): void {
-    this.#heard = Buffer.concat([this.#heard, data]).subarray(-ANSWER_MAX_BYTES);
+  receive(data: Buffer): void {
+    this.#received = Buffer.concat([this.#received, data]).subarray(-ANSWER_MAX_BYTES);
     try {
-      const answer = unpack(this.#heard);
-      this.#heard = Buffer.alloc(0);
+      const answer = unpack(this.#received);
+      this.#received = Buffer.alloc(0);
       if (!isMap(answer) || textOf(answer, 'ack') !== this.#waiting?.chunk) return;
       this.#isKnown = true;
       this.#take()?.resolve();
@@ -91,7 +91,7 @@ class Acks {
 
   /** The connection is gone: what was sent may be lost. */
   gone(): void {
-    this.#heard = Buffer.alloc(0);
+    this.#received = Buffer.alloc(0);
     this.#take()?.reject(new Error('the connection was closed'));
   }
 

@@ -14,12 +14,12 @@ export class TcpOutput {
   constructor(
     host: string,
     port: number,
-    hear: { readonly onData?: (data: Buffer) => void; readonly onGone?: () => void } = {},
+    receive: { readonly onData?: (data: Buffer) => void; readonly onGone?: () => void } = {},
   ) {
     this.#host = host;
     this.#port = port;
-    this.#onData = hear.onData ?? (() => undefined);
-    this.#onGone = hear.onGone ?? (() => undefined);
+    this.#onData = receive.onData ?? (() => undefined);
+    this.#onGone = receive.onGone ?? (() => undefined);
   }
 
   /** Resolves when the system has the bytes. @throws Error where there is no connection */

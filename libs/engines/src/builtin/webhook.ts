@@ -27,7 +27,7 @@ const HEADERS_MAX = 100;
 /** When a sender that is refused may try again, s. */
 const RETRY_SECONDS = '10';
 /** How often the counts are told. */
-const TELL_MS = 1_000;
+const LOG_MS = 1_000;
 
 /**
  * Each `POST` to any path is an event `salt/engines/hook/<path>` with `headers` and `body`
@@ -55,7 +55,7 @@ export const start: EngineStart = async (engine, given) => {
   const bound = server.address() as AddressInfo;
   engine.log('info', `listens on ${bound.address} port ${bound.port}`);
   engine.tell({ port: bound.port });
-  const timer = setInterval(() => hook.tell(), TELL_MS);
+  const timer = setInterval(() => hook.tell(), LOG_MS);
   await new Promise<void>((resolve) => {
     const close = (): void => {
       clearInterval(timer);
@@ -142,19 +142,19 @@ class Hook {
     if (Number(request.headers['content-length'] ?? 0) > BODY_MAX_BYTES) {
       return refused(request, 413);
     }
-    let held = 0;
-    const hold = (bytes: number): boolean => {
-      held += bytes;
+    let kept = 0;
+    const keep = (bytes: number): boolean => {
+      kept += bytes;
       this.#bytes += bytes;
       return this.#bytes <= BODIES_MAX_BYTES;
     };
     try {
-      const body = await bodyOf(request, hold);
+      const body = await bodyOf(request, keep);
       if (body === 503) this.#counts.overRoom += 1;
       if (typeof body === 'number') return refused(request, body);
       const address = networkOf(request.socket.remoteAddress ?? '');
       const data = { headers: headersOf(request), body };
-      await this.#share.run(address, held, () => this.#engine.fire(`${TAG}${path}`, data));
+      await this.#share.run(address, kept, () => this.#engine.fire(`${TAG}${path}`, data));
       return 200;
     } catch (error) {
       if (error instanceof ShareExceededError) return this.#overShare(error);
@@ -165,7 +165,7 @@ class Hook {
       // The sender may try again.
       return 503;
     } finally {
-      this.#bytes -= held;
+      this.#bytes -= kept;
     }
   }
 
@@ -207,11 +207,11 @@ function pathOf(url: string): string | undefined {
 
 /**
  * Text where the body is UTF-8; a status for one that is too large, or without room for it.
- * @param hold false where there is no room for more
+ * @param keep false where there is no room for more
  */
 async function bodyOf(
   request: IncomingMessage,
-  hold: (bytes: number) => boolean,
+  keep: (bytes: number) => boolean,
 ): Promise<string | Uint8Array | 413 | 503> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -219,7 +219,7 @@ async function bodyOf(
   const read = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const part of read) {
     bytes += part.length;
-    if (!hold(part.length)) return 503;
+    if (!keep(part.length)) return 503;
     if (bytes > BODY_MAX_BYTES) return 413;
     parts.push(part);
   }

@@ -36,7 +36,7 @@ export class EngineLink implements EngineContext {
   #onStart: ((start: Start) => Promise<void>) | undefined;
 
   constructor() {
-    process.on('message', (message) => this.#hear(message as ToEngine));
+    process.on('message', (message) => this.#receive(message as ToEngine));
   }
 
   get name(): string {
@@ -58,12 +58,12 @@ export class EngineLink implements EngineContext {
 
   /** Says that this process can be told to start. */
   loaded(): void {
-    this.#say({ type: 'loaded' });
+    this.#send({ type: 'loaded' });
   }
 
   /** Says that the module runs. */
   running(): void {
-    this.#say({ type: 'running' });
+    this.#send({ type: 'running' });
   }
 
   /** Says why this process ends, and ends it once that is said. */
@@ -79,7 +79,7 @@ export class EngineLink implements EngineContext {
     if (this.#isListening) throw new Error('an engine listens once');
     this.#isListening = true;
     const { tags, from = 'saved' } = wish;
-    this.#say({ type: 'listen', wish: { from, ...(tags === undefined ? {} : { tags }) } });
+    this.#send({ type: 'listen', wish: { from, ...(tags === undefined ? {} : { tags }) } });
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const next = this.#events.shift();
@@ -117,14 +117,14 @@ export class EngineLink implements EngineContext {
   }
 
   log(level: 'info' | 'warn' | 'error', text: string): void {
-    this.#say({ type: 'log', level, text });
+    this.#send({ type: 'log', level, text });
   }
 
   tell(figures: EngineFigures): void {
-    this.#say({ type: 'tell', figures });
+    this.#send({ type: 'tell', figures });
   }
 
-  #hear(message: ToEngine): void {
+  #receive(message: ToEngine): void {
     if (message.type === 'event') {
       this.#events.push(message);
       this.#news.wake();
@@ -185,7 +185,7 @@ export class EngineLink implements EngineContext {
     clearTimeout(this.#doneTimer);
     this.#doneTimer = undefined;
     if (this.#done.length === 0) return;
-    this.#say({ type: 'done', numbers: this.#done });
+    this.#send({ type: 'done', numbers: this.#done });
     this.#done = [];
   }
 
@@ -196,12 +196,12 @@ export class EngineLink implements EngineContext {
       const id = this.#lastId;
       return new Promise<Plain>((resolve, reject) => {
         this.#asked.set(id, { resolve, reject });
-        this.#say(make(id));
+        this.#send(make(id));
       });
     });
   }
 
-  #say(message: FromEngine): void {
+  #send(message: FromEngine): void {
     if (process.connected) process.send?.(message);
   }
 }

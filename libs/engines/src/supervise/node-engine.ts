@@ -65,7 +65,7 @@ export class NodeEngine implements EngineProcess {
       ...(IS_SOURCE ? {} : { cwd: '/' }),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    this.#child.on('message', (message) => this.#hear(message));
+    this.#child.on('message', (message) => this.#receive(message));
     this.#logLines(this.#child.stdout, 'info');
     this.#logLines(this.#child.stderr, 'warn');
     const timer = setInterval(() => void this.#keepPosition(), KEEP_MS);
@@ -98,31 +98,31 @@ export class NodeEngine implements EngineProcess {
 
   async stop(): Promise<void> {
     this.#end ??= { text: 'it was stopped', refused: false };
-    this.#say({ type: 'stop' });
+    this.#send({ type: 'stop' });
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
     await this.gone;
     clearTimeout(timer);
   }
 
   /** A process that says what no process of ours says must not harm the master. */
-  #hear(message: unknown): void {
+  #receive(message: unknown): void {
     if (!isFromEngine(message)) return;
     try {
-      this.#heard(message);
+      this.#received(message);
     } catch (error) {
       this.#fail(`it said something odd: ${textOf(error)}`);
       this.#child.kill('SIGKILL');
     }
   }
 
-  #heard(message: FromEngine): void {
+  #received(message: FromEngine): void {
     const { spec, ports, keeper, counts, onRunning, onFigures } = this.#parts;
     switch (message.type) {
       case 'loaded': {
         const { name, module, options } = spec;
         const { saved } = keeper.record;
         const { masterId } = ports;
-        return this.#say({ type: 'start', name, masterId, module, options, saved });
+        return this.#send({ type: 'start', name, masterId, module, options, saved });
       }
       case 'running':
         return onRunning();
@@ -163,13 +163,13 @@ export class NodeEngine implements EngineProcess {
   #answered(id: number, kind: 'fires' | 'calls', work: () => Promise<Plain>): void {
     if (this.#underWay[kind] >= LIMITS[kind]) {
       const text = `more than ${LIMITS[kind]} ${kind} at a time`;
-      return this.#say({ type: 'failure', id, text });
+      return this.#send({ type: 'failure', id, text });
     }
     this.#underWay[kind] += 1;
     work()
       .then(
-        (value) => this.#say({ type: 'answer', id, value }),
-        (error: unknown) => this.#say({ type: 'failure', id, text: textOf(error) }),
+        (value) => this.#send({ type: 'answer', id, value }),
+        (error: unknown) => this.#send({ type: 'failure', id, text: textOf(error) }),
       )
       .finally(() => (this.#underWay[kind] -= 1))
       .catch((error: unknown) => this.#fail(textOf(error)));
@@ -226,7 +226,7 @@ export class NodeEngine implements EngineProcess {
         }
         const number = this.#window.add(position, bytes.length);
         counts.sent += 1;
-        this.#say({ type: 'event', number, id: position, kind, tag, timeMs, body: bytes });
+        this.#send({ type: 'event', number, id: position, kind, tag, timeMs, body: bytes });
       }
       if (events.length === 0 && goesOn) this.#window.pass(feed.position);
     }
@@ -235,14 +235,14 @@ export class NodeEngine implements EngineProcess {
   /** The body of an event, also after an outage; undefined where it is lost, or at the stop. */
   async #bodyOf({ tag, body }: FedEvent): Promise<Uint8Array | undefined> {
     const { signal } = this.#stopping;
-    let isTold = false;
+    let isReported = false;
     while (!signal.aborted) {
       try {
         return await body();
       } catch (error) {
         if (!isRetryable(error)) return this.#lost(tag, error);
-        if (!isTold) this.#lines.line('warn', `event ${tag} has to wait: ${textOf(error)}`);
-        isTold = true;
+        if (!isReported) this.#lines.line('warn', `event ${tag} has to wait: ${textOf(error)}`);
+        isReported = true;
       }
       await sleepUnless(AGAIN_MS, signal);
     }
@@ -271,7 +271,7 @@ export class NodeEngine implements EngineProcess {
     return kept;
   }
 
-  #say(message: ToEngine): void {
+  #send(message: ToEngine): void {
     // A process that ends at this moment hears nothing; its end is told by `exit`.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }

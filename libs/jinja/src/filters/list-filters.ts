@@ -234,13 +234,13 @@ function select(
   const get = byAttribute ? reach(first) : (item: unknown): unknown => item;
   const [among] = rest;
   const known = name === 'in' && Array.isArray(among) ? new ValueIndex(among) : undefined;
-  const holds = (item: unknown): boolean =>
+  const contains = (item: unknown): boolean =>
     known !== undefined
       ? known.has(get(item))
       : typeof name === 'string'
         ? host.test(name, get(item), { positional: rest, named })
         : truth(get(item));
-  return list.filter((item) => holds(item) === wanted);
+  return list.filter((item) => contains(item) === wanted);
 }
 
 function extreme(list: readonly unknown[], args: CallArguments, sign: 1 | -1): unknown {

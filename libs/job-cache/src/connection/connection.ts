@@ -28,7 +28,7 @@ export function connectionOf(url: string, limitMs: number): pg.PoolConfig {
  * Hears the faults of all connections of a pool, also of those that are in use or on their way out:
  * pg throws a fault that has no listener at the process. The next statement fails by itself.
  */
-export function hearFaults(pool: Pool, onFault: (error: Error) => void): void {
+export function followFaults(pool: Pool, onFault: (error: Error) => void): void {
   pool.on('error', onFault);
   pool.on('connect', (client) => client.on('error', () => undefined));
 }

@@ -129,12 +129,12 @@ export function countingOfJob(row: JobRow, load: Fields, labels: CountLabels): C
 export function countingOfReturn(
   row: ReturnRow,
   load: Fields,
-  told: { readonly fun: string; readonly failed: boolean },
+  ret: { readonly fun: string; readonly failed: boolean },
   labels: CountLabels,
 ): Counting {
-  const fun = labels.fun(told.fun, false);
-  const success = told.failed ? 'false' : 'true';
-  const of = [fun, labels.state(told.fun, listOf(load, 'fun_args')), success];
+  const fun = labels.fun(ret.fun, false);
+  const success = ret.failed ? 'false' : 'true';
+  const of = [fun, labels.state(ret.fun, listOf(load, 'fun_args')), success];
   const metric = (textOf(load, 'schedule') ?? '') === '' ? 'returns' : 'scheduled';
   const minion = labels.minion(row.id);
   const ms = durationOf(row);

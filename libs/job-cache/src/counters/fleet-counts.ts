@@ -5,7 +5,7 @@ import type { CounterName } from './counting.ts';
 import type { LastValueName } from './last-values.ts';
 
 /** Key of the advisory lock of the process that reports the numbers; any constant of ours. */
-const TELLER_LOCK = 0x6272_6e65;
+const REPORTER_LOCK = 0x6272_6e65;
 /** A process that Prometheus does not ask for so long gives up the lock, in ms. */
 const IDLE_MS = 180_000;
 const CONNECT_TIMEOUT_MS = 1_000;
@@ -48,7 +48,7 @@ export class FleetCounts {
   #client: pg.Client | undefined;
   #reading: Promise<readonly FleetCount[] | undefined> | undefined;
   #idle: NodeJS.Timeout | undefined;
-  #tells = false;
+  #reports = false;
   #closed = false;
 
   constructor(url: string) {
@@ -57,7 +57,7 @@ export class FleetCounts {
 
   /** Whether this process reports the numbers. */
   get tells(): boolean {
-    return this.#tells;
+    return this.#reports;
   }
 
   /**
@@ -84,14 +84,14 @@ export class FleetCounts {
     try {
       this.#client ??= await this.#connect();
       const client = this.#client;
-      if (!this.#tells) {
+      if (!this.#reports) {
         const locked = await client.query<{ held: boolean }>(
           'SELECT pg_try_advisory_lock($1) AS held',
-          [TELLER_LOCK],
+          [REPORTER_LOCK],
         );
-        this.#tells = locked.rows[0]?.held === true;
+        this.#reports = locked.rows[0]?.held === true;
       }
-      if (!this.#tells) return undefined;
+      if (!this.#reports) return undefined;
       const { rows } = await client.query<Row>({ name: 'fleet-counts', text: READ });
       return rows.map(({ metric, labels, value }) => {
         return { metric, labels: labels.split(SEPARATOR), value: Number(value) };
@@ -127,7 +127,7 @@ export class FleetCounts {
     clearTimeout(this.#idle);
     const client = this.#client;
     this.#client = undefined;
-    this.#tells = false;
+    this.#reports = false;
     await client?.end().catch(() => undefined); // It is gone either way.
   }
 }

@@ -32,13 +32,13 @@ WHERE l.at <= excluded.at`;
 export function lastValuesOfReturn(
   row: ReturnRow,
   load: Fields,
-  told: { readonly fun: string; readonly failed: boolean },
+  ret: { readonly fun: string; readonly failed: boolean },
   labels: CountLabels,
 ): readonly LastValue[] {
-  if (!told.fun.startsWith('state.')) return [];
+  if (!ret.fun.startsWith('state.')) return [];
   const values: LastValue[] = [];
-  const state = labels.state(told.fun, listOf(load, 'fun_args'));
-  const fun = labels.fun(told.fun, false);
+  const state = labels.state(ret.fun, listOf(load, 'fun_args'));
+  const fun = labels.fun(ret.fun, false);
   const ms = stateMilliseconds(load);
   const at = row.receivedAt;
   if (ms !== undefined) {
@@ -46,9 +46,9 @@ export function lastValuesOfReturn(
     values.push({ metric: 'state_duration', labels: of, value: ms / 1000, at });
   }
   const minion = labels.minion(row.id);
-  if (told.fun === 'state.highstate' && minion !== OTHER) {
+  if (ret.fun === 'state.highstate' && minion !== OTHER) {
     const of = [minion, fun, state].join(SEPARATOR);
-    values.push({ metric: 'function_status', labels: of, value: told.failed ? 0 : 1, at });
+    values.push({ metric: 'function_status', labels: of, value: ret.failed ? 0 : 1, at });
   }
   return values;
 }

@@ -101,7 +101,7 @@ export class DurableJobs {
     probe: string,
     now = this.#now(),
   ): Promise<DurableWork> {
-    if (heard.size > 0) await this.#hear(heard);
+    if (heard.size > 0) await this.#keepReturn(heard);
     let task: DurableTask | undefined;
     for (let steps = 0; steps < STEPS_MAX && task === undefined; steps += 1) {
       const step = await this.#onRow((client, onLocked) =>
@@ -169,7 +169,7 @@ export class DurableJobs {
   }
 
   /** Log-ins of minions that open jobs wait for. */
-  async #hear(heard: ReadonlyMap<string, number>): Promise<void> {
+  async #keepReturn(heard: ReadonlyMap<string, number>): Promise<void> {
     const found = await select<{ jid: string; request_id: string; ids: string[] }>(
       this.#pool,
       sql.HEARD,

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import pg from 'pg';
-import { connectionOf, hearFaults, inTransaction } from '../connection/connection.ts';
+import { connectionOf, followFaults, inTransaction } from '../connection/connection.ts';
 import { asJobCacheError, JobCacheError, stateOf } from '../connection/errors.ts';
 
 /** One event as a row of `salt_events`. */
@@ -62,7 +62,7 @@ export class EventTable {
     this.#places = options.isOwn ? 'brine.event_return' : FOREIGN_PLACES;
     this.#pool = new pg.Pool({ ...connectionOf(options.url, STATEMENT_MS), max: 1 });
     // A fault of the idle connection comes again at its next use.
-    hearFaults(this.#pool, () => undefined);
+    followFaults(this.#pool, () => undefined);
   }
 
   /** False where the user of a foreign database may not make the table of places. */

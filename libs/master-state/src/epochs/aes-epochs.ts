@@ -96,9 +96,9 @@ export class AesEpochs {
 
   /** The epoch of the last marker read, and its key. Known once connected. */
   current(): AesEpoch {
-    const held = this.#keys.get(this.#current);
-    if (held === undefined) throw new BusError('BUS_BODY_GONE', 'the AES key is not held yet');
-    return held;
+    const kept = this.#keys.get(this.#current);
+    if (kept === undefined) throw new BusError('BUS_BODY_GONE', 'the AES key is not held yet');
+    return kept;
   }
 
   /**
@@ -126,8 +126,8 @@ export class AesEpochs {
    * @throws BusError `BUS_BODY_GONE` where there is no such epoch.
    */
   async keyOf(epoch: number): Promise<AesEpoch> {
-    const held = this.#keys.get(epoch);
-    if (held !== undefined) return held;
+    const kept = this.#keys.get(epoch);
+    if (kept !== undefined) return kept;
     const key = escapeKey('aes', String(epoch));
     const entry = await this.#bucket.get(key);
     if (entry !== undefined) this.#changed(key, entry.value);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, Hearing, isRecord, SUBJECT_ROOT } from '@brine/bus';
+import { type Bus, ConnectionWatch, isRecord, SUBJECT_ROOT } from '@brine/bus';
 
 const SUBJECT = `${SUBJECT_ROOT}.epochs`;
 const ANNOUNCE_MS = 1_000;
@@ -8,7 +8,7 @@ const SILENT_MS = 3_500;
 /** Processes remembered at once; one host has a handful. */
 const MAX_HOLDERS = 10_000;
 
-interface Heard {
+interface Answered {
   readonly holding: number;
   readonly name: unknown;
   at: number;
@@ -22,9 +22,9 @@ export class EpochHolders {
   readonly #bus: Bus;
   readonly #holding: () => number;
   readonly #id = randomBytes(9).toString('hex');
-  readonly #heard = new Map<string, Heard>();
+  readonly #answered = new Map<string, Answered>();
   readonly #onPublisherGone = new Set<() => void>();
-  readonly #hearing: Hearing;
+  readonly #following: ConnectionWatch;
   readonly #stop: () => void;
 
   constructor(bus: Bus, holding: () => number) {
@@ -33,18 +33,18 @@ export class EpochHolders {
     const subscription = bus.connection.subscribe(SUBJECT, {
       callback: (error, msg) => {
         // Refused to a process that only announces; it rotates nothing.
-        if (error === null || error === undefined) this.#hear(msg.data);
+        if (error === null || error === undefined) this.#receive(msg.data);
       },
     });
     this.#stop = () => {
       if (!subscription.isClosed()) subscription.unsubscribe();
     };
-    this.#hearing = new Hearing(bus, {
+    this.#following = new ConnectionWatch(bus, {
       everyMs: ANNOUNCE_MS,
       gapMs: 2 * ANNOUNCE_MS,
       graceMs: 0,
       onAgain: (now) => {
-        for (const heard of this.#heard.values()) heard.at = now;
+        for (const answered of this.#answered.values()) answered.at = now;
       },
       onBeat: () => this.#beat(),
     });
@@ -64,7 +64,7 @@ export class EpochHolders {
   /** Whether every process heard of lately holds this epoch's key. */
   allHold(epoch: number): boolean {
     const now = performance.now();
-    for (const { holding, at } of this.#heard.values()) {
+    for (const { holding, at } of this.#answered.values()) {
       if (now - at <= SILENT_MS && holding < epoch) return false;
     }
     return this.#holding() >= epoch;
@@ -72,11 +72,11 @@ export class EpochHolders {
 
   /** Other processes heard of lately. */
   get others(): number {
-    return [...this.#heard.keys()].filter((id) => id !== this.#id).length;
+    return [...this.#answered.keys()].filter((id) => id !== this.#id).length;
   }
 
   close(): void {
-    this.#hearing.close();
+    this.#following.close();
     this.#onPublisherGone.clear();
     this.#stop();
     this.#announce({ gone: true });
@@ -85,26 +85,26 @@ export class EpochHolders {
   #announce(more: { readonly gone?: true }): void {
     const { connection, name } = this.#bus;
     if (connection.isClosed() || connection.isDraining()) return;
-    const said = { id: this.#id, holding: this.#holding(), name, ...more };
-    connection.publish(SUBJECT, JSON.stringify(said));
+    const announced = { id: this.#id, holding: this.#holding(), name, ...more };
+    connection.publish(SUBJECT, JSON.stringify(announced));
   }
 
   #beat(): void {
     this.announce();
     const now = performance.now();
-    if (!this.#hearing.silenceCounts(now)) return;
-    for (const [id, { at }] of this.#heard) if (now - at > SILENT_MS) this.#forget(id);
+    if (!this.#following.silenceCounts(now)) return;
+    for (const [id, { at }] of this.#answered) if (now - at > SILENT_MS) this.#forget(id);
   }
 
   #forget(id: string): void {
-    const heard = this.#heard.get(id);
-    if (heard === undefined) return;
-    this.#heard.delete(id);
-    if (heard.name !== 'publisher' || id === this.#id) return;
+    const answered = this.#answered.get(id);
+    if (answered === undefined) return;
+    this.#answered.delete(id);
+    if (answered.name !== 'publisher' || id === this.#id) return;
     for (const callback of [...this.#onPublisherGone]) callback();
   }
 
-  #hear(data: Uint8Array): void {
+  #receive(data: Uint8Array): void {
     let value: unknown;
     try {
       value = JSON.parse(Buffer.from(data).toString('utf8'));
@@ -115,7 +115,7 @@ export class EpochHolders {
     const { id, holding, name, gone } = value;
     if (typeof id !== 'string' || typeof holding !== 'number') return;
     if (gone === true) return this.#forget(id);
-    if (this.#heard.size >= MAX_HOLDERS && !this.#heard.has(id)) return;
-    this.#heard.set(id, { holding, name, at: performance.now() });
+    if (this.#answered.size >= MAX_HOLDERS && !this.#answered.has(id)) return;
+    this.#answered.set(id, { holding, name, at: performance.now() });
   }
 }

@@ -97,6 +97,6 @@ export async function announceDropped(secrets: Bucket, nowMs: number): Promise<v
 }
 
 /** Whether an entry of `brine_secrets` says that records of minions were emptied. */
-export function saysDropped(entry: BucketEntry): boolean {
+export function isDropped(entry: BucketEntry): boolean {
   return entry.key === DROPPED;
 }

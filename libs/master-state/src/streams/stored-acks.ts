@@ -30,7 +30,7 @@ const WAIT_MS = 4_000;
 /** While PostgreSQL is away a longer wait would only take places of other requests. */
 const AWAY_WAIT_MS = 250;
 /** A commit follows the stream's acknowledgement by tens of ms; later its notice may be lost. */
-const TOLD_WITHIN_MS = 1_000;
+const NOTICE_WITHIN_MS = 1_000;
 const ASK_TIMEOUT_MS = 2_000;
 /** Returns that are asked for together. */
 const ASK_MAX = 1_000;
@@ -54,7 +54,7 @@ export class StoredAcks {
   #questions: Question[] = [];
   #asking = false;
   #away = false;
-  #told = 0;
+  #noticed = 0;
   #asked = 0;
   #unanswered = 0;
 
@@ -66,7 +66,7 @@ export class StoredAcks {
   get stats(): StoredAckStats {
     return {
       waiting: this.#commits.size,
-      told: this.#told,
+      told: this.#noticed,
       asked: this.#asked,
       unanswered: this.#unanswered,
     };
@@ -77,10 +77,10 @@ export class StoredAcks {
     const until = performance.now() + (this.#away ? AWAY_WAIT_MS : WAIT_MS);
     const left = (): number => until - performance.now();
     for (let first = true; left() > 0; first = false) {
-      const wait = appended.duplicate && first ? 0 : Math.min(TOLD_WITHIN_MS, left());
+      const wait = appended.duplicate && first ? 0 : Math.min(NOTICE_WITHIN_MS, left());
       if (wait > 0 && (await this.#commits.committed(appended.seq, wait))) {
         this.#away = false;
-        this.#told += 1;
+        this.#noticed += 1;
         return;
       }
       if (await this.#ask(appended)) {

@@ -64,7 +64,7 @@ export const minionPublish: PeerCommand = async (ports, request, minion, load) =
     return new Map<SaltValue, SaltValue>([...returns, ['__jid__', published.jid]]);
   }
   return new Map(
-    [...returns].map(([id, held]) => [id, isMap(held) ? (held.get('ret') ?? null) : null]),
+    [...returns].map(([id, kept]) => [id, isMap(kept) ? (kept.get('ret') ?? null) : null]),
   );
 };
 
@@ -85,8 +85,8 @@ export function rightsOf(
   rights: Readonly<Record<string, readonly SaltValue[]>> | undefined,
   minion: string,
 ): readonly SaltValue[] {
-  return Object.entries(rights ?? {}).flatMap(([ids, held]) =>
-    matchPcre(ids, minion) ? held : [],
+  return Object.entries(rights ?? {}).flatMap(([ids, kept]) =>
+    matchPcre(ids, minion) ? kept : [],
   );
 }
 
@@ -234,9 +234,9 @@ async function returnsOf(
   do {
     const page: SaltValue = await ports.jobs.ask('get_jid', mapOf({ jid, after }));
     if (!isMap(page)) return found;
-    for (const [id, held] of mapIn(page, 'returns') ?? []) {
-      if (!isMap(held) || !(ports.rules.orderMasters || expected.has(id))) continue;
-      found.set(id, mapOf({ ret: held.get('return') ?? null, out: held.get('out') }));
+    for (const [id, kept] of mapIn(page, 'returns') ?? []) {
+      if (!isMap(kept) || !(ports.rules.orderMasters || expected.has(id))) continue;
+      found.set(id, mapOf({ ret: kept.get('return') ?? null, out: kept.get('out') }));
     }
     after = textOf(page, 'next');
   } while (after !== undefined);

@@ -17,7 +17,7 @@ const KEY_WRITE_TRIES_MAX = 5;
 const PUBLIC_KEY_CHARS_MAX = 4096;
 
 /** Longest grains that an event tells of, in bytes: strangers send them too. */
-const TOLD_GRAINS_MAX_BYTES = 16_384;
+const SENT_GRAINS_MAX_BYTES = 16_384;
 
 /** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
 const SIGNED_REPLY_VERSION = 2;
@@ -226,7 +226,7 @@ async function fireAuth(
   verdict: AuthVerdict,
 ): Promise<void> {
   if (!ports.rules.authEvents) return;
-  if (verdict.act !== 'accept' && ports.mayTellOfStranger?.() === false) {
+  if (verdict.act !== 'accept' && ports.mayReportStranger?.() === false) {
     ports.count('auth_event_left_out');
     return;
   }
@@ -250,7 +250,7 @@ function sentGrains(
 ): SaltMap | undefined {
   if (grains === undefined || grains.size === 0) return undefined;
   if (ports.rules.authEventsAutosignGrains?.includes(act) !== true) return undefined;
-  if (pack(grains).length <= TOLD_GRAINS_MAX_BYTES) return grains;
+  if (pack(grains).length <= SENT_GRAINS_MAX_BYTES) return grains;
   ports.count('auth_event_grains_left_out');
   return undefined;
 }

@@ -212,7 +212,7 @@ export function isMastersKey(ports: MasterPorts, key: string): boolean {
 /** The one of these users whose key it is. */
 function masterOfKey({ userKeys, rules }: MasterPorts, key: string): string | undefined {
   const users = [...new Set(['root', rules.user, rules.runningUser])];
-  return users.filter((user) => holds(userKeys.of(user), key)).at(0);
+  return users.filter((user) => applies(userKeys.of(user), key)).at(0);
 }
 
 function checkKey(
@@ -231,11 +231,11 @@ function checkKey(
   if (owner !== undefined) return { user, owner, full: true };
   const { user: own, runningUser } = ports.rules;
   if (user === 'root' || user === own || user === runningUser) return undefined;
-  return holds(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
+  return applies(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
 }
 
 /** Compares with all keys, so that the time it takes says nothing. */
-function holds(keys: readonly string[], key: string): boolean {
+function applies(keys: readonly string[], key: string): boolean {
   return keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
 }
 

@@ -185,7 +185,7 @@ async function refuse(
   const reply = buildErrorReply(refusal.name, refusal.message);
   if (!load.has('jid')) return { value: reply };
   // Strangers can cause these events, and they take room in the stream that returns need.
-  if (ports.mayTellOfStranger?.() === false) {
+  if (ports.mayReportStranger?.() === false) {
     ports.count('publish_event_left_out');
     return { value: reply };
   }

@@ -246,7 +246,7 @@ export interface MasterPorts extends ServedPorts {
    * Whether one more event of a log-in that was not accepted may be written. Strangers can cause
    * these events, and they take room in the stream that returns need.
    */
-  mayTellOfStranger?(): boolean;
+  mayReportStranger?(): boolean;
   /**
    * Does what stores events of one minion, syndic or engine, in its share of the streams.
    * @throws MasterUnavailableError before anything is done, where it has had its share: a peer

@@ -112,7 +112,7 @@ export class MasterSession {
   async #read(
     publications: Publications,
     signal: AbortSignal,
-    heard: (job: PublishedJob) => void,
+    received: (job: PublishedJob) => void,
   ): Promise<void> {
     const { settings, log } = this.#parts;
     const reader = new FrameReader(this.#authenticator, settings, log);
@@ -120,7 +120,7 @@ export class MasterSession {
       if (signal.aborted) return;
       try {
         const job = await reader.read(frame, signal);
-        if (job !== undefined) heard(job);
+        if (job !== undefined) received(job);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof MinionError) || error.exitCode !== undefined) throw error;

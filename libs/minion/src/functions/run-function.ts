@@ -38,7 +38,7 @@ export async function runFunction(
   try {
     const bound = bindArguments(name, fun, splitArguments(given), published);
     const value = await fun.run({ ...bound, setRetcode: (code) => (retcode = code) });
-    if (retcode === 0 && isMap(value) && saysFailed(value)) retcode = EX_GENERIC;
+    if (retcode === 0 && isMap(value) && hasFailed(value)) retcode = EX_GENERIC;
     const out = fun.out === undefined ? {} : { out: fun.out };
     return { return: value, retcode, success: retcode === 0, ...out };
   } catch (error) {
@@ -47,7 +47,7 @@ export async function runFunction(
 }
 
 /** True for a map whose `result` or `success` says no (Salt: salt/minion.py). */
-export function saysFailed(value: SaltMap): boolean {
+export function hasFailed(value: SaltMap): boolean {
   return ['result', 'success'].some((key) => value.has(key) && isFalse(value.get(key)));
 }
 

@@ -111,8 +111,8 @@ export function silentHere<T extends Pick<ServiceState, 'pid' | 'state'>>(
   here: readonly T[],
   host: string,
 ): readonly T[] {
-  const heard = new Set(cluster.services.filter((one) => one.host === host).map(({ pid }) => pid));
-  return here.filter(({ pid, state }) => state === 'ready' && pid !== undefined && !heard.has(pid));
+  const answered = new Set(cluster.services.filter((one) => one.host === host).map(({ pid }) => pid));
+  return here.filter(({ pid, state }) => state === 'ready' && pid !== undefined && !answered.has(pid));
 }
 
 /**
@@ -145,13 +145,13 @@ const HOST_READER = /^host-(.+)$/;
 
 /** The hosts that are known by their readers of the streams and are silent. */
 export function silentHosts({ services }: Cluster): readonly SilentHost[] {
-  const heard = new Set(services.map(({ host }) => hostToken(host)));
+  const answered = new Set(services.map(({ host }) => hostToken(host)));
   const found = new Map<string, SilentHost>();
   for (const { status } of services) {
     const { lags } = status;
     for (const { reader, pending } of Array.isArray(lags) ? lags.map(recordOf) : []) {
       const host = HOST_READER.exec(textOf(reader))?.[1];
-      if (host === undefined || heard.has(host)) continue;
+      if (host === undefined || answered.has(host)) continue;
       found.set(host, { host, behind: numberOf(pending) });
     }
   }

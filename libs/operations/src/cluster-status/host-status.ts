@@ -120,7 +120,7 @@ interface EngineReport {
 function enginesLine(services: MasterStatus['services']): string {
   const report = services.flatMap(({ status }) => {
     const engines: unknown = status?.['engines'];
-    return Array.isArray(engines) ? engines.filter(isToldEngine) : [];
+    return Array.isArray(engines) ? engines.filter(isEngineReport) : [];
   });
   const shown = [...new Set(report.map(({ name }) => name))].map((name) => {
     const here = report.find((one) => one.name === name && one.state !== 'elsewhere');
@@ -130,7 +130,7 @@ function enginesLine(services: MasterStatus['services']): string {
   return shown.length === 0 ? '' : `engines: ${shown.join(', ')}\n`;
 }
 
-function isToldEngine(value: unknown): value is EngineReport {
+function isEngineReport(value: unknown): value is EngineReport {
   if (typeof value !== 'object' || value === null) return false;
   return 'name' in value && typeof value.name === 'string' && 'state' in value;
 }

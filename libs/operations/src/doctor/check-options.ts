@@ -11,39 +11,39 @@ const ANY_ID = /^[*?.]*\*[*?.]*$/;
 /** Whether options open what is closed by default. */
 export function checkOptions(options: MasterOptions): Finding[] {
   const findings: Finding[] = [];
-  const say = (level: Finding['level'], check: string, text: string): void => {
+  const add = (level: Finding['level'], check: string, text: string): void => {
     findings.push({ level, check, text });
   };
-  if (options.openMode) say('bad', 'open_mode', 'open_mode lets every key in: turn it off');
-  else say('ok', 'open_mode', 'open_mode is off');
+  if (options.openMode) add('bad', 'open_mode', 'open_mode lets every key in: turn it off');
+  else add('ok', 'open_mode', 'open_mode is off');
   if (options.autoAccept) {
-    say('warn', 'auto_accept', 'auto_accept accepts the key of every new minion, unchecked');
+    add('warn', 'auto_accept', 'auto_accept accepts the key of every new minion, unchecked');
   }
   const version = options.minimumAuthVersion;
   if (version < VERSION_MIN) {
     const text = `minimum_auth_version is ${version}: one may speak for others (CVE-2025-62349)`;
-    say('bad', 'minimum_auth_version', `${text}; raise it to 3 once all are of 3006.12 or later`);
-  } else say('ok', 'minimum_auth_version', `minimum_auth_version is ${version}`);
+    add('bad', 'minimum_auth_version', `${text}; raise it to 3 once all are of 3006.12 or later`);
+  } else add('ok', 'minimum_auth_version', `minimum_auth_version is ${version}`);
   if (options.requestServerTtl === 0) {
     const text = 'request_server_ttl is 0: a captured request can be sent again after two minutes';
-    say('warn', 'request_server_ttl', `${text}; 120 is safe where clocks are kept`);
+    add('warn', 'request_server_ttl', `${text}; 120 is safe where clocks are kept`);
   }
   if (options.publishSession === 0) {
-    say(
+    add(
       'warn',
       'publish_session',
       'publish_session is 0: session keys and the AES key stay for ever',
     );
   }
   if (!options.rotateAesKey) {
-    say('bad', 'rotate_aes_key', 'rotate_aes_key is off: deleted minions go on reading jobs');
+    add('bad', 'rotate_aes_key', 'rotate_aes_key is off: deleted minions go on reading jobs');
   }
   if (!options.signPubMessages) {
-    say('warn', 'sign_pub_messages', 'sign_pub_messages is off: publications are not signed');
+    add('warn', 'sign_pub_messages', 'sign_pub_messages is off: publications are not signed');
   }
   if (options.orderMasters && options.brine.syndics.some((glob) => ANY_ID.test(glob))) {
     const text = 'order_masters is on and brine.syndics lets every minion be a syndic';
-    say('bad', 'syndics', `${text}, which then speaks for all others: name the syndics there`);
+    add('bad', 'syndics', `${text}, which then speaks for all others: name the syndics there`);
   }
   findings.push(...checkExposed(options));
   return findings;

@@ -28,15 +28,15 @@ const SETTINGS = [
 /** Whether PostgreSQL takes rows, keeps them, and will go on to. */
 export function checkPostgres(facts: DatabaseFacts & { readonly aheadMs?: number }): Finding[] {
   const findings: Finding[] = [];
-  const say = (level: Finding['level'], check: string, text: string): void => {
+  const add = (level: Finding['level'], check: string, text: string): void => {
     findings.push({ level, check, text });
   };
   if (facts.server['standby'] === true) {
-    say('bad', 'postgres', 'this PostgreSQL is a standby and takes no rows: name the primary too');
+    add('bad', 'postgres', 'this PostgreSQL is a standby and takes no rows: name the primary too');
   }
   for (const [name, value, level, loss] of SETTINGS) {
     if (facts.settings[name] === value) {
-      say(level, 'postgres-settings', `${name} is ${value}: ${loss}; set it back`);
+      add(level, 'postgres-settings', `${name} is ${value}: ${loss}; set it back`);
     }
   }
   const most = Number(facts.settings['max_connections'] ?? 0);
@@ -44,36 +44,36 @@ export function checkPostgres(facts: DatabaseFacts & { readonly aheadMs?: number
   const tight = CONNECTIONS.find(({ share }) => most > 0 && total >= most * share);
   if (tight !== undefined) {
     const text = `${total} of ${most} connections are taken: raise max_connections, or find whose`;
-    say(tight.level, 'postgres-connections', text);
+    add(tight.level, 'postgres-connections', text);
   }
   const oldest = numberIn(facts.connections, 'oldestTransactionSeconds');
   if (oldest > OLD_TRANSACTION_S) {
     const text = `a transaction is open for ${Math.round(oldest / 60)} minutes: end its session`;
-    say('warn', 'postgres-transactions', text);
+    add('warn', 'postgres-transactions', text);
   }
   for (const row of facts.tables) {
     const [dead, live] = [numberIn(row, 'dead'), numberIn(row, 'live')];
     if (dead < DEAD_ROWS || dead < live) continue;
-    say('warn', 'postgres-tables', `${String(row['table'])} has ${dead} dead rows: VACUUM it`);
+    add('warn', 'postgres-tables', `${String(row['table'])} has ${dead} dead rows: VACUUM it`);
   }
   for (const row of facts.standbys) {
     const behind = numberIn(row, 'behindSeconds');
     if (behind < STANDBY_BEHIND_S) continue;
     const text = `standby ${String(row['name'])} is ${Math.round(behind)} s behind: see its log`;
-    say('warn', 'postgres-standbys', text);
+    add('warn', 'postgres-standbys', text);
   }
   const put = numberIn(facts.schema, 'quarantined');
   if (put > 0) {
-    say('warn', 'quarantine', `${put} rows are in quarantine: see \`brine run jobs.quarantine\``);
+    add('warn', 'quarantine', `${put} rows are in quarantine: see \`brine run jobs.quarantine\``);
   }
   const { aheadMs = 0 } = facts;
   if (Math.abs(aheadMs) > SKEW_MS) {
     const apart = (Math.abs(aheadMs) / 1000).toFixed(1);
     const how = aheadMs > 0 ? 'ahead of' : 'behind';
-    say('warn', 'clock-skew', `PostgreSQL is ${apart} s ${how} this host: let chrony keep both`);
+    add('warn', 'clock-skew', `PostgreSQL is ${apart} s ${how} this host: let chrony keep both`);
   }
   for (const [what, why] of Object.entries(facts.unknown)) {
-    say('warn', 'postgres', `PostgreSQL does not tell its ${what}: ${why}`);
+    add('warn', 'postgres', `PostgreSQL does not tell its ${what}: ${why}`);
   }
   if (findings.length > 0) return findings;
   const size = sizeText(numberIn(facts.server, 'bytes'));

@@ -47,9 +47,9 @@ export function checkStreams(facts: JetStreamFacts): Finding[] {
   return [{ level: 'ok', check: 'streams', text }];
 }
 
-type Told = Readonly<Record<string, unknown>>;
+type Facts = Readonly<Record<string, unknown>>;
 
-function checkRoom(name: string, one: Told): Finding[] {
+function checkRoom(name: string, one: Facts): Finding[] {
   const [state, config] = [recordIn(one, 'state'), recordIn(one, 'config')];
   const most = numberIn(config, 'max_bytes');
   const share = most > 0 ? numberIn(state, 'bytes') / most : 0;
@@ -59,11 +59,11 @@ function checkRoom(name: string, one: Told): Finding[] {
   return [{ level: found.level, check: 'stream-room', text }];
 }
 
-function checkCopies(name: string, one: Told): Finding[] {
+function checkCopies(name: string, one: Facts): Finding[] {
   const wanted = numberIn(recordIn(one, 'config'), 'num_replicas');
   if (wanted <= 1) return [];
   const cluster = recordIn(one, 'cluster');
-  const followers = Array.isArray(cluster['replicas']) ? (cluster['replicas'] as Told[]) : [];
+  const followers = Array.isArray(cluster['replicas']) ? (cluster['replicas'] as Facts[]) : [];
   const behind = followers.filter((peer) => peer['offline'] === true || peer['current'] !== true);
   if (textIn(cluster, 'leader') === '') {
     const text = `${name} has no leader: more than half of its NATS servers are away`;
@@ -75,7 +75,7 @@ function checkCopies(name: string, one: Told): Finding[] {
   return [{ level: 'warn', check: 'stream-copies', text }];
 }
 
-function checkReader(stream: string, reader: Told): Finding[] {
+function checkReader(stream: string, reader: Facts): Finding[] {
   const name = textIn(recordIn(reader, 'config'), 'durable_name');
   const pending = numberIn(reader, 'num_pending');
   if (name === '' || pending < BEHIND) return [];
@@ -85,7 +85,7 @@ function checkReader(stream: string, reader: Told): Finding[] {
 }
 
 /** Streams reserve nothing, so the account may be full before one of them is. */
-function checkAccount(account: Told): Finding[] {
+function checkAccount(account: Facts): Finding[] {
   const most = numberIn(recordIn(account, 'limits'), 'max_storage');
   const share = most > 0 ? numberIn(account, 'storage') / most : 0;
   const found = SHARES.find((level) => share > level.share);
@@ -94,21 +94,21 @@ function checkAccount(account: Told): Finding[] {
   return [{ level: found.level, check: 'stream-room', text }];
 }
 
-function nameOf(stream: Told): string {
+function nameOf(stream: Facts): string {
   return textIn(recordIn(stream, 'config'), 'name');
 }
 
-function recordIn(value: Told, key: string): Told {
+function recordIn(value: Facts, key: string): Facts {
   const found = value[key];
-  return typeof found === 'object' && found !== null ? (found as Told) : {};
+  return typeof found === 'object' && found !== null ? (found as Facts) : {};
 }
 
-function numberIn(value: Told, key: string): number {
+function numberIn(value: Facts, key: string): number {
   const found = value[key];
   return typeof found === 'number' ? found : 0;
 }
 
-function textIn(value: Told, key: string): string {
+function textIn(value: Facts, key: string): string {
   const found = value[key];
   return typeof found === 'string' ? found : '';
 }

@@ -72,8 +72,8 @@ function unseenText({ unseen }: { readonly unseen: string }): string {
 }
 
 function versionLines({ cluster }: Facts): string {
-  const told = isSeen(cluster) ? cluster.services : [];
-  const rows = told.map(({ host, name, release: own, node }) => `${host} ${name} ${own} ${node}`);
+  const shown = isSeen(cluster) ? cluster.services : [];
+  const rows = shown.map(({ host, name, release: own, node }) => `${host} ${name} ${own} ${node}`);
   return [
     `brine ${ownRelease()}, installed ${releaseOnDisk()}`,
     `node ${process.versions.node}, openssl ${process.versions.openssl}`,
@@ -94,8 +94,8 @@ function systemLines({ disks, ports, backends }: Facts): string {
       return `disk ${disk.paths.join(', ')}: ${room}`;
     }),
     ...ports.map(({ port, service, isListenedOn, by, answers }) => {
-      const told = answers === undefined ? '' : `, ${answers ? 'answers' : 'does not answer'}`;
-      return `port ${port} (${service}): ${isListenedOn ? `taken by ${by ?? '?'}` : 'free'}${told}`;
+      const shown = answers === undefined ? '' : `, ${answers ? 'answers' : 'does not answer'}`;
+      return `port ${port} (${service}): ${isListenedOn ? `taken by ${by ?? '?'}` : 'free'}${shown}`;
     }),
     ...backends.map(
       ({ option, host, port, why }) => `${option}: ${host}:${port} ${why ?? 'is there'}`,

@@ -28,7 +28,7 @@ export async function writeBundle(
   args: BundleArguments,
 ): Promise<{ readonly parts: readonly PackedPart[]; readonly size: string }> {
   const { dir, parts, scanner } = await collect(args);
-  const packed = await packOrSay(dir, parts, scanner);
+  const packed = await packOrNote(dir, parts, scanner);
   await writeNew(args.file, packed);
   return { parts, size: sizeText(packed.length) };
 }
@@ -96,7 +96,7 @@ function readme(
   ].join('\n');
 }
 
-async function packOrSay(
+async function packOrNote(
   dir: string,
   parts: readonly PackedPart[],
   scanner: SecretScanner,

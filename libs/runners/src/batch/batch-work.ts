@@ -141,11 +141,11 @@ class BatchWork {
   async #carryOut(plan: BatchPlan): Promise<void> {
     const run = this.#run;
     const sinceMs = Number(run.data.get('at') ?? this.#ports.now()) - LOOK_BACK_MS;
-    const hear = (news: BatchNews): void => {
+    const receive = (news: BatchNews): void => {
       this.#news.push(news);
       this.#wake();
     };
-    const listening = await this.#untilThere(() => this.#ports.listen(sinceMs, hear));
+    const listening = await this.#untilThere(() => this.#ports.listen(sinceMs, receive));
     if (listening instanceof BatchRefusedError) throw listening;
     try {
       run.onMessage((word) => {
@@ -217,7 +217,7 @@ class BatchWork {
   async #step(plan: BatchPlan): Promise<boolean> {
     this.#run.check();
     const now = this.#ports.now();
-    let changed = this.#hearWords(plan);
+    let changed = this.#takeMessages(plan);
     const finished: string[] = [];
     for (const news of this.#news.splice(0)) {
       if (news.kind === 'runs') plan.runs(news.id, now);
@@ -269,7 +269,7 @@ class BatchWork {
     }
   }
 
-  #hearWords(plan: BatchPlan): boolean {
+  #takeMessages(plan: BatchPlan): boolean {
     let changed = false;
     for (const word of this.#words.splice(0)) {
       const what = textOf(word, 'what');

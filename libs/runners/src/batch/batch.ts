@@ -79,9 +79,9 @@ const stop: RunnerFunction = {
   async run(given, context) {
     const found = await batchOf(given, context);
     if (found === undefined || found.ended) return { value: false };
-    const told = await print(given, context, 'stop');
-    if (told && given.named.get('kill') === true) await killActive(found, context);
-    return { value: told };
+    const printed = await print(given, context, 'stop');
+    if (printed && given.named.get('kill') === true) await killActive(found, context);
+    return { value: printed };
   },
 };
 

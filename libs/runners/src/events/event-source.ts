@@ -93,14 +93,14 @@ async function patiently(
   }: Pick<Following, 'onNotice' | 'live' | 'signal'> & { readonly isFirst: boolean },
 ): Promise<EventPage | undefined> {
   const giveUpAt = live ? Infinity : performance.now() + GIVE_UP_MS;
-  let isTold = false;
+  let isPrinted = false;
   while (signal?.aborted !== true) {
     try {
       return await ask(question);
     } catch (error) {
       if (isFirst || !isPassing(error) || performance.now() > giveUpAt) throw error;
-      if (!isTold) onNotice('The master does not answer; it is asked again.');
-      isTold = true;
+      if (!isPrinted) onNotice('The master does not answer; it is asked again.');
+      isPrinted = true;
       await sleep(RETRY_MS);
     }
   }

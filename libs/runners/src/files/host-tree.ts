@@ -2,7 +2,7 @@ import type { HostTree } from '../host-ports.ts';
 
 /** Relative paths of the files in a tree. */
 export function filesIn(tree: HostTree, prefix = ''): string[] {
-  return [...tree].flatMap(([name, held]) =>
-    held === 'f' ? [`${prefix}${name}`] : filesIn(held, `${prefix}${name}/`),
+  return [...tree].flatMap(([name, kept]) =>
+    kept === 'f' ? [`${prefix}${name}`] : filesIn(kept, `${prefix}${name}/`),
   );
 }

@@ -15,7 +15,7 @@ const TARGETS = 'tgt and tgt_type (default glob) say which minions';
 const TGT_TYPE = ['tgt_type', 'glob'] as const;
 
 /** Keywords that Salt takes and does not use are said, not passed over. */
-function sayUnused({ kwargs }: BoundArguments, { out }: RunnerContext): void {
+function refuseUnused({ kwargs }: BoundArguments, { out }: RunnerContext): void {
   if (kwargs.size > 0) out(`${[...kwargs.keys()].map(pyStr).join(', ')}: without effect here\n`);
 }
 
@@ -28,7 +28,7 @@ function reading(bank: BankName, needsTarget: boolean, doc: string): RunnerFunct
     doc,
     async run(given, context) {
       const master = masterOf(context);
-      sayUnused(given, context);
+      refuseUnused(given, context);
       const nothing = (): SaltMap => mapOf({});
       if (!needsTarget && !isTruthy(given.named.get('tgt'))) {
         // Without a target Salt shows all minions of which it has grains.

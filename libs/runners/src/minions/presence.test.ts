@@ -59,9 +59,9 @@ test('over the loopback, show_ip has the first other address that the minion tol
     ['dead1', '10.0.0.9'],
   ]);
   const { memory, value } = scene(async () => seen);
-  const told = mapOf({ ipv4: ['10.0.0.5', '127.0.0.1'], ipv6: ['::1', 'fd00::5'] });
+  const answer = mapOf({ ipv4: ['10.0.0.5', '127.0.0.1'], ipv6: ['::1', 'fd00::5'] });
   memory.grains.set('web1', mapOf({ ipv4: ['127.0.0.1', '10.0.0.5'] }));
-  for (const id of ['web2', 'dead1']) memory.grains.set(id, told);
+  for (const id of ['web2', 'dead1']) memory.grains.set(id, answer);
   memory.grains.set('db1', mapOf({ ipv4: ['127.0.0.1'] }));
   expect(await value('manage.present', [], mapOf({ show_ip: true }))).toEqual(
     mapOf({ db1: '127.0.0.1', dead1: '10.0.0.9', web1: '10.0.0.5', web2: 'fd00::5' }),

@@ -29,8 +29,8 @@ async function shownAddress(
 ): Promise<string> {
   if (!LOOPBACKS.has(address)) return address;
   const grains = (await minionData.fetch(id))?.grains;
-  const told = (grains && listOf(grains, address === '::1' ? 'ipv6' : 'ipv4')) ?? [];
-  const other = told.find((one) => typeof one === 'string' && !LOOPBACKS.has(one));
+  const answer = (grains && listOf(grains, address === '::1' ? 'ipv6' : 'ipv4')) ?? [];
+  const other = answer.find((one) => typeof one === 'string' && !LOOPBACKS.has(one));
   return typeof other === 'string' ? other : address;
 }
 

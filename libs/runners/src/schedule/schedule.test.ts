@@ -45,7 +45,7 @@ function scheduled(runs: Readonly<Record<string, readonly ScheduledRun[]>> = {})
     loopMs: 60_000,
   });
   const kept: { asked: Asked } = { asked: NOTHING_ASKED };
-  const care: ScheduleAdmin = {
+  const admin: ScheduleAdmin = {
     zone,
     state: async () => state,
     asked: async () => kept.asked,
@@ -56,7 +56,7 @@ function scheduled(runs: Readonly<Record<string, readonly ScheduledRun[]>> = {})
   };
   const scene: Scene = sceneOf([], {
     configured: { schedule: given, loop_interval: 60 },
-    more: { schedule: care, now: () => NOW },
+    more: { schedule: admin, now: () => NOW },
   });
   const value = async (fun: string, kwargs: Plain = {}): Promise<unknown> =>
     plain(await scene.value(fun, [], salted(kwargs) as SaltMap));

@@ -133,12 +133,12 @@ const status: RunnerFunction = {
     'stands under not_in_force.',
   async run({ named }, context) {
     const view = await viewOf(context);
-    const { schedule: care } = masterOf(context);
+    const { schedule: admin } = masterOf(context);
     const wanted = named.get('name') ?? null;
     const found: SaltMap = new Map();
     for (const job of view.schedule.jobs) {
       if (wanted !== null && job.name !== wanted) continue;
-      const runs = await care.runs(job.name);
+      const runs = await admin.runs(job.name);
       const skipped = view.state?.jobs.get(job.name)?.skipped;
       found.set(
         job.name,
@@ -379,10 +379,10 @@ async function change(
   make: (asked: AskedOfJob) => AskedOfJob,
 ): Promise<void> {
   const master = masterOf(context);
-  const { schedule: care } = master;
+  const { schedule: admin } = master;
   const oldMs = master.now() - KEPT_MS;
-  const oldWall = wallOf(oldMs, care.zone);
-  await care.ask((asked) => {
+  const oldWall = wallOf(oldMs, admin.zone);
+  await admin.ask((asked) => {
     const made = make(asked.jobs.get(name) ?? { runs: [], skips: [] });
     const runs = made.runs.filter((moment) => moment > oldMs);
     const skips = made.skips.filter((wall) => wall > oldWall);

@@ -288,14 +288,14 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
   const { world, jid } = sent;
   const { jobs } = world.context;
   const sinceMs = world.master.now();
-  let heardMs = sinceMs;
+  let receivedMs = sinceMs;
   let last = { count: -1, atMs: sinceMs };
   for (;;) {
     const known = await unlessAway(() => jobs.targets(jid));
     const meant = known?.value;
     const found = meant === undefined ? undefined : await unlessAway(() => returnsOf(sent, meant));
     const now = world.master.now();
-    if (found !== undefined) heardMs = now;
+    if (found !== undefined) receivedMs = now;
     if (found?.value !== undefined) {
       const { owing, returned } = found.value;
       if (returned.size !== last.count) last = { count: returned.size, atMs: now };
@@ -314,7 +314,7 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
         return answersOf(world, undefined, false);
       }
     }
-    if (now - heardMs >= BEHIND_MAX_MS) throw new Error(`job ${jid} is not in the job cache`);
+    if (now - receivedMs >= BEHIND_MAX_MS) throw new Error(`job ${jid} is not in the job cache`);
     await unlessCutOff(sleep(LOOK_MS), world.cutOff);
   }
 }

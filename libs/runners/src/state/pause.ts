@@ -11,8 +11,8 @@ import { ALL_STATES, type PauseWord } from './run-ledger.ts';
  */
 async function send(context: RunnerContext, jid: SaltValue, message: SaltMap): Promise<void> {
   const id = pyStr(jid);
-  const isTold = await masterOf(context).runs.send(id, message);
-  if (!isTold) context.out(`No orchestration ${id} is under way.\n`);
+  const isSent = await masterOf(context).runs.send(id, message);
+  if (!isSent) context.out(`No orchestration ${id} is under way.\n`);
 }
 
 function pausing(name: string, message: PauseWord, doc: string, timed = false): RunnerFunction {

@@ -114,7 +114,7 @@ export class Pauses {
   readonly #paused = new Map<string, Pause>();
   readonly #now: () => number;
   readonly #outer: () => readonly SaltMap[];
-  #heard = 0;
+  #received = 0;
 
   /** @param outer words for the orchestration that this one is a part of; they are for it too */
   constructor(now: () => number, outer: () => readonly SaltMap[] = () => []) {
@@ -144,8 +144,8 @@ export class Pauses {
   async gate(id: string, signal: AbortSignal | undefined): Promise<'run' | 'kill'> {
     const sinceMs = this.#now();
     for (;;) {
-      const words = this.#outer().slice(this.#heard);
-      this.#heard += words.length;
+      const words = this.#outer().slice(this.#received);
+      this.#received += words.length;
       for (const word of words) this.take(word);
       const found = this.#paused.get(id) ?? this.#paused.get(ALL_STATES);
       if (found === undefined || this.#now() - sinceMs > found.forMs) return 'run';

@@ -215,7 +215,7 @@ async function outcomeAfterDeath(
 ): Promise<FunctionOutcome> {
   const { master, context } = world;
   let goneMs = Infinity;
-  let heardMs = master.now();
+  let receivedMs = master.now();
   for (;;) {
     const going = await unlessAway(async () => (await master.runs.find(jid))?.ended === false);
     const kept = await unlessAway(() => context.jobs.returns(jid));
@@ -230,11 +230,11 @@ async function outcomeAfterDeath(
       };
     }
     const now = master.now();
-    const isHeard = going !== undefined && kept !== undefined;
-    if (isHeard) heardMs = now;
+    const isReceived = going !== undefined && kept !== undefined;
+    if (isReceived) receivedMs = now;
     // Its end may be on its way into the job cache.
-    if (isHeard) goneMs = going.value ? Infinity : Math.min(goneMs, now);
-    if (now - goneMs >= KNOWN_WITHIN_MS || now - heardMs >= BEHIND_MAX_MS) break;
+    if (isReceived) goneMs = going.value ? Infinity : Math.min(goneMs, now);
+    if (now - goneMs >= KNOWN_WITHIN_MS || now - receivedMs >= BEHIND_MAX_MS) break;
     await unlessCutOff(sleep(LOOK_MS), world.cutOff);
   }
   const value =

@@ -87,7 +87,7 @@ async function listEnv(
 }
 
 function shownTree(tree: HostTree): SaltMap {
-  return new Map([...tree].map(([name, held]) => [name, held === 'f' ? held : shownTree(held)]));
+  return new Map([...tree].map(([name, kept]) => [name, kept === 'f' ? kept : shownTree(kept)]));
 }
 
 async function listRoots(option: RootsOption, master: RunnerMaster): Promise<SaltMap> {

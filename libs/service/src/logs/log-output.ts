@@ -71,11 +71,11 @@ const TAG = 'salt-master';
 export function openLogOutput(
   options: LogOutputOptions,
   console: (text: string) => void,
-  tell: (text: string) => void,
+  warn: (text: string) => void,
   now: () => Date = () => new Date(),
 ): LogOutput {
   let given = options;
-  let outputs = outputsOf(given, console, tell);
+  let outputs = outputsOf(given, console, warn);
   const close = (): void => outputs.targets.forEach((target) => target.close?.());
   const write = (source: LogSource, line: string): void => {
     const read = readLogLine(source, line, now);
@@ -90,7 +90,7 @@ export function openLogOutput(
     levelOf: (part) => partLevel(part, outputs.floor, outputs.granular),
     write,
     reopen: (other = given) => {
-      const next = outputsOf(other, console, tell);
+      const next = outputsOf(other, console, warn);
       close();
       [given, outputs] = [other, next];
     },
@@ -101,7 +101,7 @@ export function openLogOutput(
 function outputsOf(
   options: LogOutputOptions,
   console: (text: string) => void,
-  tell: (text: string) => void,
+  warn: (text: string) => void,
 ): Outputs {
   const fileLevel = options.logLevelLogfile === '' ? options.logLevel : options.logLevelLogfile;
   const inner = { jid: options.logFmtJid, minionId: options.logFmtMinionId };
@@ -119,7 +119,7 @@ function outputsOf(
     dateFormat: options.logDatefmtLogfile,
     ...inner,
   });
-  const inFile = { lowest: LEVEL_NUMBERS[fileLevel], format, ...fileOf(options, tell) };
+  const inFile = { lowest: LEVEL_NUMBERS[fileLevel], format, ...fileOf(options, warn) };
   return {
     floor: laxerLevel(options.logLevel, fileLevel),
     granular: options.logGranularLevels,
@@ -131,10 +131,10 @@ function outputsOf(
 /** The log file, or the syslog in its place. Nothing is opened before the first line. */
 function fileOf(
   options: LogOutputOptions,
-  tell: (text: string) => void,
+  warn: (text: string) => void,
 ): Pick<Target, 'put' | 'close'> {
   if (isSyslog(options.logFile)) {
-    const lines = new SyslogLines(syslogPlace(options.logFile, options.logTag ?? TAG), tell);
+    const lines = new SyslogLines(syslogPlace(options.logFile, options.logTag ?? TAG), warn);
     return { put: (text, _service, level) => lines.write(text, level), close: () => lines.close() };
   }
   const open = (path: string): LogFile =>
@@ -142,7 +142,7 @@ function fileOf(
       path,
       maxBytes: options.logRotateMaxBytes,
       backups: options.logRotateBackupCount,
-      onTrouble: (error) => tell(`log file: ${(error as Error).message}`),
+      onTrouble: (error) => warn(`log file: ${(error as Error).message}`),
     });
   const file = open(options.logFile);
   const relayFile = options.syndicLogFile ? open(options.syndicLogFile) : file;

@@ -30,9 +30,9 @@ const MAX_PORTS = 64;
 /** A supervisor answers within milliseconds; one that is stopped must not keep a service away. */
 const ANSWER_MS = 5_000;
 /** Tells a service that its supervisor holds ports. */
-const HELD_PORTS = 'BRINE_HELD_PORTS';
+const BOUND_PORTS = 'BRINE_HELD_PORTS';
 /** Read once: a service forgets such variables at its start. */
-const HAS_HELD_PORTS = process.env[HELD_PORTS] === '1';
+const HAS_BOUND_PORTS = process.env[BOUND_PORTS] === '1';
 
 /**
  * The ports and sockets of a host. The supervisor holds them and its services listen on them: two
@@ -43,7 +43,7 @@ export class BoundPorts {
   readonly #handles = new Map<string, BoundHandle>();
 
   /** Added to the environment of each service. */
-  readonly env: Readonly<Record<string, string>> = { [HELD_PORTS]: '1' };
+  readonly env: Readonly<Record<string, string>> = { [BOUND_PORTS]: '1' };
 
   /** Answers a service that asks for a port; false where the message asks for something else. */
   answer(child: ChildProcess, message: unknown): boolean {
@@ -89,7 +89,7 @@ export async function boundSocket(path: string): Promise<object | undefined> {
 }
 
 async function askForHandle(host: string, port: number): Promise<object | undefined> {
-  if (process.send === undefined || !HAS_HELD_PORTS) return undefined;
+  if (process.send === undefined || !HAS_BOUND_PORTS) return undefined;
   return new Promise((resolve) => {
     const done = (handle: unknown): void => {
       clearTimeout(timer);

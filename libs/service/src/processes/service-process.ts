@@ -64,9 +64,9 @@ export class ServiceProcess {
   healthPort: number | undefined;
   readonly #child: ChildProcess;
   readonly #stacks: StackLine;
-  readonly #said = new Set<Word>();
+  readonly #output = new Set<Word>();
   #dumps: ((facts: object) => void)[] = [];
-  #waiting: { readonly word: Word; readonly resolve: (said: boolean) => void }[] = [];
+  #waiting: { readonly word: Word; readonly resolve: (output: boolean) => void }[] = [];
   #isGone = false;
 
   /** @param isSuccessor it loads, says so, and begins at the order `go`. */
@@ -91,7 +91,7 @@ export class ServiceProcess {
     if (child.stderr) eachLine(child.stderr, onLine);
     child.on('message', (message) => {
       if (ports.answer(child, message)) return;
-      const word = this.#hear(message);
+      const word = this.#receive(message);
       if (word === 'ready') events.onReady(this);
     });
     this.gone = new Promise((resolve) => {
@@ -117,14 +117,14 @@ export class ServiceProcess {
 
   /** True once it has said so; false when it ends, or the time is over, before that. */
   async says(word: Word, timeoutMs: number): Promise<boolean> {
-    if (this.#said.has(word)) return true;
+    if (this.#output.has(word)) return true;
     if (this.#isGone) return false;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(resolve, timeoutMs, false);
     });
-    const said = new Promise<boolean>((resolve) => this.#waiting.push({ word, resolve }));
-    const outcome = await Promise.race([said, late]);
+    const output = new Promise<boolean>((resolve) => this.#waiting.push({ word, resolve }));
+    const outcome = await Promise.race([output, late]);
     clearTimeout(timer);
     return outcome;
   }
@@ -176,7 +176,7 @@ export class ServiceProcess {
     if (this.pid !== undefined) this.#child.kill(name);
   }
 
-  #hear(message: unknown): Word | undefined {
+  #receive(message: unknown): Word | undefined {
     if (typeof message !== 'object' || message === null) return undefined;
     const { type, healthPort, facts } = message as Readonly<Record<string, unknown>>;
     if (type === 'dump' && typeof facts === 'object' && facts !== null) {
@@ -184,7 +184,7 @@ export class ServiceProcess {
     }
     if (type !== 'ready' && type !== 'loaded' && type !== 'yielded') return undefined;
     if (typeof healthPort === 'number') this.healthPort = healthPort;
-    this.#said.add(type);
+    this.#output.add(type);
     this.#waiting = this.#waiting.filter(({ word, resolve }) => {
       if (word !== type) return true;
       resolve(true);

@@ -36,11 +36,11 @@ export function answerDumps(facts: () => object): void {
 
 /** Takes the supervisor's orders, each once, and tells when what only one may hold is let go. */
 export function onOrders(takers: OrderTakers): void {
-  const heard = new Set<string>();
+  const received = new Set<string>();
   process.on('message', (message) => {
     if (message !== 'yield' && message !== 'leave' && message !== 'alone') return;
-    if (heard.has(message)) return;
-    heard.add(message);
+    if (received.has(message)) return;
+    received.add(message);
     takers[message]()
       .then(() => {
         if (message === 'yield') process.send?.({ type: 'yielded' });

@@ -334,8 +334,8 @@ export class StateRun {
         called = await calling(false);
         const next = unified(called.ret);
         const comment = textAt(next, 'comment');
-        const told = comment === '' ? '' : attemptText(nth, next);
-        next.set('comment', `${textAt(last, 'comment')}\n${told}`);
+        const shown = comment === '' ? '' : attemptText(nth, next);
+        next.set('comment', `${textAt(last, 'comment')}\n${shown}`);
         const ms = called.endMs - called.startMs + msOf(last.get('duration')) + interval * 1000;
         next.set('duration', durationOf(ms));
         if (nth === 1) next.set('start_time', last.get('start_time') ?? '');

@@ -202,19 +202,19 @@ class Assembler {
   #repeat(node: Node & { readonly kind: 'repeat' }, ignore: boolean): void {
     const { body, min, max, lazy } = node;
     if (max === 0) return;
-    const endless = max === Number.POSITIVE_INFINITY;
+    const unbounded = max === Number.POSITIVE_INFINITY;
     const one = this.#single(body, ignore);
     // Bounded counts of a set stay one instruction: written out they could be very long.
-    if (one !== undefined && (this.#runsWanted || !endless || min > 1)) {
+    if (one !== undefined && (this.#runsWanted || !unbounded || min > 1)) {
       return void this.#op(OP.run, this.#runs.push({ set: one, min, max, lazy }) - 1);
     }
     const before = this.#here;
-    const copies = endless ? Math.max(0, min - 1) : min;
+    const copies = unbounded ? Math.max(0, min - 1) : min;
     for (let i = 0; i < copies; i += 1) {
       this.#emit(body, ignore);
       if (this.#here === before) return; // it takes nothing, however often
     }
-    if (endless) this.#loop(node, ignore);
+    if (unbounded) this.#loop(node, ignore);
     else this.#optional(node, max - min, ignore);
   }
 

@@ -44,7 +44,7 @@ export class ZmtpConnection {
   readonly #options: ZmtpConnectionOptions;
   readonly #reader: ZmtpReader;
   #ready: ZmtpReady | undefined;
-  #heardAt = this.openedAt;
+  #receivedAt = this.openedAt;
   #answersPings = false;
   #unread: { readonly taken: number; readonly since: number } | undefined;
   #ended = false;
@@ -84,7 +84,7 @@ export class ZmtpConnection {
 
   /** By the monotonic clock, in ms: when bytes came last. */
   get heardAt(): number {
-    return this.#heardAt;
+    return this.#receivedAt;
   }
 
   /** True once the peer has answered a PING. From then on its silence means something. */
@@ -93,8 +93,8 @@ export class ZmtpConnection {
   }
 
   /** Bytes of a message that has not come whole. */
-  get heldBytes(): number {
-    return this.#reader.heldBytes;
+  get keptBytes(): number {
+    return this.#reader.keptBytes;
   }
 
   /** Bytes that the kernel has not taken yet. */
@@ -178,7 +178,7 @@ export class ZmtpConnection {
 
   readonly #take = (chunk: Buffer): void => {
     if (this.#ended) return;
-    this.#heardAt = performance.now();
+    this.#receivedAt = performance.now();
     try {
       this.#reader.take(chunk);
     } catch {

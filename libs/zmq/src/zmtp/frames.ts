@@ -148,7 +148,7 @@ export class ZmtpReader {
   /** What of a chunk may outlive it. */
   readonly #kept: (bytes: Buffer) => Buffer;
   #chunks: Buffer[] = [];
-  #held = 0;
+  #keptBytes = 0;
   /** Bytes without which nothing more can be read: a long frame is not joined at each chunk. */
   #needed = GREETING_BYTES;
   #greeted = false;
@@ -167,8 +167,8 @@ export class ZmtpReader {
   }
 
   /** Bytes of a message that has not come whole. */
-  get heldBytes(): number {
-    return this.#held + this.#partBytes;
+  get keptBytes(): number {
+    return this.#keptBytes + this.#partBytes;
   }
 
   /**
@@ -178,8 +178,8 @@ export class ZmtpReader {
    *   ZMTP 3 with the NULL mechanism.
    */
   take(chunk: Buffer): void {
-    this.#held += chunk.length;
-    if (this.#held < this.#needed) {
+    this.#keptBytes += chunk.length;
+    if (this.#keptBytes < this.#needed) {
       this.#chunks.push(this.#kept(chunk));
       return;
     }
@@ -190,8 +190,8 @@ export class ZmtpReader {
       this.#chunks = [];
     }
     const end = this.#read(bytes);
-    this.#held = bytes.length - end;
-    if (this.#held > 0) this.#chunks.push(Buffer.from(bytes.subarray(end)));
+    this.#keptBytes = bytes.length - end;
+    if (this.#keptBytes > 0) this.#chunks.push(Buffer.from(bytes.subarray(end)));
     if (this.#parts.length > 0) this.#parts = this.#parts.map(this.#kept);
   }
 

@@ -116,7 +116,7 @@ export class ZmtpListener {
     });
     if (maxConnections !== undefined) server.maxConnections = maxConnections;
     const address = listenAddress(endpoint);
-    const held = await options.boundPort?.(address.host, address.port);
+    const kept = await options.boundPort?.(address.host, address.port);
     await new Promise<void>((resolve, reject) => {
       const failed = (cause: Error): void =>
         reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${endpoint}`, cause));
@@ -125,8 +125,8 @@ export class ZmtpListener {
         resolve();
       };
       server.once('error', failed);
-      if (held === undefined) server.listen({ ...address, backlog }, listening);
-      else server.listen(held, backlog, listening);
+      if (kept === undefined) server.listen({ ...address, backlog }, listening);
+      else server.listen(kept, backlog, listening);
     });
     return new ZmtpListener(server, options, rules);
   }
@@ -156,7 +156,7 @@ export class ZmtpListener {
       const before = performance.now() - quietMs;
       let ended = 0;
       for (const connection of this.connections) {
-        if (!connection.ready || connection.inHand > 0 || connection.heldBytes > 0) continue;
+        if (!connection.ready || connection.inHand > 0 || connection.keptBytes > 0) continue;
         if (connection.unsentBytes > 0 || connection.heardAt > before) continue;
         connection.finish();
         if (++ended === LEAVE_AT_ONCE) break;
@@ -196,7 +196,7 @@ export class ZmtpListener {
     const unfinished: ZmtpConnection[] = [];
     let bytes = 0;
     for (const connection of this.connections) {
-      const { heldBytes } = connection;
+      const { keptBytes: heldBytes } = connection;
       const isSilent = heldBytes > 0 && connection.heardAt <= before;
       if (isSilent || connection.unreadMs(now) >= patienceMs) {
         connection.refuse();
@@ -209,7 +209,7 @@ export class ZmtpListener {
     if (bytes > maxUnfinishedBytes) unfinished.sort((a, b) => b.openedAt - a.openedAt);
     for (const connection of unfinished) {
       if (bytes <= maxUnfinishedBytes) break;
-      bytes -= connection.heldBytes;
+      bytes -= connection.keptBytes;
       connection.refuse();
     }
     this.#rules.onLook?.(now, this.#awakeSince);

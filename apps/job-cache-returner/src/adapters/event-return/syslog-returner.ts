@@ -74,9 +74,9 @@ export class SyslogReturner implements EventReturner {
         timeout: TIMEOUT_MS,
         killSignal: 'SIGKILL',
       });
-      let said = '';
+      let line = '';
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
-        said = (said + text).slice(0, SHOWN_CHARS);
+        line = (line + text).slice(0, SHOWN_CHARS);
       });
       // It has ended before it read everything; `close` says how.
       child.stdin.on('error', () => undefined);
@@ -86,7 +86,7 @@ export class SyslogReturner implements EventReturner {
       child.once('close', (code, signal) => {
         if (code === 0) return resolve();
         const how = code === null ? `was ended by ${signal ?? 'a signal'}` : `ended with ${code}`;
-        reject(new ReturnerError('away', `${this.#program} ${how}: ${said.trim()}`));
+        reject(new ReturnerError('away', `${this.#program} ${how}: ${line.trim()}`));
       });
       child.stdin.end(lines);
     });

@@ -13,13 +13,13 @@ export const DURABLE_QUERIES: readonly (readonly [string, Query])[] = [
 ];
 
 async function take(cache: JobCache, request: SaltMap): Promise<SaltValue> {
-  const heard = new Map<string, number>();
+  const received = new Map<string, number>();
   for (const [id, at] of mapIn(request, 'heard') ?? []) {
-    if (typeof id === 'string' && typeof at === 'number') heard.set(id, at);
+    if (typeof id === 'string' && typeof at === 'number') received.set(id, at);
   }
   const probe = textOf(request, 'probe');
   if (!probe) throw new Error('durable_take needs the jid of a question');
-  const { task, open } = await cache.durable.take(heard, probe);
+  const { task, open } = await cache.durable.take(received, probe);
   return mapOf({ task: task === undefined ? null : taskMap(task), open });
 }
 

@@ -97,14 +97,14 @@ function wrongVariables(
 ): string[] {
   const wrong: string[] = [];
   for (const [variable, value] of environment ?? []) {
-    if (mayHold(service, variable, value)) continue;
+    if (mayHave(service, variable, value)) continue;
     const from = known.in(value);
     if (from !== undefined) wrong.push(`${name}: ${variable} (${from})`);
   }
   return wrong;
 }
 
-function mayHold(service: string | undefined, variable: string, value: string): boolean {
+function mayHave(service: string | undefined, variable: string, value: string): boolean {
   if (service === undefined) return false;
   // What the operator gave the master as a whole.
   if (service === SUPERVISOR || variable === SDB) return true;

@@ -12,7 +12,7 @@ export async function checkServerUsers({ brine }: MasterOptions): Promise<Findin
   const url = brine.nats.url ?? '';
   if (url !== '') return externalFindings(url);
   const path = join(brine.stateDir, 'nats', 'credentials.json');
-  const say = (level: Finding['level'], text: string): Finding[] => {
+  const add = (level: Finding['level'], text: string): Finding[] => {
     return [{ level, check: 'nats-users', text }];
   };
   let users: ReadonlyMap<string, unknown>;
@@ -21,19 +21,19 @@ export async function checkServerUsers({ brine }: MasterOptions): Promise<Findin
     users = new Map(Object.entries(typeof read === 'object' ? (read ?? {}) : {}));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return say('ok', 'the master was never started: NATS has no users yet');
-    return say('warn', `${path} can not be read (${code ?? 'no JSON'}): run this as root`);
+    if (code === 'ENOENT') return add('ok', 'the master was never started: NATS has no users yet');
+    return add('warn', `${path} can not be read (${code ?? 'no JSON'}): run this as root`);
   }
   const missing = SERVICE_NAMES.filter((name) => typeof users.get(name) !== 'string');
   const weak = [...users].filter(([, one]) => typeof one !== 'string' || one.length < LENGTH_MIN);
   const isShared = new Set(users.values()).size < users.size;
   const how = 'stop the master, remove the file, and start it again';
-  if (missing.length > 0) return say('bad', `no user in ${path} for ${some(missing)}: ${how}`);
-  if (isShared) return say('bad', `services share a password of ${path}: ${how}`);
+  if (missing.length > 0) return add('bad', `no user in ${path} for ${some(missing)}: ${how}`);
+  if (isShared) return add('bad', `services share a password of ${path}: ${how}`);
   if (weak.length > 0) {
-    return say('bad', `short passwords in ${path}: ${some(weak.map(([name]) => name))}; ${how}`);
+    return add('bad', `short passwords in ${path}: ${some(weak.map(([name]) => name))}; ${how}`);
   }
-  return say('ok', `${users.size} users of NATS have passwords of their own`);
+  return add('ok', `${users.size} users of NATS have passwords of their own`);
 }
 
 /** With certificates each service is a user; with a password in the URL they share one. */

@@ -15,16 +15,16 @@ const DEPTH_MAX = 8;
 const AUTOSIGN_MAX_BYTES = 1024 * 1024;
 
 /** Says something of an option. */
-type Say = (level: Finding['level'], check: string, text: string) => void;
+type Add = (level: Finding['level'], check: string, text: string) => void;
 
 /** Which options give more than a master gives by itself; `checkOptions` has the gravest. */
 export async function checkWidened(options: MasterOptions): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const say: Say = (level, check, text) => findings.push({ level, check, text });
-  usersWidened(options, say);
-  minionsWidened(options, say);
-  loginsWidened(options, say);
-  await autosignWidened(options, say);
+  const add: Add = (level, check, text) => findings.push({ level, check, text });
+  usersWidened(options, add);
+  minionsWidened(options, add);
+  loginsWidened(options, add);
+  await autosignWidened(options, add);
   if (findings.length > 0) return findings;
   return [
     { level: 'ok', check: 'rights', text: 'no option gives anyone the rights of the master' },
@@ -32,7 +32,7 @@ export async function checkWidened(options: MasterOptions): Promise<Finding[]> {
 }
 
 /** Users who may do anything, or run functions of the master. */
-function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions, say: Say): void {
+function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions, add: Add): void {
   const all: string[] = [];
   const special: string[] = [];
   const anybody: string[] = [];
@@ -51,24 +51,24 @@ function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions,
   look('publisher_acl', publisherAcl);
   if (all.length > 0) {
     const text = `any function, and so the rights of root on minions: ${some(all)}`;
-    say('warn', 'rights-to-all', `${text}; name the functions that they need`);
+    add('warn', 'rights-to-all', `${text}; name the functions that they need`);
   }
   if (special.length > 0) {
     const text = `functions of the master, which accept keys and write files: ${some(special)}`;
-    say('warn', 'rights-to-master', `${text}; name modules, as @jobs`);
+    add('warn', 'rights-to-master', `${text}; name modules, as @jobs`);
   }
   if (anybody.length > 0) {
     const text = `every user has rights by ${some([...new Set(anybody)])}`;
-    say('warn', 'rights-of-all', `${text}; name the users`);
+    add('warn', 'rights-of-all', `${text}; name the users`);
   }
   if (!options.clientAclVerify) {
     const text = 'client_acl_verify is off: keys are made for users that this host does not have';
-    say('warn', 'client_acl_verify', text);
+    add('warn', 'client_acl_verify', text);
   }
 }
 
 /** What minions may cause and send. */
-function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, say: Say): void {
+function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, add: Add): void {
   for (const [name, rights] of [
     ['peer', peer],
     ['peer_run', peerRun],
@@ -79,65 +79,65 @@ function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, say
     if (open.length === 0) continue;
     const what = name === 'peer' ? 'any function on others' : 'any runner';
     const text = `minions that match ${some(open)} may run ${what}`;
-    say('bad', name, `${text}: one minion that is taken over has them all; name functions`);
+    add('bad', name, `${text}: one minion that is taken over has them all; name functions`);
   }
   if (options.fileRecv) {
-    say(
+    add(
       'warn',
       'file_recv',
       'file_recv lets minions write into the cachedir: turn it off if unused',
     );
   }
   if (options.pillarOpts) {
-    say('warn', 'pillar_opts', "pillar_opts shows every minion the master's options: turn it off");
+    add('warn', 'pillar_opts', "pillar_opts shows every minion the master's options: turn it off");
   }
   if (options.permissivePkiAccess) {
     const text = "permissive_pki_access lets the group read the master's keys: turn it off";
-    say('warn', 'permissive_pki_access', text);
+    add('warn', 'permissive_pki_access', text);
   }
   if (brine.innerCalls === 'stock') {
     const text = 'a right to a runner such as state.orchestrate is a right to everything';
-    say('warn', 'brine.inner_calls', text);
+    add('warn', 'brine.inner_calls', text);
   }
   if (brine.minionIdSigns !== '') {
     const text = 'ids of strangers may have signs that shells act on; quote them in every script';
-    say('warn', 'brine.minion_id_signs', text);
+    add('warn', 'brine.minion_id_signs', text);
   }
   const events = brine.minionEvents.filter((tag) => ANYTHING.test(tag.replace(/^salt\//, '')));
   if (events.length > 0) {
     const text = `minions may fire any tag of ${some(events)}, for which reactors wait; name tags`;
-    say('warn', 'brine.minion_events', text);
+    add('warn', 'brine.minion_events', text);
   }
   if (brine.nats.plain) {
     const text = 'brine.nats.plain gives up TLS to NATS: others on that network read jobs';
-    say('bad', 'brine.nats.plain', `${text}; remove it (brine pki)`);
+    add('bad', 'brine.nats.plain', `${text}; remove it (brine pki)`);
   }
 }
 
 /** How log-ins are weaker than they could be. */
-function loginsWidened({ externalAuth, brine, ...options }: MasterOptions, say: Say): void {
+function loginsWidened({ externalAuth, brine, ...options }: MasterOptions, add: Add): void {
   if (brine.testing.eauthAuto && Object.hasOwn(externalAuth, 'auto')) {
     const text = 'external_auth:auto lets every user in with any password: remove it';
-    say('bad', 'external_auth', text);
+    add('bad', 'external_auth', text);
   }
   const { sharedsecret } = options;
   if (Object.hasOwn(externalAuth, 'sharedsecret') && sharedsecret.length < SHARED_LENGTH_MIN) {
     const text = `sharedsecret has fewer than ${SHARED_LENGTH_MIN} signs, and is every user's`;
-    say('bad', 'sharedsecret', `${text}: make a longer one`);
+    add('bad', 'sharedsecret', `${text}: make a longer one`);
   }
   if (options.tokenExpire > TOKEN_DAYS_MAX * DAY_S) {
     const days = Math.round(options.tokenExpire / DAY_S);
     const text = `a token counts for ${days} days: whoever reads one has them; shorten it`;
-    say('warn', 'token_expire', text);
+    add('warn', 'token_expire', text);
   }
   if (options.tokenExpireUserOverride === true) {
     const text = 'users choose how long their tokens count: name those who may';
-    say('warn', 'token_expire_user_override', text);
+    add('warn', 'token_expire_user_override', text);
   }
 }
 
 /** A line that any id matches is auto_accept by another name. */
-async function autosignWidened({ autosignFile = '' }: MasterOptions, say: Say): Promise<void> {
+async function autosignWidened({ autosignFile = '' }: MasterOptions, add: Add): Promise<void> {
   if (autosignFile === '') return;
   let text: string;
   try {
@@ -145,11 +145,11 @@ async function autosignWidened({ autosignFile = '' }: MasterOptions, say: Say): 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
-    return say('warn', 'autosign_file', `${autosignFile} can not be read (${code})`);
+    return add('warn', 'autosign_file', `${autosignFile} can not be read (${code})`);
   }
   const open = text.split('\n').some((line) => ANYTHING.test(line.trim()));
   if (!open) return;
-  say('bad', 'autosign_file', `${autosignFile} accepts the key of every new minion: name ids`);
+  add('bad', 'autosign_file', `${autosignFile} accepts the key of every new minion: name ids`);
 }
 
 function membersOf(value: unknown): [name: string, value: unknown][] {

@@ -2,7 +2,7 @@ import type { Bus } from './connect.ts';
 import { PauseWatch, type PauseWatchOptions } from './pause-watch.ts';
 
 /** How a service judges the silence of others. */
-export interface HearingOptions extends Pick<PauseWatchOptions, 'everyMs' | 'gapMs' | 'onBeat'> {
+export interface ConnectionWatchOptions extends Pick<PauseWatchOptions, 'everyMs' | 'gapMs' | 'onBeat'> {
   /** For so long after it hears again, silence does not count, ms. */
   readonly graceMs: number;
   /** Called when it hears again: all others count as heard now. */
@@ -13,14 +13,14 @@ export interface HearingOptions extends Pick<PauseWatchOptions, 'everyMs' | 'gap
  * Whether a missing message means that its sender is gone. It does not while the connection is
  * away, nor for a while after this process was paused or cut off.
  */
-export class Hearing {
+export class ConnectionWatch {
   readonly #bus: Bus;
-  readonly #options: HearingOptions;
+  readonly #options: ConnectionWatchOptions;
   readonly #pauses: PauseWatch;
   readonly #stopListening: () => void;
   #graceUntil = 0;
 
-  constructor(bus: Bus, options: HearingOptions) {
+  constructor(bus: Bus, options: ConnectionWatchOptions) {
     this.#bus = bus;
     this.#options = options;
     this.#stopListening = bus.onReconnect(() => this.#again());
