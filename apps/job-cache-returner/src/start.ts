@@ -1,6 +1,6 @@
 import type { Bus, Stray } from '@brine/bus';
 import { connectBus } from '@brine/bus';
-import { announceCommits,EventReader } from '@brine/bus/events';
+import { announceCommits, EventReader } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
 import { answerRoll, serve } from '@brine/bus/rpc';
 import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';

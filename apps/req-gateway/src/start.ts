@@ -13,7 +13,7 @@ import {
 import { boundPort } from '@brine/service/processes';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
-import { logOutages,LOST_TEXTS } from './adapters/outage-log.ts';
+import { logOutages, LOST_TEXTS } from './adapters/outage-log.ts';
 import { logStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.

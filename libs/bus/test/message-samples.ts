@@ -6,15 +6,15 @@ import { announceCommits } from '../src/events/commit-notice.ts';
 import { EventWriter } from '../src/events/event-writer.ts';
 import { type Again } from '../src/jobs/publication.ts';
 import { PublicationWriter } from '../src/jobs/publication-writer.ts';
-import { announceSent,type Sent } from '../src/jobs/send-notice.ts';
+import { announceSent, type Sent } from '../src/jobs/send-notice.ts';
 import { Bundler } from '../src/rpc/bundle.ts';
 import { ask } from '../src/rpc/queries.ts';
 import {
+  MESSAGES,
   packReply,
   packReplyElsewhere,
   packRequest,
   type RequestHead,
-  WORDS,
 } from '../src/rpc/request-frame.ts';
 import { type Announcement, packAnnouncement } from '../src/rpc/worker-board.ts';
 
@@ -148,9 +148,9 @@ export async function writtenMessages(): Promise<Record<string, RecordedMessage>
   const words = {
     answer: packReply(Buffer.from('answer'), 'traced'),
     'answer elsewhere': packReplyElsewhere('ref-2'),
-    'word: refused': WORDS.refuse,
-    'word: may I': WORDS.askGrant,
-    'word: none': WORDS.drop,
+    'word: refused': MESSAGES.refuse,
+    'word: may I': MESSAGES.askGrant,
+    'word: none': MESSAGES.drop,
     announcement: packAnnouncement(ANNOUNCEMENT),
   };
   for (const [name, data] of Object.entries(words)) {

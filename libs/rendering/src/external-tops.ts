@@ -49,10 +49,7 @@ export class MasterTops implements ExternalTops {
     this.#others = Object.keys(others);
     if (readTop !== undefined) return;
     for (const name of this.#others) {
-      log(
-        { name },
-        'this kind of master_tops is not served; set brine.python to use that of Salt',
-      );
+      log({ name }, 'this kind of master_tops is not served; set brine.python to use that of Salt');
     }
   }
 

@@ -34,7 +34,7 @@ export interface OwnedRuns {
    * Leaves a word for the process that owns the run, wherever that is; false: no such run.
    * @throws Error for more words than the limit
    */
-  send(jid: string, word: SaltMap): Promise<boolean>;
+  send(jid: string, message: SaltMap): Promise<boolean>;
   /** The words that were left so far for a run which is under way, in their order. */
   messages(jid: string): readonly SaltMap[];
 }
@@ -82,7 +82,7 @@ export interface OwnedRun {
    */
   saveInput(fixed: SaltMap, data: SaltMap): Promise<void>;
   /** Calls the handler with each word that {@link OwnedRuns.send} left, the earlier ones too. */
-  onMessage(handler: (word: SaltMap) => void): void;
+  onMessage(handler: (message: SaltMap) => void): void;
   /**
    * Ends the run: its result is stored. With a last word the record stays for
    * {@link OwnedRuns.find}, up to 7 days. @throws RunLostError

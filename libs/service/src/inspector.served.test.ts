@@ -108,7 +108,7 @@ test('a process that the signal reaches before its first line can open nothing',
   const own = process.execArgv;
   keepInspectorShut();
   // What a fork takes from us.
-  const taken = process.execArgv.filter((word) => word.startsWith('--inspect'));
+  const taken = process.execArgv.filter((order) => order.startsWith('--inspect'));
   process.execArgv = own;
   process.removeAllListeners('SIGUSR1');
   const code = 'process.send(1); setInterval(() => undefined, 1000)';

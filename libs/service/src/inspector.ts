@@ -9,7 +9,7 @@ const WITH_VALUE = /^--(?:inspect-port|debug-port|inspect-publish-uid)$/;
 const OPENS = /^--inspect(?:-brk|-wait|-brk-node)?(?:=|$)/;
 
 /** Words of `NODE_OPTIONS`: by spaces, with quotes and backslashes (Node: node_options.cc). */
-const WORD = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
+const ORDER = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
 
 /** What SIGUSR1 asks for. */
 export interface DebugSignal {
@@ -37,7 +37,7 @@ export function keepInspectorShut(): DebugSignal {
   let more = (): object => ({});
   let take = (): void => print('SIGUSR1 is taken', factsWith(more));
   process.on('SIGUSR1', () => take());
-  const own = process.execArgv.some((word) => OPENS.test(plain(word)));
+  const own = process.execArgv.some((order) => OPENS.test(plain(order)));
   // Forked processes take these: they may get the signal before their first line runs.
   process.execArgv = [...withoutInspector(process.execArgv), NOWHERE];
   const { NODE_OPTIONS: options } = process.env;
@@ -60,22 +60,22 @@ export function keepInspectorShut(): DebugSignal {
 
 /** Options of Node, without those of the inspector. */
 export function withoutInspector(words: readonly string[]): string[] {
-  return words.filter((word, at) => {
+  return words.filter((order, at) => {
     const before = words[at - 1];
     return (
-      !INSPECTOR.test(plain(word)) && !(before !== undefined && WITH_VALUE.test(plain(before)))
+      !INSPECTOR.test(plain(order)) && !(before !== undefined && WITH_VALUE.test(plain(before)))
     );
   });
 }
 
 /** As {@link withoutInspector}, for the text of `NODE_OPTIONS`. */
 export function cleanNodeOptions(text: string): string {
-  return withoutInspector(text.match(WORD) ?? []).join(' ');
+  return withoutInspector(text.match(ORDER) ?? []).join(' ');
 }
 
 /** Node reads `_` as `-` in the name of an option, and quotes as nothing. */
-function plain(word: string): string {
-  const [name = '', ...value] = word.replaceAll(/\\(.)|"/g, '$1').split('=');
+function plain(order: string): string {
+  const [name = '', ...value] = order.replaceAll(/\\(.)|"/g, '$1').split('=');
   return [name.replaceAll('_', '-'), ...value].join('=');
 }
 

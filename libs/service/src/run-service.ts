@@ -20,7 +20,7 @@ import { Metrics } from './metrics/metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { applyNiceness } from './niceness.ts';
 import { refusedAsRoot } from './process-user.ts';
-import { answerDumps, isSuccessor, onLeaveOrder,onOrders } from './processes/succession.ts';
+import { answerDumps, isSuccessor, onLeaveOrder, onOrders } from './processes/succession.ts';
 import { ownRelease } from './release.ts';
 import { onStopSignal } from './stop-signals.ts';
 
@@ -191,7 +191,10 @@ function factsOf({ brine }: MasterOptions) {
 }
 
 /** The facts of a roll call: those that stay, and those of the moment. */
-function reporter<Now extends { readonly status: object }>(facts: object, now: () => Now): () => Now {
+function reporter<Now extends { readonly status: object }>(
+  facts: object,
+  now: () => Now,
+): () => Now {
   const startedMs = Date.now();
   return () => ({ ...facts, machine: hostname(), startedMs, nowMs: Date.now(), ...now() });
 }

@@ -12,7 +12,7 @@ const LEVELS = [
 ] as const;
 
 /** A line about a stream for the log; `over`: it has room again. */
-export interface StreamWord {
+export interface StreamAlarmLine {
   readonly text: string;
   readonly over: boolean;
 }
@@ -28,8 +28,8 @@ export class StreamAlarm {
   }
 
   /** What is new since the last look. */
-  look(usage: readonly StreamUsage[]): readonly StreamWord[] {
-    const words: StreamWord[] = [];
+  look(usage: readonly StreamUsage[]): readonly StreamAlarmLine[] {
+    const words: StreamAlarmLine[] = [];
     for (const { stream, share } of usage.filter(counts)) {
       const logged = this.#logged.get(stream) ?? 0;
       const level = LEVELS.find((one) => share > one.share);

@@ -16,8 +16,8 @@ beforeAll(async () => {
     owner,
     'told',
     (data) => {
-      const word = readReport(data);
-      if (word !== undefined) words.push(word);
+      const report = readReport(data);
+      if (report !== undefined) words.push(report);
     },
     () => undefined,
   );
@@ -33,10 +33,10 @@ function peerAt(address: string, ...topics: string[]) {
 /** What all words together say of each place. */
 function told(): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const word of words) {
-    if (word.kind === 'bye') continue;
-    if (word.kind === 'whole' && word.part === 0) counts.clear();
-    for (const [place, count] of word.places) counts.set(place, count);
+  for (const report of words) {
+    if (report.kind === 'bye') continue;
+    if (report.kind === 'whole' && report.part === 0) counts.clear();
+    for (const [place, count] of report.places) counts.set(place, count);
   }
   return Object.fromEntries([...counts].filter(([, count]) => count > 0));
 }

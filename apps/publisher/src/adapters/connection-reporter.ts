@@ -104,12 +104,12 @@ export class ConnectionReporter {
 
   #reportAll(): void {
     if (this.#closed) return;
-    for (const word of this.#board.whole()) this.#publish(word);
+    for (const report of this.#board.whole()) this.#publish(report);
   }
 
-  #publish(word: PublisherReport): void {
+  #publish(report: PublisherReport): void {
     this.#reportedAt = performance.now();
-    publishPresence(this.#parts.bus, 'told', packReport(word));
+    publishPresence(this.#parts.bus, 'told', packReport(report));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import { reportStalled,type Stall } from '@brine/bus/rpc';
+import { reportStalled, type Stall } from '@brine/bus/rpc';
 import type { Log } from '@brine/telemetry';
 
 /** Tells the log, and has a worker put on record, that two workers were lost to one asker. */

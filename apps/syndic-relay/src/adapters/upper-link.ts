@@ -145,7 +145,8 @@ export class UpperLink implements MasterAbove {
     try {
       await this.#session.listen(signal, {
         opened: () => {
-          if (!this.#isSubscribed) this.#deaf('the master above is not heard: no way to its jobs yet');
+          if (!this.#isSubscribed)
+            this.#deaf('the master above is not heard: no way to its jobs yet');
           void this.#announce(signal);
         },
         link: (isUp) => {

@@ -2,7 +2,10 @@ import type { Bus } from './connect.ts';
 import { PauseWatch, type PauseWatchOptions } from './pause-watch.ts';
 
 /** How a service judges the silence of others. */
-export interface ConnectionWatchOptions extends Pick<PauseWatchOptions, 'everyMs' | 'gapMs' | 'onBeat'> {
+export interface ConnectionWatchOptions extends Pick<
+  PauseWatchOptions,
+  'everyMs' | 'gapMs' | 'onBeat'
+> {
   /** For so long after it hears again, silence does not count, ms. */
   readonly graceMs: number;
   /** Called when it hears again: all others count as heard now. */

@@ -1,7 +1,7 @@
 import { startNats, type TestNats } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { announceCommits,CommitWatch, runsOf } from './commit-notice.ts';
+import { announceCommits, CommitWatch, runsOf } from './commit-notice.ts';
 
 let nats: TestNats;
 let store: Bus;

@@ -1,4 +1,4 @@
-export { announceCommits,CommitWatch } from './commit-notice.ts';
+export { announceCommits, CommitWatch } from './commit-notice.ts';
 export type { UnreadEvents } from './event-reader.ts';
 export { EventMessage, EventReader } from './event-reader.ts';
 export { EventWriter } from './event-writer.ts';

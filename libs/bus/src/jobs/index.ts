@@ -6,4 +6,4 @@ export { PublicationReader, readPublicationTimes } from './publication-reader.ts
 export type { AppendedJob } from './publication-writer.ts';
 export { PublicationWriter, waitWritten } from './publication-writer.ts';
 export type { Sent } from './send-notice.ts';
-export { announceSent,onSent } from './send-notice.ts';
+export { announceSent, onSent } from './send-notice.ts';

@@ -120,7 +120,8 @@ function factsOf(data: Uint8Array, call: string): Record<string, unknown> | unde
   if (data.length > REPORT_MAX_BYTES * 2) return undefined;
   try {
     const report: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
-    if (!isRecord(report) || report['call'] !== call || !isRecord(report['facts'])) return undefined;
+    if (!isRecord(report) || report['call'] !== call || !isRecord(report['facts']))
+      return undefined;
     return report['facts'];
   } catch {
     return undefined; // Nothing that a service of ours said.

@@ -1,7 +1,7 @@
 import type { Msg } from '@nats-io/nats-core';
 import type { Bus } from '../connection/connect.ts';
 import { canPublish, publish } from '../connection/inbox.ts';
-import { readWord, RENEWALS, type WorkerWord } from './request-frame.ts';
+import { readMessage, RENEWALS, type WorkerMessage } from './request-frame.ts';
 
 /** A message for one slot of its receiver. */
 export interface Bundled {
@@ -92,14 +92,18 @@ export function unbundle(data: Uint8Array): readonly Bundled[] | undefined {
 }
 
 /** Called for what workers say. */
-export interface WordHandlers {
+export interface WorkerMessageHandlers {
   /** A worker has the request of this slot, or still has it. */
   readonly claimed: (slot: string) => void;
-  readonly received: (slot: string, word: WorkerWord) => void;
+  readonly received: (slot: string, message: WorkerMessage) => void;
 }
 
 /** Hears what workers say to one gateway; `prefix` ends in a dot. Returns the way to stop that. */
-export function onWorkerMessages(bus: Bus, prefix: string, handlers: WordHandlers): () => void {
+export function onWorkerMessages(
+  bus: Bus,
+  prefix: string,
+  handlers: WorkerMessageHandlers,
+): () => void {
   const receive = (msg: Msg): void => {
     switch (msg.subject.slice(prefix.length)) {
       case RENEWALS:
@@ -109,8 +113,8 @@ export function onWorkerMessages(bus: Bus, prefix: string, handlers: WordHandler
         return;
       case BUNDLES:
         for (const { slot, bytes } of unbundle(msg.data) ?? []) {
-          const word = readWord(bytes);
-          if (word !== undefined) handlers.received(slot, word);
+          const message = readMessage(bytes);
+          if (message !== undefined) handlers.received(slot, message);
         }
     }
   };

@@ -14,6 +14,6 @@ export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
 export type { RequestSenderOptions, RequestSenderStats } from './request-sender.ts';
 export { RequestSender } from './request-sender.ts';
-export { reportStalled,serveStalled } from './stalled-record.ts';
+export { reportStalled, serveStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
 export { broadcastToWorkers, onBroadcast } from './worker-words.ts';

@@ -4,8 +4,8 @@ import {
   packReply,
   packReplyElsewhere,
   packRequest,
+  readMessage,
   readReplyAddress,
-  readWord,
   unpackRequest,
 } from './request-frame.ts';
 
@@ -32,16 +32,16 @@ test('no bytes make reading a request or a word throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       unpackRequest(bytes);
-      readWord(bytes);
+      readMessage(bytes);
     }),
   );
 });
 
 test('a reply comes back with its trace note and its body', () => {
   const body = Buffer.from([1, 2, 3]);
-  expect(readWord(packReply(body, '20261120'))).toEqual({ kind: 'reply', trace: '20261120', body });
-  expect(readWord(packReply(body))).toEqual({ kind: 'reply', body });
-  expect(readWord(packReplyElsewhere('rep.x', 'j'))).toEqual({
+  expect(readMessage(packReply(body, '20261120'))).toEqual({ kind: 'reply', trace: '20261120', body });
+  expect(readMessage(packReply(body))).toEqual({ kind: 'reply', body });
+  expect(readMessage(packReplyElsewhere('rep.x', 'j'))).toEqual({
     kind: 'reply-elsewhere',
     trace: 'j',
     reference: 'rep.x',

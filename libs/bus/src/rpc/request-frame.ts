@@ -110,7 +110,7 @@ export function readReplyAddress(subject: string | undefined): ReplyAddress | un
 }
 
 /** What a worker says to a gateway of one try. */
-export type WorkerWord =
+export type WorkerMessage =
   | { readonly kind: 'refuse' }
   | { readonly kind: 'ask-grant' }
   | { readonly kind: 'drop' }
@@ -124,7 +124,7 @@ const REPLY = 0x52; // R
 const REPLY_ELSEWHERE = 0x46; // F
 
 /** Words that are the same for every request. */
-export const WORDS = {
+export const MESSAGES = {
   refuse: Buffer.from([REFUSE]),
   askGrant: Buffer.from([ASK_GRANT]),
   drop: Buffer.from([DROP]),
@@ -135,16 +135,16 @@ export const WORDS = {
  * which spans the worker records; one above 255 bytes is left out.
  */
 export function packReply(body: Uint8Array, trace = ''): Buffer {
-  return packWord(REPLY, trace, body);
+  return packMessage(REPLY, trace, body);
 }
 
 /** Packs a reply whose body was put elsewhere. */
 export function packReplyElsewhere(reference: string, trace = ''): Buffer {
-  return packWord(REPLY_ELSEWHERE, trace, Buffer.from(reference));
+  return packMessage(REPLY_ELSEWHERE, trace, Buffer.from(reference));
 }
 
 /** Reads what a worker said; undefined for anything else. */
-export function readWord(data: Uint8Array): WorkerWord | undefined {
+export function readMessage(data: Uint8Array): WorkerMessage | undefined {
   switch (data[0]) {
     case REFUSE:
       return { kind: 'refuse' };
@@ -166,15 +166,15 @@ export function readWord(data: Uint8Array): WorkerWord | undefined {
   }
 }
 
-function packWord(kind: number, trace: string, rest: Uint8Array): Buffer {
+function packMessage(kind: number, trace: string, rest: Uint8Array): Buffer {
   const noted = Buffer.byteLength(trace);
   const length = noted > 255 ? 0 : noted;
-  const word = Buffer.allocUnsafe(2 + length + rest.length);
-  word[0] = kind;
-  word[1] = length;
-  word.write(trace, 2, length, 'utf8');
-  word.set(rest, 2 + length);
-  return word;
+  const message = Buffer.allocUnsafe(2 + length + rest.length);
+  message[0] = kind;
+  message[1] = length;
+  message.write(trace, 2, length, 'utf8');
+  message.set(rest, 2 + length);
+  return message;
 }
 
 function afterTrace(data: Uint8Array): {

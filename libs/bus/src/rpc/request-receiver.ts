@@ -18,13 +18,13 @@ import {
   ANNOUNCE_MS,
   CLAIM_MS,
   isNewerRequest,
+  MESSAGES,
   packReply,
   packReplyElsewhere,
   readReplyAddress,
   RENEW_MS,
   RENEWALS,
   unpackRequest,
-  WORDS,
 } from './request-frame.ts';
 import { packAnnouncement } from './worker-board.ts';
 
@@ -47,7 +47,7 @@ const GRANT_MS = 2_000;
 export class RequestReceiver {
   readonly #bus: Bus;
   readonly #options: RequestReceiverOptions;
-  readonly #words: Bundler;
+  readonly #messages: Bundler;
   readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
   readonly #taken = new Map<string, QueuedRequest>();
   readonly #claims = new Claims((subject, bytes) => this.#publish(subject, bytes));
@@ -65,7 +65,7 @@ export class RequestReceiver {
     if (!isToken(options.workerId)) throw new RangeError(`no worker id: ${options.workerId}`);
     this.#bus = bus;
     this.#options = options;
-    this.#words = new Bundler(bus);
+    this.#messages = new Bundler(bus);
     const queue = (cls: RequestClass): ClassQueue =>
       new ClassQueue(
         options.concurrency?.[cls] ?? LIMITS.worker[cls].concurrency,
@@ -130,7 +130,7 @@ export class RequestReceiver {
     if (this.#taken.size > 0) {
       await new Promise<void>((resolve) => (this.#drained = resolve));
     }
-    this.#words.flush();
+    this.#messages.flush();
     if (this.#bus.status === 'connected') await this.#bus.flush();
     this.#stop();
   }
@@ -163,7 +163,7 @@ export class RequestReceiver {
     const state = { cancelled: false, started: false, done: false };
     const queued: QueuedRequest = { gateway, slot, key, cls, head, body, ...state };
     if (isNewerRequest(head) || this.#draining || !this.#queues[cls].push(queued)) {
-      this.#answerWith(queued, WORDS.refuse);
+      this.#answerWith(queued, MESSAGES.refuse);
       return;
     }
     this.#taken.set(key, queued);
@@ -180,7 +180,7 @@ export class RequestReceiver {
       const body =
         reference === undefined ? queued.body : await getBody(this.#bus, 'req', reference);
       const answer = await this.#answer(this.#request(queued, body));
-      if (answer.kind !== 'reply') this.#answerWith(queued, WORDS[answer.kind]);
+      if (answer.kind !== 'reply') this.#answerWith(queued, MESSAGES[answer.kind]);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
         this.#answerWith(queued, packReply(answer.body, answer.trace));
       } else {
@@ -189,7 +189,7 @@ export class RequestReceiver {
       }
     } catch (error) {
       // The body could not be fetched or put: another worker may be luckier.
-      this.#answerWith(queued, WORDS.refuse);
+      this.#answerWith(queued, MESSAGES.refuse);
       this.#options.onError?.(asError(error), this.#request(queued, queued.body));
     } finally {
       queued.done = true;
@@ -234,7 +234,7 @@ export class RequestReceiver {
       };
       const timer = this.#bus.wheel.set(GRANT_MS, () => settle(false));
       this.#grants.set(key, settle);
-      this.#answerWith(queued, WORDS.askGrant);
+      this.#answerWith(queued, MESSAGES.askGrant);
     });
   }
 
@@ -262,13 +262,13 @@ export class RequestReceiver {
     for (const queued of this.#taken.values()) {
       if (queued.started) continue;
       queued.cancelled = true;
-      this.#answerWith(queued, WORDS.refuse);
+      this.#answerWith(queued, MESSAGES.refuse);
     }
   }
 
   /** Says something of a request to the gateway it came from. */
   #answerWith({ gateway, slot }: QueuedRequest, bytes: Uint8Array): void {
-    this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, bytes);
+    this.#messages.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, bytes);
   }
 
   #publish(subject: string, bytes: Uint8Array): void {

@@ -17,7 +17,7 @@ import {
   Tries,
   type Try,
 } from './pending-request.ts';
-import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
+import { CLAIM_MS, type WorkerMessage } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
 import { followWorkers, WorkerBoard } from './worker-board.ts';
 
@@ -97,7 +97,7 @@ export class RequestSender {
     this.#stops.push(
       onWorkerMessages(bus, this.#prefix, {
         claimed: (slot) => this.#claimed(slot),
-        received: (slot, word) => this.#receive(slot, word),
+        received: (slot, message) => this.#receive(slot, message),
       }),
       followWorkers(bus, this.#board, (id) => {
         this.#suspects.heard(id, performance.now());
@@ -235,12 +235,12 @@ export class RequestSender {
     return true;
   }
 
-  #receive(slot: string, word: WorkerWord): void {
+  #receive(slot: string, message: WorkerMessage): void {
     const attempt = this.#tries.get(slot);
-    if (word.kind === 'ask-grant') return this.#grant(slot);
+    if (message.kind === 'ask-grant') return this.#grant(slot);
     if (attempt === undefined) return;
     const { pending } = attempt;
-    switch (word.kind) {
+    switch (message.kind) {
       case 'refuse':
         this.#takeRoom(attempt, false);
         // It had no room, or was leaving; once it announces itself again it may have some.
@@ -249,9 +249,9 @@ export class RequestSender {
         return this.#over(slot);
       case 'drop':
       case 'reply':
-        return this.#settle(pending, word);
+        return this.#settle(pending, message);
       case 'reply-elsewhere':
-        void this.#fetch(pending, slot, word.reference, word.trace);
+        void this.#fetch(pending, slot, message.reference, message.trace);
     }
   }
 
@@ -285,8 +285,8 @@ export class RequestSender {
   #answerGrant(slot: string, granted: boolean): void {
     const worker = this.#tries.get(slot)?.worker;
     if (worker === undefined) return;
-    const word = `${this.id}.${slot} ${granted ? 1 : 0}`;
-    this.#bus.connection.publish(subjects.grant(worker), word);
+    const message = `${this.id}.${slot} ${granted ? 1 : 0}`;
+    this.#bus.connection.publish(subjects.grant(worker), message);
   }
 
   async #fetch(pending: Pending, slot: string, reference: string, trace?: string): Promise<void> {

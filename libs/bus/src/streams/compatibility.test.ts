@@ -23,7 +23,7 @@ import { readEvents } from '../events/event-reader.ts';
 import { readPublished } from '../jobs/publication.ts';
 import { readSent } from '../jobs/send-notice.ts';
 import { unbundle } from '../rpc/bundle.ts';
-import { isNewerRequest, readWord, unpackRequest } from '../rpc/request-frame.ts';
+import { isNewerRequest, readMessage, unpackRequest } from '../rpc/request-frame.ts';
 import { readAnnouncement } from '../rpc/worker-board.ts';
 import type { Received } from './stream-reader.ts';
 
@@ -112,11 +112,11 @@ describe.each(RELEASES)('what %s wrote', (release) => {
     const request = unpackRequest(item?.bytes ?? Buffer.alloc(0));
     expect(request?.head).toEqual(REQUEST);
     expect(request?.body.toString()).toBe('sealed');
-    expect(readWord(bytes('answer'))).toMatchObject({ kind: 'reply', trace: 'traced' });
-    expect(readWord(bytes('answer elsewhere'))).toMatchObject({ reference: 'ref-2' });
-    expect(readWord(bytes('word: refused'))).toEqual({ kind: 'refuse' });
-    expect(readWord(bytes('word: may I'))).toEqual({ kind: 'ask-grant' });
-    expect(readWord(bytes('word: none'))).toEqual({ kind: 'drop' });
+    expect(readMessage(bytes('answer'))).toMatchObject({ kind: 'reply', trace: 'traced' });
+    expect(readMessage(bytes('answer elsewhere'))).toMatchObject({ reference: 'ref-2' });
+    expect(readMessage(bytes('word: refused'))).toEqual({ kind: 'refuse' });
+    expect(readMessage(bytes('word: may I'))).toEqual({ kind: 'ask-grant' });
+    expect(readMessage(bytes('word: none'))).toEqual({ kind: 'drop' });
   });
 
   test('announcements of services, and questions, are read', () => {

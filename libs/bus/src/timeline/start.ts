@@ -98,8 +98,8 @@ function both(infos: Infos, before: (info: StreamInfo) => number): Found {
   return { places, notices: [] };
 }
 
-function placesAfter(word: string, infos: Infos, mark: string): Found {
-  const position = parsePosition(word);
+function placesAfter(text: string, infos: Infos, mark: string): Found {
+  const position = parsePosition(text);
   if (position.mark !== mark) {
     const text =
       'The position is of streams that are gone; they were made again. ' +

@@ -77,9 +77,9 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
 /** A publisher that answers when it is asked for all it has. */
 function publisherOn(bus: Bus, by: string, host = 'h') {
   const board = new ConnectionBoard(by, host);
-  const say = (word: PublisherReport): void => publishPresence(bus, 'told', packReport(word));
+  const say = (proofs: PublisherReport): void => publishPresence(bus, 'told', packReport(proofs));
   const sayAll = (): void => {
-    for (const word of board.whole()) say(word);
+    for (const proofs of board.whole()) say(proofs);
   };
   const stop = onPresence(bus, 'hello', sayAll, () => undefined);
   const timer = setInterval(() => say(board.changes()), 100);

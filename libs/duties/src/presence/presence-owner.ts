@@ -182,8 +182,8 @@ export class PresenceOwner {
     releasers.add(() => void serving.close().catch(trouble));
     releasers.add(
       follow('told', (data) => {
-        const word = readReport(data);
-        if (word !== undefined) presence.takeReport(word, performance.now());
+        const proofs = readReport(data);
+        if (proofs !== undefined) presence.takeReport(proofs, performance.now());
       }),
     );
     releasers.add(

@@ -69,8 +69,7 @@ export class ReactorList {
       (broadcast) => {
         if (broadcast.get('kind') === CHANGED) void this.refreshed();
       },
-      (err) =>
-        context.log.warn({ err }, 'changes of the reactor by other processes are not heard'),
+      (err) => context.log.warn({ err }, 'changes of the reactor by other processes are not heard'),
     );
     const timer = setInterval(() => void this.refreshed(), REFRESH_MS);
     void this.refreshed();

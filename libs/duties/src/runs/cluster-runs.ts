@@ -20,7 +20,7 @@ import {
   type LocalFunctions,
   MasterUnavailableError,
 } from '@brine/master';
-import { fireOutcome,runBetweenEvents, RUNNERS_MAX } from '@brine/master/functions';
+import { fireOutcome, runBetweenEvents, RUNNERS_MAX } from '@brine/master/functions';
 import {
   adoptStockBatch,
   OWNED_WORK,

@@ -97,7 +97,10 @@ function gitfsOf(
     remotes,
     cacheDir: join(options.cachedir, 'brine-gitfs'),
     report: (remote, problem) =>
-      report({ remote, problem }, problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched'),
+      report(
+        { remote, problem },
+        problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched',
+      ),
     ...git,
   });
 }

@@ -4,7 +4,7 @@ import { packProofs, ProofBoard } from '@brine/presence';
 import { isQuestionJid } from './presence-question.ts';
 
 /** What a worker hears within so long is one word, ms. */
-const WORD_MS = 500;
+const REPORT_MS = 500;
 
 /** Tells the owner of presence which minions proved themselves to this worker. */
 export class ProofReporter {
@@ -14,7 +14,7 @@ export class ProofReporter {
 
   constructor(bus: Bus) {
     this.#bus = bus;
-    this.#timer = setInterval(() => this.#report(), WORD_MS);
+    this.#timer = setInterval(() => this.#report(), REPORT_MS);
     this.#timer.unref();
   }
 
@@ -34,8 +34,8 @@ export class ProofReporter {
   }
 
   #report(): void {
-    for (const word of this.#board.take(performance.now())) {
-      publishPresence(this.#bus, 'heard', packProofs(word));
+    for (const report of this.#board.take(performance.now())) {
+      publishPresence(this.#bus, 'heard', packProofs(report));
     }
   }
 }

@@ -141,7 +141,11 @@ describe('a pretag', () => {
     await master.ports.syndics.remember('a');
     const fired = mapOf({ jid: JID, fun: 'test.ping', minions: ['x', '../y', 'w'], missing: [] });
     for (const once of ['1', '2']) {
-      const load = buildMinionEvents('a', [{ tag: `salt/job/${JID}/new`, data: fired }], 'syndic/a');
+      const load = buildMinionEvents(
+        'a',
+        [{ tag: `salt/job/${JID}/new`, data: fired }],
+        'syndic/a',
+      );
       await takeMinionEvent(master.ports, once, load);
     }
     const [prefixed, expected, again] = master.events;

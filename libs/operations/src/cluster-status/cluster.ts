@@ -111,8 +111,12 @@ export function silentHere<T extends Pick<ServiceState, 'pid' | 'state'>>(
   here: readonly T[],
   host: string,
 ): readonly T[] {
-  const answered = new Set(cluster.services.filter((one) => one.host === host).map(({ pid }) => pid));
-  return here.filter(({ pid, state }) => state === 'ready' && pid !== undefined && !answered.has(pid));
+  const answered = new Set(
+    cluster.services.filter((one) => one.host === host).map(({ pid }) => pid),
+  );
+  return here.filter(
+    ({ pid, state }) => state === 'ready' && pid !== undefined && !answered.has(pid),
+  );
 }
 
 /**

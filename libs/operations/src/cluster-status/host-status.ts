@@ -101,7 +101,8 @@ function presenceLine(services: MasterStatus['services']): string {
     if (typeof presence !== 'object' || presence === null || !('present' in presence)) continue;
     const report = presence as Readonly<Record<string, unknown>>;
     const parts = [`${String(report['present'])} connected`];
-    if (report['loose'] !== 0) parts.push(`${String(report['loose'])} without a connection for now`);
+    if (report['loose'] !== 0)
+      parts.push(`${String(report['loose'])} without a connection for now`);
     if (report['unclear'] !== 0) parts.push(`${String(report['unclear'])} unclear`);
     if (report['sure'] !== true) parts.push('not all publishers are heard');
     return `presence: ${parts.join(', ')}\n`;

@@ -82,7 +82,7 @@ export function batchEvent(
  * What `batch.status` says of a batch (Salt: salt/runners/batch.py _summary), less its age. It
  * stands in the record of the run, during the batch and for some days after.
  */
-export function lastWord(about: BatchAbout, plan: BatchPlan, nowMs: number): SaltMap {
+export function lastNews(about: BatchAbout, plan: BatchPlan, nowMs: number): SaltMap {
   const { total, completed, active, pending, failed, highest } = plan.counts;
   return mapOf({
     ...base(about),

@@ -41,7 +41,7 @@ class World {
   readonly #listeners = new Set<(news: BatchNews) => void>();
   #timers: { readonly atMs: number; readonly run: () => void }[] = [];
   readonly words: SaltMap[] = [];
-  onMessage: ((word: SaltMap) => void) | undefined;
+  onMessage: ((message: SaltMap) => void) | undefined;
 
   constructor(minions: Readonly<Record<string, Minion>>, settings: Partial<BatchSettings> = {}) {
     this.minions = new Map(Object.entries(minions));
@@ -103,9 +103,9 @@ class World {
     for (const listener of this.#listeners) listener(news);
   }
 
-  leave(word: SaltMap): void {
-    this.words.push(word);
-    this.onMessage?.(word);
+  leave(message: SaltMap): void {
+    this.words.push(message);
+    this.onMessage?.(message);
   }
 
   listen(sinceMs: number, onNews: (news: BatchNews) => void): { close(): void } {
@@ -198,7 +198,7 @@ class Worker {
         }),
       onMessage: (handler) => {
         world.onMessage = handler;
-        for (const word of world.words) handler(word);
+        for (const message of world.words) handler(message);
       },
       end: (last) => this.#step(() => void (world.ended = last)),
     };

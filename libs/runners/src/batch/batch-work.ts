@@ -1,7 +1,7 @@
 import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { OwnedRun } from '../owned-run.ts';
 import { BatchPlan, type BatchSettings, type BatchStep, settingsOf } from './batch-plan.ts';
-import { aboutOf, type BatchAbout, batchEvent, lastWord } from './batch-tale.ts';
+import { aboutOf, type BatchAbout, batchEvent, lastNews } from './batch-tale.ts';
 import { hasFile, stateForFile } from './stock-batch.ts';
 
 /** What the work of a batch hears. */
@@ -88,7 +88,7 @@ class BatchWork {
   readonly #settings: BatchSettings;
   readonly #about: BatchAbout;
   readonly #news: BatchNews[] = [];
-  readonly #words: SaltMap[] = [];
+  readonly #messages: SaltMap[] = [];
   #wake: () => void = () => undefined;
   #fileMs = -Infinity;
 
@@ -148,8 +148,8 @@ class BatchWork {
     const listening = await this.#untilThere(() => this.#ports.listen(sinceMs, receive));
     if (listening instanceof BatchRefusedError) throw listening;
     try {
-      run.onMessage((word) => {
-        this.#words.push(word);
+      run.onMessage((message) => {
+        this.#messages.push(message);
         this.#wake();
       });
       await this.#catchUp(plan, sinceMs);
@@ -157,7 +157,7 @@ class BatchWork {
         const { done, wake } = this.#ports.sleep(plan.wakeMs());
         this.#wake = wake;
         // What came while the step was saved is taken at once.
-        if (this.#news.length > 0 || this.#words.length > 0 || run.released.aborted) wake();
+        if (this.#news.length > 0 || this.#messages.length > 0 || run.released.aborted) wake();
         await done;
       }
     } finally {
@@ -271,9 +271,9 @@ class BatchWork {
 
   #takeMessages(plan: BatchPlan): boolean {
     let changed = false;
-    for (const word of this.#words.splice(0)) {
-      const what = textOf(word, 'what');
-      if (what === 'stop') plan.halt(textOf(word, 'reason') ?? 'stop');
+    for (const message of this.#messages.splice(0)) {
+      const what = textOf(message, 'what');
+      if (what === 'stop') plan.halt(textOf(message, 'reason') ?? 'stop');
       if (what === 'pause' || what === 'resume') changed = plan.pause(what === 'pause') || changed;
     }
     return changed;
@@ -311,7 +311,7 @@ class BatchWork {
 
   #saved(plan: BatchPlan): SaltMap {
     const now = this.#ports.now();
-    return new Map([...lastWord(this.#about, plan, now), ['plan', plan.saved()], ['at', now]]);
+    return new Map([...lastNews(this.#about, plan, now), ['plan', plan.saved()], ['at', now]]);
   }
 
   /** Tries until it works or is refused for good; a run that is lost ends it. */

@@ -1,7 +1,7 @@
 import { listOf, mapIn, mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import type { OwnedRun } from '../owned-run.ts';
 import { BatchPlan, settingsMap } from './batch-plan.ts';
-import { aboutOf, type BatchAbout, lastWord } from './batch-tale.ts';
+import { aboutOf, type BatchAbout, lastNews } from './batch-tale.ts';
 
 /** Largest batch that has a state file for stock tools of the host, in minions. */
 const STATE_MAX_MINIONS = 2_000;
@@ -47,7 +47,7 @@ export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<voi
   // The command that began it has fired the event of it.
   plan.step({ dispatched: active, finished: [], silent: [] });
   const fixed = mapOf({ load, settings: settingsMap(settings), ids, down: [] });
-  const data = lastWord(aboutOf(run.jid, load), plan, nowMs);
+  const data = lastNews(aboutOf(run.jid, load), plan, nowMs);
   // Returns that came before it was adopted are read too.
   await run.saveInput(
     fixed,

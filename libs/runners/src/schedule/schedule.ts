@@ -282,8 +282,8 @@ async function runForced(job: ScheduledJob, context: RunnerContext): Promise<Sal
 
 /** Switches a job, or the whole schedule. */
 function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
-  const word = to ? 'Enabled' : 'Disabled';
-  const done = word.toLowerCase();
+  const message = to ? 'Enabled' : 'Disabled';
+  const done = message.toLowerCase();
   const what = isJob ? "a job of the master's schedule" : "the master's schedule";
   return {
     name,
@@ -297,14 +297,16 @@ function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
         const { schedule } = await viewOf(context);
         for (const job of to ? schedule.jobs : []) await judgeJob(master, job);
         await master.schedule.ask((asked) => ({ ...asked, enabled: to }));
-        return { value: outcome(`${word} schedule on the master.`, { changes: ['schedule', done] }) };
+        return {
+          value: outcome(`${message} schedule on the master.`, { changes: ['schedule', done] }),
+        };
       }
       const given = named.get('name') ?? null;
       const job = jobNamed(await viewOf(context), given);
       if (job === undefined) return { value: unknownJob(given) };
       if (to) await judgeJob(master, job);
       await change(context, job.name, (asked) => ({ ...asked, enabled: to }));
-      const comment = `${word} Job ${job.name} in schedule.`;
+      const comment = `${message} Job ${job.name} in schedule.`;
       return { value: outcome(comment, { changes: [job.name, done] }) };
     },
   };

@@ -208,7 +208,7 @@ async function carryOut(
     () => master.now(),
     () => (outer === run.jid ? [] : master.runs.messages(outer)),
   );
-  run.onMessage((word) => pauses.take(word));
+  run.onMessage((message) => pauses.take(message));
   const cutOff = cutOffOf(run);
   const running = await minion.run(high, {
     ledger,

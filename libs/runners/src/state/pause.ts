@@ -3,7 +3,7 @@ import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import { masterOf, type RunnerContext, type RunnerFunction } from '../function.ts';
 import { numberGiven } from '../given-values.ts';
-import { ALL_STATES, type PauseWord } from './run-ledger.ts';
+import { ALL_STATES, type PauseMessage } from './run-ledger.ts';
 
 /**
  * Leaves a word for an orchestration, wherever its process is. Those that run within it hear it
@@ -15,7 +15,7 @@ async function send(context: RunnerContext, jid: SaltValue, message: SaltMap): P
   if (!isSent) context.out(`No orchestration ${id} is under way.\n`);
 }
 
-function pausing(name: string, message: PauseWord, doc: string, timed = false): RunnerFunction {
+function pausing(name: string, message: PauseMessage, doc: string, timed = false): RunnerFunction {
   return {
     name,
     parameters: [['jid'], ['state_id', null], ...(timed ? [['duration', null] as const] : [])],

@@ -98,7 +98,7 @@ function numberIn(map: SaltMap, key: string): number {
 }
 
 /** The words that `state.pause`, `state.resume` and `state.soft_kill` leave for a run. */
-export type PauseWord = 'pause' | 'resume' | 'kill';
+export type PauseMessage = 'pause' | 'resume' | 'kill';
 
 /** The state id that means all of a run. */
 export const ALL_STATES = '__all__';
@@ -123,11 +123,11 @@ export class Pauses {
   }
 
   /** Takes a word. */
-  take(word: SaltMap): void {
-    const given = word.get('state_id') ?? ALL_STATES;
+  take(message: SaltMap): void {
+    const given = message.get('state_id') ?? ALL_STATES;
     const id = typeof given === 'string' ? given : ALL_STATES;
-    const kind = word.get('word');
-    const duration = word.get('duration');
+    const kind = message.get('word');
+    const duration = message.get('duration');
     const { forMs = Infinity, kill = false } = this.#paused.get(id) ?? {};
     if (kind === 'resume') {
       this.#paused.delete(id);
@@ -144,9 +144,9 @@ export class Pauses {
   async gate(id: string, signal: AbortSignal | undefined): Promise<'run' | 'kill'> {
     const sinceMs = this.#now();
     for (;;) {
-      const words = this.#outer().slice(this.#received);
-      this.#received += words.length;
-      for (const word of words) this.take(word);
+      const messages = this.#outer().slice(this.#received);
+      this.#received += messages.length;
+      for (const message of messages) this.take(message);
       const found = this.#paused.get(id) ?? this.#paused.get(ALL_STATES);
       if (found === undefined || this.#now() - sinceMs > found.forMs) return 'run';
       if (found.kill) return 'kill';

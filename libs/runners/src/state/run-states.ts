@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FunctionOutcome } from '@brine/master';
-import { InnerCallRefusedError, judgeInner, nameOfCall, runBetweenEvents } from '@brine/master/functions';
+import {
+  InnerCallRefusedError,
+  judgeInner,
+  nameOfCall,
+  runBetweenEvents,
+} from '@brine/master/functions';
 import type { StateCall, StateFunction } from '@brine/states';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
@@ -199,9 +204,9 @@ function failed(name: SaltValue, comment: string): SaltMap {
 /** A call as the event `args` has it: without arguments where they hold secrets. */
 function shownCall({ kind, fun, args, kwargs }: NestedCall): SaltMap {
   const isSecret = hasSecretArguments(`${kind}.${fun}`);
-  const [words, keywords] = isSecret ? [[], mapOf({})] : [[...args], kwargs];
+  const [messages, keywords] = isSecret ? [[], mapOf({})] : [[...args], kwargs];
   if (kind === 'wheel') return mapOf({ type: kind, name: fun, args: keywords });
-  return mapOf({ type: kind, name: fun, args: words, kwargs: keywords });
+  return mapOf({ type: kind, name: fun, args: messages, kwargs: keywords });
 }
 
 /**

@@ -43,7 +43,7 @@ export interface ProcessDump {
 }
 
 /** What a process says of itself, once each. */
-export type Word = 'loaded' | 'ready' | 'yielded';
+export type ServiceMessage = 'loaded' | 'ready' | 'yielded';
 
 /**
  * What the supervisor orders. `go`: begin to serve. `yield`: let go of what only one may hold.
@@ -64,9 +64,9 @@ export class ServiceProcess {
   healthPort: number | undefined;
   readonly #child: ChildProcess;
   readonly #stacks: StackLine;
-  readonly #output = new Set<Word>();
+  readonly #output = new Set<ServiceMessage>();
   #dumps: ((facts: object) => void)[] = [];
-  #waiting: { readonly word: Word; readonly resolve: (output: boolean) => void }[] = [];
+  #waiting: { readonly word: ServiceMessage; readonly resolve: (output: boolean) => void }[] = [];
   #isGone = false;
 
   /** @param isSuccessor it loads, says so, and begins at the order `go`. */
@@ -89,10 +89,10 @@ export class ServiceProcess {
     const onLine = (line: string): void => events.onLine(source, line);
     if (child.stdout) eachLine(child.stdout, onLine);
     if (child.stderr) eachLine(child.stderr, onLine);
-    child.on('message', (message) => {
-      if (ports.answer(child, message)) return;
-      const word = this.#receive(message);
-      if (word === 'ready') events.onReady(this);
+    child.on('message', (data) => {
+      if (ports.answer(child, data)) return;
+      const message = this.#receive(data);
+      if (message === 'ready') events.onReady(this);
     });
     this.gone = new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null): void => {
@@ -116,14 +116,16 @@ export class ServiceProcess {
   }
 
   /** True once it has said so; false when it ends, or the time is over, before that. */
-  async says(word: Word, timeoutMs: number): Promise<boolean> {
-    if (this.#output.has(word)) return true;
+  async says(message: ServiceMessage, timeoutMs: number): Promise<boolean> {
+    if (this.#output.has(message)) return true;
     if (this.#isGone) return false;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(resolve, timeoutMs, false);
     });
-    const output = new Promise<boolean>((resolve) => this.#waiting.push({ word, resolve }));
+    const output = new Promise<boolean>((resolve) =>
+      this.#waiting.push({ word: message, resolve }),
+    );
     const outcome = await Promise.race([output, late]);
     clearTimeout(timer);
     return outcome;
@@ -176,7 +178,7 @@ export class ServiceProcess {
     if (this.pid !== undefined) this.#child.kill(name);
   }
 
-  #receive(message: unknown): Word | undefined {
+  #receive(message: unknown): ServiceMessage | undefined {
     if (typeof message !== 'object' || message === null) return undefined;
     const { type, healthPort, facts } = message as Readonly<Record<string, unknown>>;
     if (type === 'dump' && typeof facts === 'object' && facts !== null) {
@@ -185,8 +187,8 @@ export class ServiceProcess {
     if (type !== 'ready' && type !== 'loaded' && type !== 'yielded') return undefined;
     if (typeof healthPort === 'number') this.healthPort = healthPort;
     this.#output.add(type);
-    this.#waiting = this.#waiting.filter(({ word, resolve }) => {
-      if (word !== type) return true;
+    this.#waiting = this.#waiting.filter(({ word: message, resolve }) => {
+      if (message !== type) return true;
       resolve(true);
       return false;
     });

@@ -40,7 +40,10 @@ export async function startKeySync(options: {
   const records = new BucketKeyRecords(new Bucket(options.bus, 'brine_keys'));
   const journal = await KeyJournal.open(journalPath(pkiDir));
   const reporting = reportingRecords(records, options.onAct, onTrouble);
-  const sync = new KeySync({ store: new KeyStore(pkiDir), journal, records: reporting }, { onTrouble });
+  const sync = new KeySync(
+    { store: new KeyStore(pkiDir), journal, records: reporting },
+    { onTrouble },
+  );
   let inStep = false;
   const starting = records
     .whenReady()
