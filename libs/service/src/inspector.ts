@@ -37,7 +37,7 @@ export function keepInspectorShut(): DebugSignal {
   let more = (): object => ({});
   let take = (): void => print('SIGUSR1 is taken', factsWith(more));
   process.on('SIGUSR1', () => take());
-  const own = process.execArgv.some((order) => OPENS.test(plain(order)));
+  const own = process.execArgv.some((argument) => OPENS.test(plain(argument)));
   // Forked processes take these: they may get the signal before their first line runs.
   process.execArgv = [...withoutInspector(process.execArgv), NOWHERE];
   const { NODE_OPTIONS: options } = process.env;

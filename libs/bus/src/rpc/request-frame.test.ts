@@ -39,7 +39,11 @@ test('no bytes make reading a request or a word throw', () => {
 
 test('a reply comes back with its trace note and its body', () => {
   const body = Buffer.from([1, 2, 3]);
-  expect(readMessage(packReply(body, '20261120'))).toEqual({ kind: 'reply', trace: '20261120', body });
+  expect(readMessage(packReply(body, '20261120'))).toEqual({
+    kind: 'reply',
+    trace: '20261120',
+    body,
+  });
   expect(readMessage(packReply(body))).toEqual({ kind: 'reply', body });
   expect(readMessage(packReplyElsewhere('rep.x', 'j'))).toEqual({
     kind: 'reply-elsewhere',

@@ -1,6 +1,6 @@
 import { mapOf, type SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { type PauseMessage,Pauses } from './run-ledger.ts';
+import { type PauseMessage, Pauses } from './run-ledger.ts';
 
 const message = (kind: PauseMessage, id = '__all__', duration?: number): SaltMap =>
   mapOf({ word: kind, state_id: id, duration });
@@ -42,9 +42,15 @@ test('a pause with a duration counts from when the state is reached', async () =
 });
 
 test('an end stays an end until it is taken back', async () => {
-  expect(await pausesWith(message('pause', 'a'), message('kill', 'a')).gate('a', undefined)).toBe('kill');
-  expect(await pausesWith(message('kill', 'a'), message('pause', 'a')).gate('a', undefined)).toBe('kill');
-  expect(await pausesWith(message('kill', 'a'), message('resume')).gate('a', undefined)).toBe('run');
+  expect(await pausesWith(message('pause', 'a'), message('kill', 'a')).gate('a', undefined)).toBe(
+    'kill',
+  );
+  expect(await pausesWith(message('kill', 'a'), message('pause', 'a')).gate('a', undefined)).toBe(
+    'kill',
+  );
+  expect(await pausesWith(message('kill', 'a'), message('resume')).gate('a', undefined)).toBe(
+    'run',
+  );
 });
 
 test('an orchestration within another one hears the words for that one, later ones too', async () => {
