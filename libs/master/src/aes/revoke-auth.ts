@@ -37,7 +37,7 @@ export async function revokeAuth(
     msgId: `revoked:${minion}:${ports.now()}`,
   });
   // The minion still holds the AES key: it must not read what is published from now on.
-  if (rules.rotateAesKey) await ports.aes.rotate();
+  if (rules.rotateAesKey) ports.aes.rotate();
   return true;
 }
 

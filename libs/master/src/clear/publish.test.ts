@@ -213,7 +213,7 @@ describe('publishes recorded from the stock command line', () => {
     const load = mapOf({ cmd: 'publish', tgt: 'va', fun: 'test.arg', ret: '', jid: '', key: 'x' });
     load.set('arg', ['x'.repeat(1 << 20)]);
     let left = 3;
-    const ports = { ...made.ports, mayTellOfStranger: () => (left -= 1) >= 0 };
+    const ports = { ...made.ports, mayReportStranger: () => (left -= 1) >= 0 };
     for (let n = 0; n < 10; n += 1) {
       const { value } = await publish(ports, request(`r${n}`), load);
       expect(mapIn(value, 'error')?.get('name')).toBe('AuthenticationError');
