@@ -270,6 +270,7 @@ function drawFault(random: Random, fleet: Fleet, atMs: number): Fault {
     'publisher',
     'event-bus',
     ...named('worker', workers),
+    'runner',
     ...named('returner', returners),
   ]);
   const draw = random.next();

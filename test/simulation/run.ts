@@ -8,7 +8,7 @@ import type { Plan } from './plan.ts';
 import { drawPlan, named } from './plan.ts';
 import { Cluster, MINION_KEY, USER_KEY } from './world/cluster.ts';
 import { Random } from './world/random.ts';
-import { eventBus, gateway, publisher, returner, worker } from './world/services.ts';
+import { eventBus, gateway, publisher, returner, runner, worker } from './world/services.ts';
 import { Trace } from './world/trace.ts';
 import { realMs, VirtualTime } from './world/virtual-time.ts';
 
@@ -151,6 +151,7 @@ class Simulation {
     this.#cluster.supervise('event-bus', eventBus);
     for (const name of named('returner', returners)) this.#cluster.supervise(name, returner);
     for (const name of named('worker', workers)) this.#cluster.supervise(name, worker);
+    this.#cluster.supervise('runner', runner);
     this.#cluster.supervise('publisher', publisher);
     this.#cluster.supervise('gateway', gateway);
     this.#startMinions(named('m', minions));

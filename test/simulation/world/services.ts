@@ -4,6 +4,7 @@ import type { RunningService } from '@brine/service';
 import { Returner } from '../../../apps/job-cache-returner/src/start.ts';
 import { startPublisher } from '../../../apps/publisher/src/start.ts';
 import { startGateway } from '../../../apps/req-gateway/src/start.ts';
+import { startRunnerPool } from '../../../apps/runner-pool/src/start.ts';
 import { startWorker } from '../../../apps/worker-pool/src/start.ts';
 import type { Start, Surroundings } from './cluster.ts';
 
@@ -20,6 +21,9 @@ export const gateway: Start = ({ context, connectBus, cluster, onEnd }) =>
 
 export const worker: Start = ({ context, connectBus, loadKeys, masterKey }) =>
   startWorker(context, { connectBus, loadKeys, masterKey });
+
+export const runner: Start = ({ context, connectBus, loadKeys, masterKey }) =>
+  startRunnerPool(context, { connectBus, loadKeys, masterKey });
 
 export const publisher: Start = ({ context, connectBus, loadKeys, cluster, onEnd }) =>
   startPublisher(context, {
