@@ -46,6 +46,8 @@ const TOKENS_AGE_MS = 366 * 86_400_000;
 const TOKENS_BYTES = 64 * 1024 ** 2;
 /** Long work is renewed while a worker lives. Without any worker it can go on after so long. */
 const RUNS_AGE_MS = 7 * 86_400_000;
+/** Some values of these buckets have an age of their own. */
+const FORGETS_SOME: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_event_return']);
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
@@ -166,8 +168,7 @@ function configs(
       max_msgs_per_subject: 1,
       max_age: nanos(ages[bucket] ?? 0),
       allow_rollup_hdrs: true,
-      // Some of its values have an age of their own.
-      ...(bucket === 'brine_reactor' ? { allow_msg_ttl: true } : {}),
+      ...(FORGETS_SOME.has(bucket) ? { allow_msg_ttl: true } : {}),
       deny_delete: true,
       // With copies, reads go to the leader: it has every write that was acknowledged.
       allow_direct: replicas === 1,

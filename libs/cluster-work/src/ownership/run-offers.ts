@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Bucket } from '@brine/bus';
-import type { SecretBox } from '@brine/crypt';
+import { type Bucket, type BucketEntry, splitKey } from '@brine/bus';
 import { reachableBucket } from '@brine/master-state';
 import type { SaltMap } from '@brine/wire';
 import {
   ENDED,
   inputKeyOf,
+  type RecordBox,
   type RunHead,
   runKey,
   type RunRecord,
@@ -36,7 +36,7 @@ export class RunOffers {
   readonly #bucket: ReturnType<typeof reachableBucket>;
   readonly #records: RunRecords;
 
-  constructor(bucket: Bucket, box: SecretBox) {
+  constructor(bucket: Bucket, box: RecordBox) {
     this.#bucket = reachableBucket(RUNS, bucket);
     this.#records = new RunRecords(box);
   }
@@ -79,4 +79,11 @@ export function foundRun(
   const { kind, owner, data, call } = record;
   const ended = owner === ENDED;
   return { jid, kind, owner: ended ? '' : owner, ended, data, call };
+}
+
+/** The run that an entry of a bucket is the record of; undefined for any other entry. */
+export function runIn({ key, value }: BucketEntry, box: RecordBox): FoundRun | undefined {
+  const [what, jid] = splitKey(key);
+  if (what !== 'run' || jid === undefined) return undefined;
+  return foundRun(new RunRecords(box), jid, value);
 }

@@ -1,6 +1,5 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { type BucketKey, escapeKey } from '@brine/bus';
-import type { SecretBox } from '@brine/crypt';
 import {
   isMap,
   mapIn,
@@ -73,11 +72,23 @@ export interface RunHead {
   readonly owner: string;
 }
 
+/** What the contents of records are sealed with: a `SecretBox`, or {@link NOT_SEALED}. */
+export interface RecordBox {
+  seal(bytes: Uint8Array): Buffer;
+  open(sealed: Uint8Array): Buffer;
+}
+
+/** For a bucket that is used by a service without the master's key: nothing is sealed. */
+export const NOT_SEALED: RecordBox = {
+  seal: (bytes) => Buffer.from(bytes),
+  open: (bytes) => Buffer.from(bytes),
+};
+
 /** Reads and writes records of runs. Their contents are sealed, under the jid of the run. */
 export class RunRecords {
-  readonly #box: SecretBox;
+  readonly #box: RecordBox;
 
-  constructor(box: SecretBox) {
+  constructor(box: RecordBox) {
     this.#box = box;
   }
 

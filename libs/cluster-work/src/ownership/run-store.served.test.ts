@@ -4,8 +4,8 @@ import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
-import { RunOffers } from './run-offers.ts';
-import { RUN_LIMITS } from './run-record.ts';
+import { runIn, RunOffers } from './run-offers.ts';
+import { NOT_SEALED, RUN_LIMITS } from './run-record.ts';
 import { RunStore, type RunStoreOptions } from './run-store.ts';
 import type { StoredRun } from './stored-run.ts';
 
@@ -292,4 +292,22 @@ test('a record is sealed, and does not open under another job id', async () => {
   expect(entry && Buffer.from(entry.value).includes('xyzzy')).toBe(false);
   await bucket.put(escapeKey('run', 'other'), entry?.value ?? new Uint8Array(0));
   await expect(store.offers.find('other')).rejects.toThrow('another run');
+});
+
+test("a service without the master's key has runs too, in a bucket of its own", async () => {
+  const bus = await nats.connect('job-cache-returner');
+  const bucket = new Bucket(bus, 'brine_event_return');
+  const store = new RunStore({
+    ...{ bucket, box: NOT_SEALED, processId: 'one', beatLivesMs: 1_000 },
+    releasedError: (jid) => new Error(`lost ${jid}`),
+    onTrouble: () => undefined,
+  });
+  const run = await store.begin('batch', JID, order(mapOf({ step: 1 })));
+  await run.save(mapOf({ step: 2 }));
+  const found = [];
+  for await (const entry of bucket.entries()) found.push(runIn(entry, NOT_SEALED)?.data);
+  expect(found).toEqual([undefined, mapOf({ step: 2 })]);
+  await store.close();
+  // The bucket would never forget it.
+  await until('its beat is gone', async () => !(await bucket.get(escapeKey('beat', 'one'))));
 });

@@ -8,7 +8,6 @@ import {
   PauseWatch,
   splitKey,
 } from '@brine/bus';
-import type { SecretBox } from '@brine/crypt';
 import { fromHotState, reachableBucket } from '@brine/master-state';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { type FoundRun, foundRun, type NewRun, RunOffers } from './run-offers.ts';
@@ -19,6 +18,7 @@ import {
   headOf,
   inputKeyOf,
   messagesKey,
+  type RecordBox,
   type RunHead,
   runKey,
   RUNNER,
@@ -41,9 +41,11 @@ export interface RunStoreOptions {
 /** What a store of runs works with. */
 export interface RunStoreParts {
   readonly bucket: Bucket;
-  readonly box: SecretBox;
+  readonly box: RecordBox;
   /** Id of this process. */
   readonly processId: string;
+  /** Where the bucket forgets nothing by its age: when the server removes a beat, ms. */
+  readonly beatLivesMs?: number;
   /** The error of a run that another process owns. */
   readonly releasedError: (jid: string) => Error;
   readonly onTrouble: (text: string, err?: unknown) => void;
@@ -93,7 +95,7 @@ const RETAKE_MS = 2_000;
 const IS_RUNNER: ReadonlySet<string> = new Set([CALL, RUNNER]);
 
 /**
- * Long work of the cluster in the bucket `brine_runs`. A process that owns runs writes a beat now
+ * Long work of the cluster, in the bucket `brine_runs` or in one of a service's own. A process that owns runs writes a beat now
  * and then; the beats of one process stand for all its runs. A run whose owner has been silent for
  * a lease is taken by compare-and-set, so only one process gets it. Each save is one too: a process
  * that was wrong about its lease can save nothing more.
@@ -486,7 +488,9 @@ export class RunStore {
   async #writeBeat(): Promise<void> {
     const sentAt = performance.now();
     this.#beatAt = sentAt;
-    await this.#bucket.put(beatKey(this.#parts.processId), randomBytes(4));
+    const { beatLivesMs, processId } = this.#parts;
+    const options = beatLivesMs === undefined ? {} : { livesMs: beatLivesMs };
+    await this.#bucket.put(beatKey(processId), randomBytes(4), options);
     // Others count from when they receive it, which is later than when it was sent.
     this.#leasedUntil = Math.max(this.#leasedUntil, sentAt + (this.#leaseMs * 2) / 3);
   }

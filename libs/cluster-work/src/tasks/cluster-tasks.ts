@@ -1,4 +1,5 @@
-import type { OwnedKind } from '@brine/runners';
+import { mapOf } from '@brine/wire';
+import type { RunOffers } from '../ownership/run-offers.ts';
 import type { StoredRun } from '../ownership/stored-run.ts';
 
 /**
@@ -7,20 +8,11 @@ import type { StoredRun } from '../ownership/stored-run.ts';
  */
 export interface ClusterTask {
   /** The kind of its record; a process that does not know the kind leaves the run alone. */
-  readonly kind: OwnedKind;
+  readonly kind: string;
   /** In place of a job id. */
   readonly name: string;
   /** Does the work until the run is released. */
   readonly work: (run: StoredRun) => Promise<void>;
-}
-
-/** What offering works with. */
-export interface TaskOffers {
-  /** Adds the record of a run without an owner; false where there is one. */
-  readonly offer: (kind: string, name: string) => Promise<boolean>;
-  /** Whether a record is there. */
-  readonly isThere: (name: string) => Promise<boolean>;
-  readonly onTrouble: (text: string, err: unknown) => void;
 }
 
 /** How often the records are checked, ms. */
@@ -31,15 +23,21 @@ const FIRST_LOOK_MS = 500;
 /** Makes a record for each task, at the start of a process and after a loss of the bucket. */
 export class ClusterTasks {
   readonly #tasks: readonly ClusterTask[];
-  readonly #parts: TaskOffers;
+  readonly #offers: Pick<RunOffers, 'find' | 'offer'>;
+  readonly #onTrouble: (text: string, err: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #inTrouble = false;
 
-  constructor(works: readonly ClusterTask[], parts: TaskOffers) {
-    this.#tasks = works;
-    this.#parts = parts;
-    if (works.length > 0) void this.#look();
+  constructor(
+    tasks: readonly ClusterTask[],
+    offers: Pick<RunOffers, 'find' | 'offer'>,
+    onTrouble: (text: string, err: unknown) => void,
+  ) {
+    this.#tasks = tasks;
+    this.#offers = offers;
+    this.#onTrouble = onTrouble;
+    if (tasks.length > 0) void this.#look();
   }
 
   close(): void {
@@ -51,12 +49,13 @@ export class ClusterTasks {
     let delayMs = LOOK_MS;
     try {
       for (const { kind, name } of this.#tasks) {
-        if (!(await this.#parts.isThere(name))) await this.#parts.offer(kind, name);
+        if ((await this.#offers.find(name)) !== undefined) continue;
+        await this.#offers.offer(kind, name, { data: mapOf({}), call: mapOf({}) });
       }
       this.#inTrouble = false;
     } catch (err) {
       delayMs = FIRST_LOOK_MS;
-      if (!this.#inTrouble) this.#parts.onTrouble('the endless runs are not offered', err);
+      if (!this.#inTrouble) this.#onTrouble('the endless runs are not offered', err);
       this.#inTrouble = true;
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#look(), delayMs);

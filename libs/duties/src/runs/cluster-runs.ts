@@ -33,7 +33,7 @@ import {
   workBatch,
 } from '@brine/runners';
 import { errorText, InFlight } from '@brine/tasks';
-import { mapOf, type SaltMap } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
 /** What the runs of a process are made of. */
@@ -96,12 +96,7 @@ export class ClusterRuns {
       hasRoom: (kind) => kind !== CALL || !this.#calls.isFull,
       takeOver: (run) => (run.isNew ? this.#begin(run, work) : this.#tracked(work.resume(run))),
     });
-    this.#tasks = new ClusterTasks(tasks, {
-      isThere: async (name) => (await this.#store.offers.find(name)) !== undefined,
-      offer: (kind, name) =>
-        this.#store.offers.offer(kind, name, { data: mapOf({}), call: mapOf({}) }),
-      onTrouble: this.#parts.onTrouble,
-    });
+    this.#tasks = new ClusterTasks(tasks, this.#store.offers, this.#parts.onTrouble);
   }
 
   stats(): object {
