@@ -168,7 +168,7 @@ async function startForOne(
     signal,
     keepJobsSeconds: options.keepJobsSeconds,
     eventsKeepSeconds: options.brine.eventsKeep,
-    needed: () => neededEvents(bus),
+    needed: () => neededEvents(new Bucket(bus, 'brine_event_return').entries(), Date.now()),
     onTrouble: trouble,
     onRelief: (text) => log.info(text),
   });

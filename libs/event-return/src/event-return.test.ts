@@ -2,11 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, expect, test } from 'vitest';
-import { MemoryRecord } from '../test/records.ts';
+import { MemoryRecord } from '../test/memory-record.ts';
 import type { FedEvent } from './event.ts';
 import { type EventFeed, EventReturn } from './event-return.ts';
 import { type Batch, gatheringLimits } from './gathering.ts';
-import type { RecordStore } from './leases.ts';
 import { type EventReturner, ReturnerError } from './returner.ts';
 
 const started: EventReturn[] = [];
@@ -47,14 +46,8 @@ class MemoryBus {
           const body = bodies[at]!;
           at += 1;
           taken.push({
-            kind: 'minion',
-            tag: `t/${at}`,
-            jid: undefined,
-            minion: 'm',
-            timeMs: at,
-            size: body.length,
-            body: () => Promise.resolve(body),
-            position: String(at),
+            ...{ kind: 'minion', tag: `t/${at}`, jid: undefined, minion: 'm', timeMs: at },
+            ...{ size: body.length, body: () => Promise.resolve(body), position: String(at) },
           });
         }
         reached(at);
@@ -77,8 +70,7 @@ type Fault = (call: number, moment: 'before' | 'after') => Promise<void> | void;
 function memoryReturner(kept: Kept, keepsPlace: boolean, fault: Fault): EventReturner {
   let call = 0;
   return {
-    name: 'memory',
-    keepsPlace,
+    ...{ name: 'memory', keepsPlace },
     open: async () => kept.place,
     write: async ({ events, from, to }: Batch) => {
       if (events.length > 0) call += 1;
@@ -94,36 +86,24 @@ function memoryReturner(kept: Kept, keepsPlace: boolean, fault: Fault): EventRet
   };
 }
 
-/** A process that can die: from then on nothing of it reaches the others. */
+/** A process that has the right to write. One that had it before dies: nothing of it is saved. */
 function start(options: {
   readonly bus: MemoryBus;
   readonly record: MemoryRecord;
   readonly returner: EventReturner;
   readonly clock: { now: number };
-  readonly owner?: string;
   readonly queue?: number;
 }) {
-  const { bus, record, returner, clock, owner = 'a', queue = 0 } = options;
+  const { bus, record, returner, clock, queue = 0 } = options;
   const counts = { returned: 0, quarantined: 0, unreadable: 0, gaps: 0 };
   const logged: string[] = [];
-  const life = { isDead: false };
-  const alive = <T>(work: () => Promise<T>): Promise<T> =>
-    life.isDead ? Promise.reject(new Error('dead')) : work();
-  const store: RecordStore = {
-    get: () => alive(() => record.get()),
-    set: (value, revision) => alive(() => record.set(value, revision)),
-  };
   const events = new EventReturn({
     returner,
     openFeed: async (from) => bus.open(from),
-    lease: {
-      store,
-      owner,
-      now: () => (clock.now += 1),
-      sleep: async (ms) => {
-        clock.now += ms;
-        await new Promise<void>((resolve) => void nextTurn(resolve));
-      },
+    now: () => (clock.now += 1),
+    sleep: async (ms) => {
+      clock.now += ms;
+      await new Promise<void>((resolve) => void nextTurn(resolve));
     },
     retry: async (work, isOutage) => {
       for (let tries = 0; tries < 5; tries += 1) {
@@ -147,7 +127,9 @@ function start(options: {
     log: (level, text) => void logged.push(`${level}: ${text}`),
   });
   started.push(events);
-  return { events, counts, told: logged, die: () => void (life.isDead = true) };
+  const working = events.work(record.take());
+  working.catch(() => undefined);
+  return { events, working, counts, logged };
 }
 
 const tags = (from: number, to: number): string[] =>
@@ -163,18 +145,18 @@ test('the first start begins with what comes, a later one where the one before e
   bus.add(10);
   const returner = memoryReturner(kept, false, () => undefined);
   const first = start({ bus, record, clock, returner });
-  await until('the place is kept', () => (record.content as { position?: string })?.position);
+  await until('the place is kept', () => record.place.position);
   bus.add(90);
   await until('all are there', () => kept.rows.length === 90);
   await first.events.close();
   expect(kept.rows).toEqual(tags(11, 100));
-  expect(record.content).toEqual({ owner: '', position: '100', note: { rows: 90 } });
+  expect(record.place).toEqual({ position: '100', note: { rows: 90 } });
   bus.add(5);
-  const second = start({ bus, record, clock, returner, owner: 'b' });
+  const second = start({ bus, record, clock, returner });
   await until('the rest is there', () => kept.rows.length === 95);
   await second.events.close();
   expect(kept.rows).toEqual(tags(11, 105));
-  expect([first.told, second.told, first.counts.returned]).toEqual([[], [], 90]);
+  expect([first.logged, second.logged, first.counts.returned]).toEqual([[], [], 90]);
 });
 
 test('what a queue has gathered is written at a stop', async () => {
@@ -201,29 +183,21 @@ test.each([
     const { bus, record, clock, kept } = world();
     let isDying: (() => void) | undefined;
     const dying = new Promise<void>((resolve) => (isDying = resolve));
-    const dead: ReturnType<typeof start> = start({
-      bus,
-      record,
-      clock,
-      queue: 7,
+    start({
+      ...{ bus, record, clock, queue: 7 },
       returner: memoryReturner(kept, keepsPlace, (call, at) => {
         if (call !== deathAt || at !== moment) return undefined;
-        dead.die();
         isDying?.();
         // Its answer never comes.
         return new Promise<void>(() => undefined);
       }),
     });
     started.pop();
-    await until('it reads', () => (record.content as { position?: string })?.position);
+    await until('it reads', () => record.place.position);
     bus.add(40);
     await dying;
     const next = start({
-      bus,
-      record,
-      clock,
-      owner: 'b',
-      queue: 7,
+      ...{ bus, record, clock, queue: 7 },
       returner: memoryReturner(kept, keepsPlace, () => undefined),
     });
     await until('all are there', () => kept.rows.at(-1) === 't/35' || kept.rows.length >= 40);
@@ -244,8 +218,7 @@ test('the place in NATS follows a returner that keeps its own, however much is w
     // A second for each event, and the next one is there already.
     clock.now += 1_000;
     if (call <= 50) bus.add(1);
-    const { position } = record.content as { readonly position: string };
-    behind.push(kept.rows.length - Number(position));
+    behind.push(kept.rows.length - Number(record.place.position));
   });
   start({ bus, record, clock, returner });
   await until('it reads', () => kept.place);
@@ -267,37 +240,59 @@ test('an event that is none is passed over and counted, and the others follow', 
   expect(counts.unreadable).toBe(1);
 });
 
-test('events that the streams hold no more are told of', async () => {
+test('events that the streams hold no more are logged of', async () => {
   const { bus, record, clock, kept } = world();
   kept.place = '2';
   bus.add(10);
   bus.first = 6;
   const returner = memoryReturner(kept, true, () => undefined);
-  const { counts, told: logged } = start({ bus, record, clock, returner });
+  const { counts, logged } = start({ bus, record, clock, returner });
   await until('the last is there', () => kept.rows.includes('t/10'));
   expect(kept.rows).toEqual(tags(6, 10));
   expect(counts.gaps).toBe(1);
   expect(logged).toEqual(['error: events may be missing: Events are not kept any more.']);
 });
 
-test('a returner that is not there is told of once, and nothing more is tried', async () => {
+test('a returner that is not there is logged of once, and nothing more is tried', async () => {
   const { bus, record, clock, kept } = world();
   const returner = memoryReturner(kept, false, () => {
     throw new ReturnerError('missing', 'no such module');
   });
-  const { events, told: logged } = start({ bus, record, clock, returner });
-  await events.finished;
+  const { events, working, logged } = start({ bus, record, clock, returner });
+  await expect(working).rejects.toThrow('no such module');
+  expect(events.isMissing).toBe(true);
   expect(logged).toEqual(['error: events are not returned there until the master starts again']);
 });
 
 test('a process whose place was taken stops writing and waits', async () => {
   const { bus, record, clock, kept } = world();
   const returner = memoryReturner(kept, true, () => undefined);
-  const { told: logged } = start({ bus, record, clock, returner });
+  const { logged } = start({ bus, record, clock, returner });
   await until('it reads', () => kept.place);
   kept.place = '5';
   bus.add(10);
   await until('it goes on from the other place', () => kept.rows.includes('t/10'));
   expect(kept.rows).toEqual(tags(6, 10));
-  expect(logged).toContain('info: another process returns the events now');
+  expect(logged).toContain('info: another process may return the events now');
+});
+
+test('a process that must not write any more stops, and writes on when it may again', async () => {
+  const { bus, record, clock, kept } = world();
+  let isReleased = false;
+  const returner = memoryReturner(kept, false, (call, moment) => {
+    if (call !== 1 || moment === 'before' || isReleased) return;
+    // The place of what is written now can not be saved.
+    isReleased = true;
+    record.take();
+  });
+  const { events, working, logged } = start({ bus, record, clock, returner });
+  await until('it reads', () => record.place.position);
+  bus.add(5);
+  await working;
+  expect([record.place.position, events.isOwner]).toEqual(['0', false]);
+  expect(logged).toEqual(['info: another process may return the events now']);
+  bus.add(5);
+  void events.work(record.take());
+  await until('the rest is there', () => kept.rows.includes('t/10'));
+  expect(kept.rows).toEqual(tags(1, 10));
 });

@@ -7,7 +7,7 @@ import {
   isUnreadable,
 } from './event.ts';
 import { type Batch, Gathering, type GatheringLimits } from './gathering.ts';
-import { claim, type Lease, LeaseLostError, type LeasePorts, RENEW_MS } from './leases.ts';
+import { Place, type PlaceKeeper } from './place.ts';
 import { type EventReturner, failureOf, ReturnerError, type SavedPlace } from './returner.ts';
 
 /** The events of the cluster in their order, from a position on. */
@@ -34,10 +34,11 @@ export interface EventReturnCounts {
 }
 
 /** What an event return works with. */
-export interface EventReturnPorts extends Pick<DeliveryPorts, 'retry' | 'quarantine'> {
+export interface EventReturnPorts extends Pick<DeliveryPorts, 'retry' | 'quarantine' | 'now'> {
   readonly returner: EventReturner;
   readonly openFeed: (from: 'now' | { readonly position: string }) => Promise<EventFeed>;
-  readonly lease: LeasePorts;
+  /** Resolves after some ms, or at once when `signal` is aborted. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly limits: GatheringLimits;
   /** `max_event_size` in bytes. */
   readonly maxEventSize: number;
@@ -49,28 +50,36 @@ export interface EventReturnPorts extends Pick<DeliveryPorts, 'retry' | 'quarant
 const TAKEN = 512;
 /** Longest wait for events, in ms: a stop is noticed after it. */
 const WAIT_MS = 200;
+/** How often a place is saved that the returner keeps too, or that passed other events, in ms. */
+const SAVE_MS = 5_000;
 /** The wait after something that nobody foresaw, in ms. */
 const AGAIN_MS = 2_000;
 /** Different troubles that are remembered as said. */
 const LOGGED_MAX = 20;
 
 /**
- * Returns the events of the cluster to one returner. Of several processes one does it at a time.
- * The events wait in the streams while the returner is away; here are those of one batch.
+ * Returns the events of the cluster to one returner. The events wait in the streams while the
+ * returner is away; here are those of one batch.
  */
 export class EventReturn {
   readonly #ports: EventReturnPorts;
   readonly #stopping = new AbortController();
+  /** What comes again and again is said once. */
+  readonly #told = new Set<string>();
   /** The batch that is being written. */
   #inHand: Batch | undefined;
   #isOwner = false;
-  /** Resolves when it has ended; never rejects. */
-  readonly finished: Promise<void>;
+  #isMissing = false;
+  #place: Place | undefined;
+  /** Ends when all work so far has ended; never rejects. */
+  #working: Promise<unknown> = Promise.resolve();
 
-  /** Begins at once. */
   constructor(ports: EventReturnPorts) {
     this.#ports = ports;
-    this.finished = this.#run();
+  }
+
+  get name(): string {
+    return this.#ports.returner.name;
   }
 
   /** Whether this process is the one that writes. */
@@ -78,114 +87,112 @@ export class EventReturn {
     return this.#isOwner;
   }
 
+  /** Whether there is no such returner here: this process needs no right to write any more. */
+  get isMissing(): boolean {
+    return this.#isMissing;
+  }
+
   /** When the oldest event was stored that is being written, unix ms; undefined for none. */
   get oldestMs(): number | undefined {
     return this.#inHand?.events[0]?.timeMs;
   }
 
-  /** Writes what was gathered, lets another process go on, and ends. */
-  async close(): Promise<void> {
-    this.#stopping.abort();
-    await this.finished;
+  /**
+   * Returns events until `keeper` is released, or this is closed.
+   * @throws ReturnerError `missing`
+   */
+  work(keeper: PlaceKeeper): Promise<void> {
+    const working = this.#working.then(() => this.#work(keeper));
+    this.#working = working.catch(() => undefined);
+    return working;
   }
 
-  async #run(): Promise<void> {
-    const { lease: leases, log, returner } = this.#ports;
-    const { signal } = this.#stopping;
-    // What comes again and again is said once.
-    const logged = new Set<string>();
-    const logOnce = (text: string, error: unknown): void => {
-      const line = `${text}: ${error instanceof Error ? error.message : ''}`;
-      if (logged.has(line) || logged.size >= LOGGED_MAX) return;
-      logged.add(line);
-      log(isAway(error) ? 'warn' : 'error', text, error);
-    };
-    while (!signal.aborted) {
-      const lease = await claim(leases, signal, (error) =>
-        logOnce('the place of a returner of events can not be read', error),
-      );
-      if (lease === undefined) break;
+  /** Writes what was gathered, and ends. The place is saved then. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#working;
+    await this.#ports.returner.close();
+  }
+
+  async #work(keeper: PlaceKeeper): Promise<void> {
+    const { log, now, sleep } = this.#ports;
+    const { released } = keeper;
+    const place = (this.#place = new Place(keeper, now, this.#place));
+    const stop = AbortSignal.any([released, this.#stopping.signal]);
+    while (!stop.aborted) {
       this.#isOwner = true;
       try {
-        await this.#serve(lease);
+        return await this.#serve(place, stop);
       } catch (error) {
-        if (failureOf(error) === 'missing') {
+        if (released.aborted || failureOf(error) === 'moved') {
+          log('info', 'another process may return the events now');
+        } else if (failureOf(error) === 'missing') {
+          this.#isMissing = true;
           log('error', 'events are not returned there until the master starts again', error);
-          await lease.release().catch(() => undefined); // It ends by itself.
-          break;
-        }
-        const isElsewhere = error instanceof LeaseLostError || failureOf(error) === 'moved';
-        if (isElsewhere) log('info', 'another process returns the events now');
-        else logOnce('the return of events was interrupted', error);
-        await leases.sleep(AGAIN_MS, signal);
+          throw error;
+        } else this.#tell('the return of events was interrupted', error);
       } finally {
         this.#isOwner = false;
         this.#inHand = undefined;
       }
+      await sleep(AGAIN_MS, stop);
     }
-    await returner.close();
   }
 
-  async #serve(lease: Lease): Promise<void> {
+  #tell(text: string, error: unknown): void {
+    const said = `${text}: ${error instanceof Error ? error.message : ''}`;
+    if (this.#told.has(said) || this.#told.size >= LOGGED_MAX) return;
+    this.#told.add(said);
+    this.#ports.log(isAway(error) ? 'warn' : 'error', text, error);
+  }
+
+  /** Resolves when this process is to stop. */
+  async #serve(place: Place, stop: AbortSignal): Promise<void> {
     const { openFeed, retry, returner } = this.#ports;
-    const { saved } = lease;
-    const opened = await retry(async () => ({ kept: await returner.open(saved) }), isOutage);
-    if (opened === undefined) return lease.release();
-    const from = returner.keepsPlace ? opened.kept : saved.position;
+    const opened = await retry(async () => {
+      await place.check();
+      const { saved } = place;
+      return { saved, kept: await returner.open(saved) };
+    }, isOutage);
+    if (opened === undefined) return;
+    const from = returner.keepsPlace ? opened.kept : opened.saved.position;
     const start = from === undefined ? ('now' as const) : { position: from };
     const fed = await retry(async () => ({ feed: await openFeed(start) }), isOutage);
-    if (fed === undefined) return lease.release();
-    const { feed } = fed;
-    const renewal = setInterval(() => {
-      // A failure is noticed before the next write, since the lease is not sure then.
-      lease.save().catch(() => undefined);
-    }, RENEW_MS);
-    renewal.unref();
+    if (fed === undefined) return;
+    const inHand = (batch: Batch | undefined): void => void (this.#inHand = batch);
     try {
-      await new Owner(this.#ports, lease, feed, from ?? '', (batch) => {
-        this.#inHand = batch;
-      }).run(this.#stopping.signal);
+      const parts = { ...this.#ports, place, feed: fed.feed, inHand };
+      await new Owner(parts, from ?? '').run(stop);
     } finally {
-      clearInterval(renewal);
-      feed.close();
+      fed.feed.close();
     }
   }
 }
 
+/** What an owner works with. */
+interface OwnerParts extends EventReturnPorts {
+  readonly place: Place;
+  readonly feed: EventFeed;
+  readonly inHand: (batch: Batch | undefined) => void;
+}
+
 /** What the process does that writes. */
 class Owner {
-  readonly #ports: EventReturnPorts;
-  readonly #lease: Lease;
-  readonly #feed: EventFeed;
+  readonly #parts: OwnerParts;
   readonly #gathering: Gathering;
   readonly #delivery: Delivery;
-  readonly #inHand: (batch: Batch | undefined) => void;
   /** The position that was kept last, and when. */
   #kept: string;
   #keptMs = -Infinity;
-  /** When a place was last saved in NATS. */
-  #savedMs = -Infinity;
   #unreadable = 0;
 
-  constructor(
-    ports: EventReturnPorts,
-    lease: Lease,
-    feed: EventFeed,
-    from: string,
-    inHand: (batch: Batch | undefined) => void,
-  ) {
-    this.#ports = ports;
-    this.#lease = lease;
-    this.#feed = feed;
-    this.#inHand = inHand;
+  constructor(parts: OwnerParts, from: string) {
+    this.#parts = parts;
     this.#kept = from;
-    const { limits, retry, quarantine, counts, log } = ports;
-    const { now } = ports.lease;
+    const { limits, retry, quarantine, counts, log, now } = parts;
     this.#gathering = new Gathering(limits, from, now);
     this.#delivery = new Delivery({
-      retry,
-      quarantine,
-      now,
+      ...{ retry, quarantine, now },
       write: (batch) => this.#write(batch),
       written: (batch, note) => this.#written(batch, note),
       quarantined: ({ tag }, error) => {
@@ -196,21 +203,21 @@ class Owner {
   }
 
   /** Resolves once it is to stop, and what was gathered is written or left to the next process. */
-  async run(stopping: AbortSignal): Promise<void> {
+  async run(stop: AbortSignal): Promise<void> {
     const gathering = this.#gathering;
-    gathering.pass(this.#feed.position);
+    gathering.pass(this.#parts.feed.position);
     if (!(await this.#keepPlace(0))) return this.#leave();
-    while (!stopping.aborted) {
+    while (!stop.aborted) {
       if (gathering.waitMs === 0) {
         if (!(await this.#deliver())) break;
         continue;
       }
       const waitMs = Math.min(gathering.waitMs ?? WAIT_MS, WAIT_MS);
-      const events = await this.#feed.take(TAKEN, waitMs);
+      const events = await this.#parts.feed.take(TAKEN, waitMs);
       if (!(await this.#addAll(events))) break;
-      gathering.pass(this.#feed.position);
+      gathering.pass(this.#parts.feed.position);
       this.#logNotices();
-      if (!(await this.#keepPlace(RENEW_MS))) break;
+      if (!(await this.#keepPlace(SAVE_MS))) break;
     }
     if (!gathering.isEmpty) await this.#deliver();
     return this.#leave();
@@ -219,7 +226,7 @@ class Owner {
   async #addAll(events: readonly FedEvent[]): Promise<boolean> {
     for (const event of events) {
       const reading = async () => ({ event: await this.#read(event) });
-      const read = await this.#ports.retry(reading, isAway);
+      const read = await this.#parts.retry(reading, isAway);
       if (read === undefined) return false;
       if (read.event !== undefined) this.#gathering.add(read.event);
       else this.#gathering.pass(event.position);
@@ -231,7 +238,7 @@ class Owner {
 
   /** Undefined for what is no event. */
   async #read(event: FedEvent): Promise<EventToReturn | undefined> {
-    const { counts, maxEventSize } = this.#ports;
+    const { counts, maxEventSize } = this.#parts;
     let body: Uint8Array | undefined;
     try {
       if (isFetched(event, maxEventSize)) body = await event.body();
@@ -250,68 +257,67 @@ class Owner {
 
   async #deliver(): Promise<boolean> {
     const batch = this.#gathering.take();
-    this.#inHand(batch);
+    this.#parts.inHand(batch);
     try {
       return await this.#delivery.deliver(batch);
     } finally {
-      this.#inHand(undefined);
+      this.#parts.inHand(undefined);
     }
   }
 
   /** Writes, while no other process can be writing. */
-  #write(batch: Batch): Promise<unknown> {
-    if (this.#lease.isLost) throw new ReturnerError('moved', 'another process writes');
-    if (!this.#lease.isSure) throw new ReturnerError('away', 'NATS does not confirm the lease');
-    return this.#ports.returner.write(batch);
+  async #write(batch: Batch): Promise<unknown> {
+    await this.#parts.place.check();
+    return this.#parts.returner.write(batch);
   }
 
   async #written({ events, to }: Batch, note: unknown): Promise<void> {
-    this.#ports.counts.returned(events.length);
+    this.#parts.counts.returned(events.length);
     this.#kept = to;
-    this.#keptMs = this.#ports.lease.now();
+    this.#keptMs = this.#parts.now();
     // A returner that keeps its place needs no other one. But what is before the place in NATS is
     // what the streams need not hold any longer.
-    const isSoon = this.#keptMs - this.#savedMs < RENEW_MS;
-    if (this.#ports.returner.keepsPlace && isSoon) return;
+    const isSoon = this.#keptMs - this.#parts.place.savedMs < SAVE_MS;
+    if (this.#parts.returner.keepsPlace && isSoon) return;
     await this.#save({ position: to, ...(note === undefined ? {} : { note }) });
   }
 
   /** Keeps the place where events passed that are not returned, but not too often. */
   async #keepPlace(everyMs: number): Promise<boolean> {
     const gathering = this.#gathering;
-    const isDue = this.#ports.lease.now() - this.#keptMs >= everyMs;
+    const isDue = this.#parts.now() - this.#keptMs >= everyMs;
     if (!isDue || !gathering.isEmpty) return true;
     if (gathering.written !== this.#kept) {
       const batch = gathering.take();
       if (!(await this.#delivery.deliver(batch))) return false;
     }
     // What the streams need not hold any longer.
-    if (this.#lease.saved.position !== this.#kept) await this.#save({ position: this.#kept });
-    this.#keptMs = this.#ports.lease.now();
+    if (this.#parts.place.saved.position !== this.#kept) await this.#save({ position: this.#kept });
+    this.#keptMs = this.#parts.now();
     return true;
   }
 
-  /** Saves a place, however long NATS is away. Throws LeaseLostError. */
+  /** Saves a place; throws where this process must not write any more. */
   async #save(place: SavedPlace): Promise<void> {
-    await this.#ports.retry(async () => {
-      await this.#lease.save(place);
+    await this.#parts.retry(async () => {
+      await this.#parts.place.save(place);
       return {};
     }, isAway);
-    this.#savedMs = this.#ports.lease.now();
   }
 
-  /** Where NATS is away the next process waits until the lease has run out. */
+  /** Where NATS is away the next process begins behind what was saved before. */
   async #leave(): Promise<void> {
-    await this.#lease.release({ position: this.#kept }).catch(() => undefined);
+    if (this.#parts.place.saved.position === this.#kept) return;
+    await this.#parts.place.save({ position: this.#kept }).catch(() => undefined);
   }
 
   #logNotices(): void {
-    const { counts, log } = this.#ports;
-    for (const { text } of this.#feed.takeNotices()) {
+    const { counts, log } = this.#parts;
+    for (const { text } of this.#parts.feed.takeNotices()) {
       counts.gap();
       log('error', `events may be missing: ${text}`);
     }
-    const { unreadable } = this.#feed;
+    const { unreadable } = this.#parts.feed;
     if (unreadable > this.#unreadable) counts.unreadable(unreadable - this.#unreadable);
     this.#unreadable = unreadable;
   }

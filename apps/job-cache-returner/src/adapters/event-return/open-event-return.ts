@@ -1,13 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { Bucket, type Bus, escapeKey } from '@brine/bus';
+import type { Bus } from '@brine/bus';
 import { Timeline } from '@brine/bus/timeline';
 import type { MasterOptions } from '@brine/config';
 import {
   EventReturn,
   type EventReturner,
   gatheringLimits,
-  type RecordStore,
   ReturnerError,
   ReturnerOptions,
   tagFilter,
@@ -16,12 +13,14 @@ import type { QuarantineRow } from '@brine/job-cache';
 import type { PythonCalls } from '@brine/python-host';
 import type { Metrics } from '@brine/service';
 import { OutageRetry } from '@brine/storing';
+import { sleepUnless } from '@brine/tasks';
 import type { Log } from '@brine/telemetry';
 import { EventMetrics, type MeasuredReturner } from './event-metrics.ts';
 import { FileReturner } from './file-returner.ts';
 import { PostgresReturner } from './postgres-returner.ts';
 import { PythonReturner } from './python-returner.ts';
 import { RefusedEvents, type RefusedEventsPorts, returnAgain } from './refused-events.ts';
+import { serveReturners } from './returner-tasks.ts';
 import { SyslogReturner } from './syslog-returner.ts';
 import { ElasticsearchReturner, HttpReturner } from './web-returners.ts';
 
@@ -65,13 +64,18 @@ export function openEventReturn(parts: EventReturnParts): RunningEventReturn {
     warn: (text) => log.error(text),
     now: () => performance.now(),
   });
-  const owner = `${options.brine.host}/${process.pid}-${randomBytes(4).toString('hex')}`;
   const opened = names.flatMap((name) => {
     const returner = returnerNamed(name, parts);
     if (returner === undefined) return [];
-    return [{ returner, ...begin(returner, { parts, owner, refused, counts }) }];
+    return [{ returner, ...eventReturn(returner, { parts, refused, counts }) }];
   });
   counts.expose(opened.map(({ measured }) => measured));
+  const close = serveReturners({
+    bus: parts.bus,
+    host: options.brine.host,
+    returners: opened.map(({ events }) => events),
+    onTrouble: (text, err) => log.error({ err }, text),
+  });
   return {
     again: (row) =>
       returnAgain(
@@ -85,9 +89,7 @@ export function openEventReturn(parts: EventReturnParts): RunningEventReturn {
           { writes: events.isOwner, away: isAway() },
         ]),
       ),
-    close: async () => {
-      await Promise.all(opened.map(({ events }) => events.close()));
-    },
+    close,
   };
 }
 
@@ -128,16 +130,15 @@ function returnerNamed(name: string, parts: EventReturnParts): EventReturner | u
   }
 }
 
-interface Beginning {
+interface EventReturnNeeds {
   readonly parts: EventReturnParts;
-  readonly owner: string;
   readonly refused: RefusedEvents;
   readonly counts: EventMetrics;
 }
 
-function begin(
+function eventReturn(
   returner: EventReturner,
-  { parts, owner, refused, counts }: Beginning,
+  { parts, refused, counts }: EventReturnNeeds,
 ): { readonly events: EventReturn; readonly measured: MeasuredReturner } {
   const { bus, options, log, signal } = parts;
   const { name } = returner;
@@ -153,13 +154,8 @@ function begin(
   const events = new EventReturn({
     returner,
     openFeed: (from) => Timeline.open(bus, { from, fits: ({ tag }) => fits(tag) }),
-    lease: {
-      store: recordStore(bus, name),
-      owner,
-      now: () => performance.now(),
-      // Ended by the signal it is over as well.
-      sleep: (ms, until) => sleep(ms, undefined, { signal: until }).catch(() => undefined),
-    },
+    now: () => performance.now(),
+    sleep: sleepUnless,
     limits: gatheringLimits(eventReturnQueue, eventReturnQueueMaxSeconds),
     maxEventSize: options.maxEventSize,
     retry: (work, isOutage) => backoff.retry(work, isOutage),
@@ -168,14 +164,4 @@ function begin(
     log: (level, text, err) => log[level]({ returner: name, err }, text),
   });
   return { events, measured: { name, events, isAway: () => backoff.waiting } };
-}
-
-/** The record of a returner in the bucket. */
-function recordStore(bus: Bus, name: string): RecordStore {
-  const bucket = new Bucket(bus, 'brine_event_return');
-  const key = escapeKey(name);
-  return {
-    get: () => bucket.get(key),
-    set: (value, revision) => bucket.update(key, value, revision),
-  };
 }
