@@ -46,8 +46,14 @@ class MemoryBus {
           const body = bodies[at]!;
           at += 1;
           taken.push({
-            ...{ kind: 'minion', tag: `t/${at}`, jid: undefined, minion: 'm', timeMs: at },
-            ...{ size: body.length, body: () => Promise.resolve(body), position: String(at) },
+            kind: 'minion',
+            tag: `t/${at}`,
+            jid: undefined,
+            minion: 'm',
+            timeMs: at,
+            size: body.length,
+            body: () => Promise.resolve(body),
+            position: String(at),
           });
         }
         reached(at);
@@ -70,7 +76,8 @@ type Fault = (call: number, moment: 'before' | 'after') => Promise<void> | void;
 function memoryReturner(kept: Kept, keepsPlace: boolean, fault: Fault): EventReturner {
   let call = 0;
   return {
-    ...{ name: 'memory', keepsPlace },
+    name: 'memory',
+    keepsPlace,
     open: async () => kept.place,
     write: async ({ events, from, to }: Batch) => {
       if (events.length > 0) call += 1;
@@ -184,7 +191,10 @@ test.each([
     let isDying: (() => void) | undefined;
     const dying = new Promise<void>((resolve) => (isDying = resolve));
     start({
-      ...{ bus, record, clock, queue: 7 },
+      bus,
+      record,
+      clock,
+      queue: 7,
       returner: memoryReturner(kept, keepsPlace, (call, at) => {
         if (call !== deathAt || at !== moment) return undefined;
         isDying?.();
@@ -197,7 +207,10 @@ test.each([
     bus.add(40);
     await dying;
     const next = start({
-      ...{ bus, record, clock, queue: 7 },
+      bus,
+      record,
+      clock,
+      queue: 7,
       returner: memoryReturner(kept, keepsPlace, () => undefined),
     });
     await until('all are there', () => kept.rows.at(-1) === 't/35' || kept.rows.length >= 40);

@@ -54,7 +54,7 @@ const WAIT_MS = 200;
 const SAVE_MS = 5_000;
 /** The wait after something that nobody foresaw, in ms. */
 const AGAIN_MS = 2_000;
-/** Different troubles that are remembered as said. */
+/** Different texts that are remembered as logged. */
 const LOGGED_MAX = 20;
 
 /**
@@ -64,8 +64,8 @@ const LOGGED_MAX = 20;
 export class EventReturn {
   readonly #ports: EventReturnPorts;
   readonly #stopping = new AbortController();
-  /** What comes again and again is said once. */
-  readonly #told = new Set<string>();
+  /** A text that repeats is logged once. */
+  readonly #logged = new Set<string>();
   /** The batch that is being written. */
   #inHand: Batch | undefined;
   #isOwner = false;
@@ -130,7 +130,7 @@ export class EventReturn {
           this.#isMissing = true;
           log('error', 'events are not returned there until the master starts again', error);
           throw error;
-        } else this.#tell('the return of events was interrupted', error);
+        } else this.#logOnce('the return of events was interrupted', error);
       } finally {
         this.#isOwner = false;
         this.#inHand = undefined;
@@ -139,10 +139,10 @@ export class EventReturn {
     }
   }
 
-  #tell(text: string, error: unknown): void {
-    const said = `${text}: ${error instanceof Error ? error.message : ''}`;
-    if (this.#told.has(said) || this.#told.size >= LOGGED_MAX) return;
-    this.#told.add(said);
+  #logOnce(text: string, error: unknown): void {
+    const line = `${text}: ${error instanceof Error ? error.message : ''}`;
+    if (this.#logged.has(line) || this.#logged.size >= LOGGED_MAX) return;
+    this.#logged.add(line);
     this.#ports.log(isAway(error) ? 'warn' : 'error', text, error);
   }
 
@@ -192,7 +192,9 @@ class Owner {
     const { limits, retry, quarantine, counts, log, now } = parts;
     this.#gathering = new Gathering(limits, from, now);
     this.#delivery = new Delivery({
-      ...{ retry, quarantine, now },
+      retry,
+      quarantine,
+      now,
       write: (batch) => this.#write(batch),
       written: (batch, note) => this.#written(batch, note),
       quarantined: ({ tag }, error) => {

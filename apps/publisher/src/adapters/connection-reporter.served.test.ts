@@ -11,7 +11,7 @@ const words: PublisherReport[] = [];
 
 beforeAll(async () => {
   nats = await startNats();
-  const owner = await nats.connect('worker-pool');
+  const owner = await nats.connect('runner-pool');
   onPresence(
     owner,
     'told',
@@ -64,7 +64,7 @@ test('connections are told as they come and go, and all of them when the owner a
   hooks.onTopics(second);
   await until('its claim is told', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
   words.length = 0;
-  publishPresence(await nats.connect('worker-pool'), 'hello', Buffer.alloc(0));
+  publishPresence(await nats.connect('runner-pool'), 'hello', Buffer.alloc(0));
   await until('all of it is told', () => {
     expect(words.some(({ kind }) => kind === 'whole')).toBe(true);
     expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 });

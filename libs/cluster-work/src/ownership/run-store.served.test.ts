@@ -298,7 +298,10 @@ test("a service without the master's key has runs too, in a bucket of its own", 
   const bus = await nats.connect('job-cache-returner');
   const bucket = new Bucket(bus, 'brine_event_return');
   const store = new RunStore({
-    ...{ bucket, box: NOT_SEALED, processId: 'one', beatLivesMs: 1_000 },
+    bucket,
+    box: NOT_SEALED,
+    processId: 'one',
+    beatLivesMs: 1_000,
     releasedError: (jid) => new Error(`lost ${jid}`),
     onTrouble: () => undefined,
   });

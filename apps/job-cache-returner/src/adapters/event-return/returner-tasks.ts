@@ -24,7 +24,10 @@ export function serveReturners(parts: ReturnerTasksParts): () => Promise<void> {
   const { bus, host, returners, onTrouble } = parts;
   const bucket = new Bucket(bus, 'brine_event_return');
   const store = new RunStore({
-    ...{ bucket, box: NOT_SEALED, onTrouble, beatLivesMs: BEAT_LIVES_MS },
+    bucket,
+    box: NOT_SEALED,
+    onTrouble,
+    beatLivesMs: BEAT_LIVES_MS,
     processId: `${host}/${process.pid}-${randomBytes(4).toString('hex')}`,
     releasedError: (name) => new Error(`another process may return the events to ${name} now`),
   });
