@@ -26,7 +26,7 @@ interface Stored {
 
 /** How a value is written. */
 export interface WriteOptions {
-  /** The value goes after so long, in ms; only `brine_reactor` and `brine_event_return` allow it. */
+  /** The value goes after so long, ms; only `brine_reactor` and `brine_event_return` allow it. */
   readonly livesMs?: number;
 }
 

@@ -5,10 +5,10 @@ export type { JetStreamFacts } from '../streams/jetstream-facts.ts';
 export { jetStreamFacts } from '../streams/jetstream-facts.ts';
 export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
-export { onPresence, publishPresence } from './presence-words.ts';
+export { onPresence, publishPresence } from '../broadcasts/presence-reports.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
-export { RequestDelays, WaitingRequests } from './request-delays.ts';
+export { RequestDelays, WaitingRequests } from '../broadcasts/request-delays.ts';
 export { RENEWALS } from './request-frame.ts';
 export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
@@ -16,4 +16,4 @@ export type { RequestSenderOptions, RequestSenderStats } from './request-sender.
 export { RequestSender } from './request-sender.ts';
 export { reportStalled, serveStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
-export { broadcastToWorkers, onBroadcast } from './worker-words.ts';
+export { broadcastToWorkers, onBroadcast } from '../broadcasts/worker-broadcasts.ts';

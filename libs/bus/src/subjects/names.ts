@@ -152,7 +152,7 @@ export const subjects = {
   committed: `${SUBJECT_ROOT}.committed`,
   /** What all workers hear. */
   word: `${SUBJECT_ROOT}.word`,
-  /** What is said of connected minions; see rpc/presence-words.ts. */
+  /** What is said of connected minions; see broadcasts/presence-reports.ts. */
   presence: (what: PresenceSubject) => `${SUBJECT_ROOT}.presence.${what}`,
   /** All services hear it, and tell of themselves. */
   roll: `${SUBJECT_ROOT}.roll`,

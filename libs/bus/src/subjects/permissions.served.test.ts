@@ -8,7 +8,7 @@ import { EventWriter } from '../events/event-writer.ts';
 import { PublicationReader } from '../jobs/publication-reader.ts';
 import { PublicationWriter } from '../jobs/publication-writer.ts';
 import { Bucket } from '../kv/bucket.ts';
-import { onPresence, publishPresence } from '../rpc/presence-words.ts';
+import { onPresence, publishPresence } from '../broadcasts/presence-reports.ts';
 import { ask, serve } from '../rpc/queries.ts';
 import { packRequest } from '../rpc/request-frame.ts';
 import { RequestReceiver } from '../rpc/request-receiver.ts';

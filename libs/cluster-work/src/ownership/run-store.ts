@@ -95,10 +95,10 @@ const RETAKE_MS = 2_000;
 const IS_RUNNER: ReadonlySet<string> = new Set([CALL, RUNNER]);
 
 /**
- * Long work of the cluster, in the bucket `brine_runs` or in one of a service's own. A process that owns runs writes a beat now
- * and then; the beats of one process stand for all its runs. A run whose owner has been silent for
- * a lease is taken by compare-and-set, so only one process gets it. Each save is one too: a process
- * that was wrong about its lease can save nothing more.
+ * Long work of the cluster, in the bucket `brine_runs` or in one of a service's own. A process that
+ * owns runs writes a beat now and then; the beats of one process stand for all its runs. A run
+ * whose owner has been silent for a lease is taken by compare-and-set, so only one process gets it.
+ * Each save is one too: a process that was wrong about its lease can save nothing more.
  *
  * Silence counts only while this process itself listens. After a pause of its own, or of its
  * connection, it listens for a whole lease again.

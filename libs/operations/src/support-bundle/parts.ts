@@ -95,7 +95,8 @@ function systemLines({ disks, ports, backends }: Facts): string {
     }),
     ...ports.map(({ port, service, isListenedOn, by, answers }) => {
       const shown = answers === undefined ? '' : `, ${answers ? 'answers' : 'does not answer'}`;
-      return `port ${port} (${service}): ${isListenedOn ? `taken by ${by ?? '?'}` : 'free'}${shown}`;
+      const use = isListenedOn ? `taken by ${by ?? '?'}` : 'free';
+      return `port ${port} (${service}): ${use}${shown}`;
     }),
     ...backends.map(
       ({ option, host, port, why }) => `${option}: ${host}:${port} ${why ?? 'is there'}`,

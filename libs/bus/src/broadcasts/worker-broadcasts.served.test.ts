@@ -3,7 +3,7 @@ import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { broadcastToWorkers, onBroadcast } from './worker-words.ts';
+import { broadcastToWorkers, onBroadcast } from './worker-broadcasts.ts';
 
 let nats: TestNats;
 let one: Bus;
