@@ -1,3 +1,6 @@
+export { onPresence, publishPresence } from '../broadcasts/presence-reports.ts';
+export { RequestDelays, WaitingRequests } from '../broadcasts/request-delays.ts';
+export { broadcastToWorkers, onBroadcast } from '../broadcasts/worker-broadcasts.ts';
 export { answerRoll } from '../roll/roll-answer.ts';
 export type { ServiceReport } from '../roll/roll-call.ts';
 export { callRoll, rollKey } from '../roll/roll-call.ts';
@@ -5,10 +8,8 @@ export type { JetStreamFacts } from '../streams/jetstream-facts.ts';
 export { jetStreamFacts } from '../streams/jetstream-facts.ts';
 export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
-export { onPresence, publishPresence } from '../broadcasts/presence-reports.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
-export { RequestDelays, WaitingRequests } from '../broadcasts/request-delays.ts';
 export { RENEWALS } from './request-frame.ts';
 export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
@@ -16,4 +17,3 @@ export type { RequestSenderOptions, RequestSenderStats } from './request-sender.
 export { RequestSender } from './request-sender.ts';
 export { reportStalled, serveStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
-export { broadcastToWorkers, onBroadcast } from '../broadcasts/worker-broadcasts.ts';
