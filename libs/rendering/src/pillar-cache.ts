@@ -2,6 +2,7 @@ import type { MasterOptions } from '@brine/config';
 import type { Pillars } from '@brine/master';
 import type { BucketPillars } from '@brine/master-state';
 import { mergePillars } from '@brine/pillar';
+import type { Trouble } from '@brine/tasks';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { PillarMaker } from './pillar-threads.ts';
 
@@ -13,14 +14,9 @@ export class CachedPillars implements Pillars {
   readonly #maker: PillarMaker;
   readonly #kept: BucketPillars;
   readonly #options: MasterOptions;
-  readonly #onTrouble: (text: string, err: unknown) => void;
+  readonly #onTrouble: Trouble;
 
-  constructor(
-    maker: PillarMaker,
-    kept: BucketPillars,
-    options: MasterOptions,
-    onTrouble: (text: string, err: unknown) => void,
-  ) {
+  constructor(maker: PillarMaker, kept: BucketPillars, options: MasterOptions, onTrouble: Trouble) {
     this.#maker = maker;
     this.#kept = kept;
     this.#options = options;

@@ -9,6 +9,7 @@ import {
 } from '@brine/master';
 import { announce, fireOutcome } from '@brine/master/functions';
 import type { OwnedRuns } from '@brine/runners';
+import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf } from '@brine/wire';
 
 /** What a run of the master's own works with. */
@@ -18,7 +19,7 @@ export interface RunOnceParts {
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   /** Runs the function, without its events. */
   readonly run: (call: FunctionCall) => Promise<FunctionOutcome>;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** Between two looks whether a run of another process has ended, and between two tries, ms. */

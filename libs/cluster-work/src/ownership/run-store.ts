@@ -9,6 +9,7 @@ import {
   splitKey,
 } from '@brine/bus';
 import { fromHotState, reachableBucket } from '@brine/master-state';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { type FoundRun, foundRun, type NewRun, RunOffers } from './run-offers.ts';
 import {
@@ -48,7 +49,7 @@ export interface RunStoreParts {
   readonly beatLivesMs?: number;
   /** The error of a run that another process owns. */
   readonly releasedError: (jid: string) => Error;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** What a process does with runs that it takes. */

@@ -5,6 +5,7 @@ import {
   type ReactionPlace,
   ReactionReader,
 } from '@brine/bus/reactions';
+import type { Trouble } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, unpack, WireError } from '@brine/wire';
 
 /** Work out of the queue, its body read. */
@@ -34,7 +35,7 @@ export interface QueueWorkParts {
    * gets it. Where it rejects, it comes again after a while.
    */
   readonly work: (work: QueuedWork) => Promise<WorkEnd>;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** After work has rejected, or is to come later. */

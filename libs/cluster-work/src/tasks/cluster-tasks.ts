@@ -1,3 +1,4 @@
+import type { Trouble } from '@brine/tasks';
 import { mapOf } from '@brine/wire';
 import type { RunOffers } from '../ownership/run-offers.ts';
 import type { StoredRun } from '../ownership/stored-run.ts';
@@ -24,7 +25,7 @@ const FIRST_LOOK_MS = 500;
 export class ClusterTasks {
   readonly #tasks: readonly ClusterTask[];
   readonly #offers: Pick<RunOffers, 'find' | 'offer'>;
-  readonly #onTrouble: (text: string, err: unknown) => void;
+  readonly #onTrouble: Trouble;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #inTrouble = false;
@@ -32,7 +33,7 @@ export class ClusterTasks {
   constructor(
     tasks: readonly ClusterTask[],
     offers: Pick<RunOffers, 'find' | 'offer'>,
-    onTrouble: (text: string, err: unknown) => void,
+    onTrouble: Trouble,
   ) {
     this.#tasks = tasks;
     this.#offers = offers;

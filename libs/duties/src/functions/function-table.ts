@@ -40,6 +40,7 @@ import {
   type ScheduleAdmin,
   type Shown,
 } from '@brine/runners';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { SiteFunctions } from './site-functions.ts';
 
@@ -52,7 +53,7 @@ export interface FunctionTableParts {
   readonly auditSeal: RowSeal;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
   /** The ports of requests. */
   readonly ports: MasterPorts;
   readonly pillarTop: RunnerMaster['pillarTop'];

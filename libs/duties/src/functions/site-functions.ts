@@ -1,6 +1,7 @@
 import type { FunctionCall, FunctionOutcome } from '@brine/master';
 import { PythonCallError, type PythonCalls } from '@brine/python-host';
 import type { Shown, SiteDocs } from '@brine/runners';
+import type { Trouble } from '@brine/tasks';
 import { boolOf, intOf, isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** A list of names this young is believed when it lacks a name, ms. */
@@ -11,7 +12,7 @@ export interface SitePorts {
   readonly python: PythonCalls;
   /** Fires an event on the bus of the whole cluster. */
   readonly fire: (tag: string, data: SaltMap) => Promise<void>;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
   readonly now: () => number;
 }
 

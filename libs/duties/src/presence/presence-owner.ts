@@ -11,6 +11,7 @@ import {
   type SavedMinion,
 } from '@brine/presence';
 import { Releasers } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
 import { answerPresence } from './answer-presence.ts';
 import type { PresenceRecords } from './presence-records.ts';
@@ -37,7 +38,7 @@ export interface PresenceOwnerParts {
   readonly heardLately: (ids: readonly string[]) => Promise<readonly string[]>;
   /** Stores an event, once for each id. */
   readonly fire: (tag: string, data: SaltMap, msgId: string) => Promise<void>;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** What of a run this needs. */

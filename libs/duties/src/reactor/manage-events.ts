@@ -2,6 +2,7 @@ import type { EventMessage } from '@brine/bus/events';
 import type { RecordMac } from '@brine/crypt';
 import { isProven, MANAGE_ROOT, type ManageAct, manageActOf } from '@brine/reactor';
 import type { ReactorAdmin } from '@brine/runners';
+import type { Trouble } from '@brine/tasks';
 import { listOf, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 
 /** What answers stock runners of this host. */
@@ -12,7 +13,7 @@ export interface ManageParts {
   /** Id of the master itself, which `set_leader` names. */
   readonly id: string;
   readonly fire: (tag: string, data: SaltMap) => Promise<void>;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /**

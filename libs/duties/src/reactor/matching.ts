@@ -10,7 +10,7 @@ import {
 import { eventsOfJob } from '@brine/bus/timeline';
 import { type EventKind, isJid, parseTag, traceparentOf } from '@brine/job';
 import { kindsFor, MANAGE_ROOT, type ReactorMap, wantsJobs } from '@brine/reactor';
-import { isRetryable } from '@brine/tasks';
+import { isRetryable, type Trouble } from '@brine/tasks';
 import { mapOf, pack, scanMap, trimEvent, unpackMap, VALUE_TRIMMED, WireError } from '@brine/wire';
 
 /** What the matching of events works with. */
@@ -22,7 +22,7 @@ export interface MatchingParts {
   /** Takes an event by which stock runners manage the reactor; true: it was one. */
   readonly manage: (event: EventMessage) => Promise<boolean>;
   readonly count: (outcome: MatchOutcome) => void;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** The queue takes everything again. */
   readonly onRelief: (text: string) => void;
 }

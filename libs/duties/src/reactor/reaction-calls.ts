@@ -13,7 +13,7 @@ import type { LocalRequest } from '@brine/master-ports';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
 import type { OwnedRuns } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
-import { errorText } from '@brine/tasks';
+import { errorText, type Trouble } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { isMap, mapOf } from '@brine/wire';
 import { settingsFor } from '../functions/function-table.ts';
@@ -50,7 +50,7 @@ export interface CallParts {
   /** Long work for the functions of a call. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Runners and wheels that run at once in this process. */
   readonly atOnce: number;
 }

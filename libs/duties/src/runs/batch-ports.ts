@@ -8,6 +8,7 @@ import type { WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
 import { callerNow, publishFor } from '@brine/master/functions';
 import { type BatchNews, type BatchPorts, BatchRefusedError } from '@brine/runners';
+import type { Trouble } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
 import {
   isMap,
@@ -36,7 +37,7 @@ export interface BatchPortsParts {
   /** The ports of requests. */
   readonly ports: MasterPorts;
   readonly listen: ListenToEvents;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Records the span of a publish. */
   readonly traceOwn: WorkerTraces['own'];
 }

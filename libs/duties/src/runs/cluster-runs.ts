@@ -32,7 +32,7 @@ import {
   RunReleasedError,
   workBatch,
 } from '@brine/runners';
-import { errorText, InFlight } from '@brine/tasks';
+import { errorText, InFlight, type Trouble } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
@@ -42,7 +42,7 @@ export interface ClusterRunsParts {
   /** The master's private key, which the records are sealed with. */
   readonly pem: string;
   readonly processId: string;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** For tests: how long a lease lasts, and how many runs there may be. */
   readonly limits?: RunStoreOptions;
 }

@@ -5,6 +5,7 @@ import type { FunctionCall, FunctionOutcome, LocalFunctions, MasterPorts } from 
 import { recordInner } from '@brine/master/functions';
 import type { OwnedRuns } from '@brine/runners';
 import type { Schedule, ScheduledJob } from '@brine/schedule';
+import type { Trouble } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
@@ -32,7 +33,7 @@ export interface DueWorkParts {
   readonly handToReturner: ((returner: string, load: SaltMap) => Promise<void>) | undefined;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   readonly count: (outcome: DueOutcome) => void;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Takes no new work any more. */
   readonly isLeaving: () => boolean;
 }

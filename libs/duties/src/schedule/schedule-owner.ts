@@ -18,6 +18,7 @@ import {
   stepSchedule,
   type Zone,
 } from '@brine/schedule';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, pack } from '@brine/wire';
 
 /** What looking after a schedule works with. */
@@ -33,7 +34,7 @@ export interface OwnerParts {
   /** What operators asked for. */
   readonly asked: () => Promise<Asked>;
   readonly count: (outcome: ScheduleOutcome) => void;
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Unix ms. */
   readonly now: () => number;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterTask, StoredRun } from '@brine/cluster-work';
 import { LastRuns } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Work that the cluster does again and again, once for all processes. */
@@ -15,7 +16,7 @@ export interface UpkeepTask {
 /** What the upkeep works with. */
 export interface ClusterUpkeepParts {
   readonly tasks: readonly UpkeepTask[];
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
   /** Unix ms. */
   readonly now: () => number;
   /** Default 15 s: how often it is looked what is due. */

@@ -1,6 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { onBroadcast } from '@brine/bus/rpc';
 import type { FileServer } from '@brine/fileserver';
+import type { Trouble } from '@brine/tasks';
 import { listOf, type SaltMap, textOf } from '@brine/wire';
 
 /** Kind of the words about file servers. */
@@ -13,7 +14,7 @@ export interface FileActsParts {
   /** `brine.host` of this process. */
   readonly host: string;
   readonly processId: string;
-  readonly onTrouble: (text: string, err: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** Does what functions of other workers asked of all file servers, until the end is called. */

@@ -5,6 +5,7 @@ import { compileIgnored, type FileServer, RootsChanges } from '@brine/fileserver
 import type { Event } from '@brine/job';
 import type { Events } from '@brine/master';
 import { LastRuns, type ServiceContext } from '@brine/service';
+import type { Trouble } from '@brine/tasks';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { expandedRoots, openFiles } from './files.ts';
 
@@ -12,7 +13,7 @@ import { expandedRoots, openFiles } from './files.ts';
 interface FileserverEventsParts {
   readonly options: MasterOptions;
   readonly fire: (event: Event & { readonly msgId: string }) => Promise<unknown>;
-  readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** The running events of the file server. */

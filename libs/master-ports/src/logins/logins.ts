@@ -12,13 +12,14 @@ import {
   sharedSecret,
 } from '@brine/eauth';
 import type { AccessRules, Logins } from '@brine/master';
+import type { Trouble } from '@brine/tasks';
 import { fromJson } from '@brine/wire/text';
 
 /** Joins the login modules that `external_auth` names to the rules. */
 export function loginsOf(
   options: MasterOptions,
   count: (name: string) => void,
-  onTrouble: (text: string, cause: unknown) => void,
+  onTrouble: Trouble,
 ): Logins {
   const settingsOf = (module: string): Readonly<Record<string, unknown>> => {
     const settings = Object.hasOwn(options.externalAuth, module)

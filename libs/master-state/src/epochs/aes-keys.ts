@@ -1,5 +1,6 @@
 import { Crypticle } from '@brine/crypt';
 import type { AesKeys } from '@brine/master';
+import type { Trouble } from '@brine/tasks';
 import { fromHotState } from '../hot-state.ts';
 import type { AesEpochs } from './aes-epochs.ts';
 
@@ -12,12 +13,12 @@ const ROTATION_WAIT_MS = 2_500;
 /** The master's AES key, handed over where the stream of publications says so. */
 export class EpochAesKeys implements AesKeys {
   readonly #epochs: AesEpochs;
-  readonly #onTrouble: (text: string, err: unknown) => void;
+  readonly #onTrouble: Trouble;
   #current: Crypticle;
   #previous: Crypticle | undefined;
   #changedAt = 0;
 
-  constructor(epochs: AesEpochs, onTrouble: (text: string, err: unknown) => void) {
+  constructor(epochs: AesEpochs, onTrouble: Trouble) {
     this.#epochs = epochs;
     this.#onTrouble = onTrouble;
     this.#current = new Crypticle(epochs.current().keyString);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Bucket, type Bus } from '@brine/bus';
 import { type ClusterTask, ClusterTasks, NOT_SEALED, RunStore } from '@brine/cluster-work';
 import type { EventReturn } from '@brine/event-return';
+import type { Trouble } from '@brine/tasks';
 
 /** What the tasks of a process are made of. */
 export interface ReturnerTasksParts {
@@ -9,7 +10,7 @@ export interface ReturnerTasksParts {
   /** The name of this host. */
   readonly host: string;
   readonly returners: readonly EventReturn[];
-  readonly onTrouble: (text: string, err?: unknown) => void;
+  readonly onTrouble: Trouble;
 }
 
 /** How long a beat stays in a bucket that forgets nothing by its age: longer than any lease. */
