@@ -60,8 +60,8 @@ test('each host sees all services of both, and their clocks agree', async () => 
       for (const master of [first, second]) {
         const { code, told } = await statusOf(master);
         expect({ code, trouble: told.trouble }).toEqual({ code: 0, trouble: [] });
-        expect(told.services.filter(({ host }) => host === 'first.example')).toHaveLength(6);
-        expect(told.services.filter(({ host }) => host === 'second.example')).toHaveLength(6);
+        expect(told.services.filter(({ host }) => host === 'first.example')).toHaveLength(7);
+        expect(told.services.filter(({ host }) => host === 'second.example')).toHaveLength(7);
       }
       const { stdout } = await first.brine('doctor', []);
       expect(stdout).toContain('ok    clock-skew: the clocks of 2 hosts agree within a second');
