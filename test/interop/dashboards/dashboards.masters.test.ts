@@ -191,7 +191,7 @@ describe('the queries of the dashboards', () => {
         .filter(({ health }) => health !== 'up')
         .map(({ labels, lastError }) => `${labels['job']}: ${lastError}`);
     await expect.poll(bad, { timeout: 30_000, interval: 1_000 }).toEqual([]);
-    expect(await prometheus.targets()).toHaveLength(8);
+    expect(await prometheus.targets()).toHaveLength(9);
   });
 
   it('of our boards each has data', async (context) => {
