@@ -1,4 +1,4 @@
-export { openEngines } from './engines/worker-engines.ts';
+export { openEngines } from './engines/open-engines.ts';
 export { FunctionTable } from './functions/function-table.ts';
 export { openHostPorts } from './functions/host-ports.ts';
 export { openOwnStates } from './functions/own-states.ts';
@@ -6,6 +6,6 @@ export { openClusterPresence } from './presence/cluster-presence.ts';
 export { openReactor } from './reactor/open-reactor.ts';
 export { ReactorList } from './reactor/reactor-list.ts';
 export { ClusterRuns } from './runs/cluster-runs.ts';
+export { openSchedule } from './schedule/open-schedule.ts';
 export { openScheduleAdmin } from './schedule/schedule-admin.ts';
-export { openSchedule } from './schedule/worker-schedule.ts';
 export { openUpkeep } from './upkeep/open-upkeep.ts';

@@ -23,7 +23,7 @@ export class RequestDelays {
     this.#timer.unref();
   }
 
-  /** A request was answered within so many ms. */
+  /** Notes how long an answered request took, in ms. */
   add(ms: number): void {
     if (this.#samples.length < SAMPLES_MAX) this.#samples.push(ms);
   }

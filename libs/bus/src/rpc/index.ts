@@ -9,7 +9,7 @@ export { jetStreamFacts } from '../streams/jetstream-facts.ts';
 export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
 export type { Answering } from './queries.ts';
-export { ask, serve } from './queries.ts';
+export { ask, askPatiently, serve } from './queries.ts';
 export { RENEWALS } from './request-frame.ts';
 export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';

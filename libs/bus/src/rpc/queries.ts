@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { InFlight, isRetryable } from '@brine/tasks';
 import type { SaltValue } from '@brine/wire';
 import { pack, unpack } from '@brine/wire';
@@ -82,6 +83,38 @@ export async function ask(
   const payload = await packFrame(bus, question);
   const msg = await bus.answers.request(rooted(subject), payload, { timeoutMs });
   return readFrame(bus, msg.data);
+}
+
+/** For how long a question is asked again, in ms. */
+export interface Patience {
+  /** How long one try waits for its answer. */
+  readonly tryMs: number;
+  /** All tries together. */
+  readonly waitMs: number;
+  readonly retryMs: number;
+}
+
+/**
+ * As {@link ask}, again and again while the failure is one that passes: the service that answers
+ * may be replaced just now.
+ * @throws BusError of the last try
+ */
+export async function askPatiently(
+  bus: Bus,
+  subject: string,
+  question: SaltValue,
+  { tryMs, waitMs, retryMs }: Patience,
+): Promise<SaltValue> {
+  const untilMs = performance.now() + waitMs;
+  for (;;) {
+    try {
+      const timeoutMs = Math.min(tryMs, Math.max(1, untilMs - performance.now()));
+      return await ask(bus, subject, question, timeoutMs);
+    } catch (error) {
+      if (!isRetryable(error) || performance.now() + retryMs > untilMs) throw error;
+    }
+    await sleep(retryMs);
+  }
 }
 
 async function answer(bus: Bus, msg: Msg, reply: string, handler: QueryHandler): Promise<void> {

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bus, BusError } from '@brine/bus';
-import { type Answering, ask, serve } from '@brine/bus/rpc';
+import type { Bus } from '@brine/bus';
+import { type Answering, ask, askPatiently, serve } from '@brine/bus/rpc';
 import { type FunctionCall, type FunctionOutcome, MasterUnavailableError } from '@brine/master';
 import type { Admission, BatchOrder, KnownBatch, MasterFunctions } from '@brine/master/functions';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
@@ -21,10 +20,7 @@ export interface HandedCallsParts {
 
 /** Asks whether a call may begin. */
 const ADMITS = 'functions.admits';
-const ADMIT_TIMEOUT_MS = 2_000;
-/** A process that runs functions may be replaced just now. */
-const ADMIT_WAIT_MS = 10_000;
-const ADMIT_RETRY_MS = 250;
+const ADMIT = { tryMs: 2_000, waitMs: 10_000, retryMs: 250 };
 /** Where the outcome of a call is reported, below which the id of the process follows. */
 const OUTCOMES = 'functions.done';
 const REPORT_TIMEOUT_MS = 5_000;
@@ -54,18 +50,11 @@ export class HandedCalls implements MasterFunctions {
   }
 
   async admits(kind: FunctionCall['kind'], fun: string): Promise<Admission> {
-    const untilMs = performance.now() + ADMIT_WAIT_MS;
-    for (;;) {
-      try {
-        const question = mapOf({ kind, fun });
-        const answer = await ask(this.#parts.bus, ADMITS, question, ADMIT_TIMEOUT_MS);
-        return answer === 'full' || answer === 'unknown' ? answer : 'yes';
-      } catch (cause) {
-        if (!isRetryable(cause) || performance.now() + ADMIT_RETRY_MS > untilMs) {
-          throw new MasterUnavailableError('no process runs functions just now', { cause });
-        }
-        await sleep(ADMIT_RETRY_MS);
-      }
+    try {
+      const answer = await askPatiently(this.#parts.bus, ADMITS, mapOf({ kind, fun }), ADMIT);
+      return answer === 'full' || answer === 'unknown' ? answer : 'yes';
+    } catch (cause) {
+      throw new MasterUnavailableError('no process runs functions just now', { cause });
     }
   }
 
@@ -156,10 +145,6 @@ function readOutcome(
   const retcode = report.get('retcode');
   const outcome = { value: report.get('value') ?? null, success: report.get('success') === true };
   return { jid, outcome: typeof retcode === 'number' ? { ...outcome, retcode } : outcome };
-}
-
-function isRetryable(cause: unknown): boolean {
-  return cause instanceof BusError && cause.retryable;
 }
 
 function tooLate({ fun }: FunctionCall): FunctionOutcome {

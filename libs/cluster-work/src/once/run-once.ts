@@ -42,7 +42,7 @@ export async function runOnce(
   const { ports, onTrouble, run } = parts;
   await announce(ports, call);
   const outcome = await run(call);
-  // Another process goes on with it, and tells.
+  // Another process continues it, and reports.
   if (outcome.moved === true) return outcome;
   const what = `the result of ${call.fun} (${call.jid})`;
   await untilStored(what, () => fireOutcome(ports, call, outcome), onTrouble);

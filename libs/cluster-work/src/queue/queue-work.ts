@@ -31,8 +31,8 @@ export interface QueueWorkParts {
   /** How much of what is at work only waits for something else: it takes no place of others. */
   readonly waiting?: () => number;
   /**
-   * Does the work. While it does, other processes are told so; when this process dies another one
-   * gets it. Where it rejects, it comes again after a while.
+   * Does the work. Meanwhile no other process gets it; when this process dies, another one does.
+   * Where it rejects, it comes again after a while.
    */
   readonly work: (work: QueuedWork) => Promise<WorkEnd>;
   readonly onTrouble: Trouble;

@@ -68,10 +68,10 @@ const LEAVE_MS = 120_000;
 export class ClusterRuns {
   readonly #parts: ClusterRunsParts;
   readonly #store: RunStore;
-  readonly #working = new Set<Promise<void>>();
   /** Calls whose run another process has now; it reports their outcomes. */
   readonly #elsewhere = new Set<string>();
   readonly #calls = new InFlight(RUNNERS_MAX);
+  readonly #resumed = new InFlight(Infinity);
   #tasks: ClusterTasks | undefined;
 
   constructor(parts: ClusterRunsParts) {
@@ -94,7 +94,11 @@ export class ClusterRuns {
     this.#store.serve({
       kinds: new Set<string>([...OWNED_WORK.keys(), CALL, BATCH, ...tasks.map(({ kind }) => kind)]),
       hasRoom: (kind) => kind !== CALL || !this.#calls.isFull,
-      takeOver: (run) => (run.isNew ? this.#begin(run, work) : this.#tracked(work.resume(run))),
+      takeOver: (run) => {
+        const done = run.isNew ? this.#call(run, work) : work.resume(run);
+        (run.isNew ? this.#calls : this.#resumed).add(done.catch(() => undefined));
+        return done;
+      },
     });
     this.#tasks = new ClusterTasks(tasks, this.#store.offers, this.#parts.onTrouble);
   }
@@ -151,19 +155,7 @@ export class ClusterRuns {
   async close(): Promise<void> {
     this.#tasks?.close();
     await this.#store.close();
-    await Promise.all(this.#working);
-  }
-
-  async #tracked(work: Promise<void>): Promise<void> {
-    const quiet = work.catch(() => undefined).finally(() => this.#working.delete(quiet));
-    this.#working.add(quiet);
-    return work;
-  }
-
-  #begin(run: StoredRun, work: RunWork): Promise<void> {
-    const call = this.#call(run, work);
-    this.#calls.add(call.catch(() => undefined));
-    return this.#tracked(call);
+    await Promise.all([this.#calls.settled(), this.#resumed.settled()]);
   }
 
   /** Runs a call that was handed over. */

@@ -1,5 +1,5 @@
-import { type Bus, BusError } from '@brine/bus';
-import { ask } from '@brine/bus/rpc';
+import type { Bus } from '@brine/bus';
+import { askPatiently } from '@brine/bus/rpc';
 import {
   type ConnectionEvidence,
   MasterUnavailableError,
@@ -55,23 +55,18 @@ export class AskedPresence implements MinionPresence {
   }
 
   async #ask(question: SaltMap, waitMs: number): Promise<SaltMap> {
-    const untilMs = performance.now() + waitMs;
-    for (;;) {
-      try {
-        const timeoutMs = Math.min(TRY_MS, Math.max(1, untilMs - performance.now()));
-        const answer = await ask(this.#bus, PRESENCE_QUESTIONS, question, timeoutMs);
-        if (!isMap(answer)) throw new Error('an answer about presence that is no map');
-        return answer;
-      } catch (cause) {
-        // What is refused now is refused again.
-        const passes = cause instanceof BusError && cause.code !== 'BUS_QUERY_FAILED';
-        if (!passes || performance.now() + RETRY_MS > untilMs) {
-          throw new MasterUnavailableError('no worker can tell which minions are connected', {
-            cause,
-          });
-        }
-      }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    try {
+      const answer = await askPatiently(this.#bus, PRESENCE_QUESTIONS, question, {
+        tryMs: TRY_MS,
+        waitMs,
+        retryMs: RETRY_MS,
+      });
+      if (isMap(answer)) return answer;
+      throw new Error('an answer about presence that is no map');
+    } catch (cause) {
+      throw new MasterUnavailableError('no process knows which minions are connected just now', {
+        cause,
+      });
     }
   }
 }

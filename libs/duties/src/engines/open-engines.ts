@@ -49,7 +49,7 @@ const AGAIN_MS = 1_000;
 /** Messages of each stream that wait here for one engine. */
 const READ_AHEAD = 200;
 
-/** Opens the engines of a process. Those that are refused are told of, once. */
+/** Opens the engines of a process. The log names each engine that is refused, once. */
 export function openEngines(parts: EnginesParts): Engines {
   const { options, log, metrics } = parts.context;
   const { engines, faults } = readEngines(plainOf(saltValue(options.engines)), {
