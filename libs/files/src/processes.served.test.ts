@@ -16,14 +16,17 @@ test('a process that has ended is not alive', async () => {
 });
 
 test('a process whose parent did not ask for its exit code has ended all the same', async () => {
-  // A shell that becomes another program never asks for its children.
-  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], {
+  // A shell that has become another program asks for no child. Its child reads until then.
+  const parent = spawn('/bin/sh', ['-c', 'exec 3<&0; read line <&3 & echo $!; exec sleep 60'], {
     env: {},
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   try {
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
     const pid = Number(line.toString());
+    await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n');
+    expect(isAlive(pid)).toBe(true);
+    parent.stdin.end();
     await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
     expect(isAlive(pid)).toBe(false);
   } finally {

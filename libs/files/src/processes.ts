@@ -6,13 +6,15 @@ import { isSystemError, textNowIfThere } from './files.ts';
  */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid < 1) return false;
+  // In this order: one that is gone between the two looks is seen to be gone by the second.
+  if (isZombie(pid)) return false;
   try {
     process.kill(pid, 0);
+    return true;
   } catch (error) {
     // It lives, but belongs to another user.
     return isSystemError(error, 'EPERM');
   }
-  return !isZombie(pid);
 }
 
 /** Field 3 of proc(5) comes after the name, which may contain spaces and brackets. */

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline as pipe } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { isAlive } from '@brine/files';
 import type { Write } from '../archive-writer.ts';
 
 /** Rows and keys shrink to a quarter by it; more effort would cost the master CPU. */
@@ -69,15 +70,6 @@ async function dropStale(place: string): Promise<void> {
     const pid = Number(/\.(\d+)\.part$/.exec(name)?.[1] ?? 0);
     const draft = draftOf(place, pid);
     if (pid > 0 && basename(draft) === name && !isAlive(pid)) await rm(draft, { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

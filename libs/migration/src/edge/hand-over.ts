@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MasterOptions } from '@brine/config';
-import { asOwnerOfNow, textNowIfThere } from '@brine/files';
+import { asOwnerOfNow, isAlive, textNowIfThere } from '@brine/files';
 import { RefusedError } from '@brine/master-host';
 import { isListenedOn, isOfOwner, whoListens } from '@brine/service/processes';
 
@@ -68,16 +68,6 @@ function isStockMaster(pid: number): boolean {
   // A link to Brine may have the name of Salt's command.
   const isNode = /(?:^|\/)node$/.test(command.split('\0')[0] ?? '');
   return !isNode && /salt-master/.test(command);
-}
-
-/** A process that ended and whose parent has not looked yet has ended. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-  return !/^State:\s*Z/m.test(readText(`/proc/${pid}/status`));
 }
 
 function signal(pid: number, which: NodeJS.Signals, name: string): void {
