@@ -21,7 +21,7 @@ const GROUPS: readonly Group[] = [
   {
     tools: ['brine'],
     what: 'no Python stack',
-    why: 'Brine is not written in Python; it has the line that says what is wrong',
+    why: 'Brine is not written in Python; it prints the error line alone',
     names: [
       'batch/invalid',
       'option-errors/salt-run-master-down',
@@ -51,7 +51,7 @@ const GROUPS: readonly Group[] = [
   {
     tools: ['brine'],
     what: 'the job is found',
-    why: 'stock Salt fails if the job cache holds a job of several functions',
+    why: 'stock Salt fails if the job cache has a job of several functions',
     names: [
       'runner-jobs/last-run-with-compound-job',
       'runner-jobs/list-jobs-function-with-compound-job',
