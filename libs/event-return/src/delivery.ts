@@ -2,36 +2,37 @@ import type { EventToReturn } from './event.ts';
 import type { Batch } from './gathering.ts';
 import { failureOf } from './returner.ts';
 
-/** What a delivery works with. */
 export interface DeliveryPorts {
   /** Writes a batch, as `EventReturner.write`. */
   readonly write: (batch: Batch) => Promise<unknown>;
   /**
-   * Does work again while it fails for an outage; resolves with undefined once this process is to
+   * Repeats work while it fails for an outage; resolves with undefined once this process is to
    * stop. Throws an error that is no outage.
    */
   readonly retry: <T extends object>(
     work: () => Promise<T>,
     isOutage: (error: unknown) => boolean,
   ) => Promise<T | undefined>;
-  /** Puts away what its returner refuses for good. Throws a retryable error for outages. */
+  /**
+   * Quarantines an event that its returner refuses for good. Throws a retryable error for outages.
+   */
   readonly quarantine: (event: EventToReturn, error: unknown) => Promise<object>;
-  /** A batch, or a part of one, is written: up to its `to` all is done. */
+  /** Called when a batch, or a part of it, is written: everything up to its `to` is done. */
   readonly written: (batch: Batch, note: unknown) => Promise<void>;
   readonly quarantined: (event: EventToReturn, error: unknown) => void;
   /** A monotonic clock, ms. */
   readonly now: () => number;
 }
 
-/** Tries of a batch before it is split, where the returner does not say what is wrong. */
+/** Tries of a batch before it is split, if the returner gives no reason. */
 const UNCLEAR_TRIES = 3;
-/** How long an event alone is tried before it may be its own fault, in ms. */
+/** Time after which a single event may itself be the fault, in ms. */
 const UNCLEAR_MS = 120_000;
 
 /** Writes batches to a returner, through outages and refusals, in order. */
 export class Delivery {
   readonly #ports: DeliveryPorts;
-  /** Something was written since an event was last put away without a clear reason. */
+  /** True if something was written since an event was last quarantined without a clear reason. */
   #hasWritten = true;
 
   constructor(ports: DeliveryPorts) {
@@ -39,7 +40,7 @@ export class Delivery {
   }
 
   /**
-   * Resolves with true when all of the batch is written or put away, with false once this process
+   * Resolves with true when the whole batch is written or quarantined, with false once this process
    * is to stop. Throws ReturnerError `moved` and `missing`.
    */
   async deliver(batch: Batch): Promise<boolean> {
@@ -70,7 +71,7 @@ export class Delivery {
           const failure = failureOf(error);
           if (failure === 'unclear') unclear += 1;
           const isBlamed = unclear > 0 && this.#mayBlame(batch, unclear, now() - sinceMs);
-          // A batch without events has nothing that could be at fault.
+          // An empty batch has no event that could be at fault.
           if (batch.events.length === 0 || (failure !== 'refused' && !isBlamed)) throw error;
           return { refused: error };
         }
@@ -80,8 +81,8 @@ export class Delivery {
   }
 
   /**
-   * Whether a failure without a clear reason may be the fault of an event. In an outage all of them
-   * fail, so no second one is blamed before something was written.
+   * True if a failure without a clear reason may be the fault of an event. All events fail in an
+   * outage, so a second one is blamed only after a successful write.
    */
   #mayBlame({ events }: Batch, tries: number, forMs: number): boolean {
     if (events.length > 1) return tries >= UNCLEAR_TRIES;

@@ -3,37 +3,37 @@ import { dataJson, eventId, type EventToReturn } from './event.ts';
 import { ReturnerError } from './returner.ts';
 import { checkReply, type WebPost, type WebReply } from './web.ts';
 
-/** The options of Salt's returner `elasticsearch`, as far as they are about events. */
+/** The options of Salt's returner `elasticsearch` that concern events. */
 export interface ElasticsearchOptions {
   /** `http://host:9200`, tried in turn. */
   readonly hosts: readonly string[];
   readonly headers: ReadonlyMap<string, string>;
   /** `master_event_index`. */
   readonly index: string;
-  /** `index_date`: the day of an event (UTC) stands behind the name of its index. */
+  /** `index_date`: the name of the index ends with the day of the event (UTC). */
   readonly isDated: boolean;
   readonly shards: number;
   readonly replicas: number;
 }
 
-/** Sends a request; rejects where no server answers. */
+/** Sends a request; rejects if no server answers. */
 export type AskWeb = (post: WebPost) => Promise<WebReply>;
 
-/** Answers that call one document wrong, or too large. All else may go better later. */
+/** Answers that call one document invalid or too large. All others may succeed later. */
 const REFUSED = new Set([400, 413]);
-/** An answer of 400 that is not about the document. */
+/** An answer of 400 that does not concern the document. */
 const IS_CLOSED = 'index_closed_exception';
-/** The document is there: it was written by a try before. */
+/** The document exists: an earlier try wrote it. */
 const IS_THERE = 409;
 
 /**
- * The data of events are kept but not indexed. A field has one type in an index, and the same field
- * of another event has another one: `return` is a boolean, a text or a map.
+ * The data of events are stored but not indexed. A field has one type per index, but events differ:
+ * `return` is a boolean, a text or a map.
  */
 const MAPPINGS = {
   properties: {
     '@timestamp': { type: 'date' },
-    // Lucene refuses a document with a longer term than 32,766 bytes.
+    // Lucene refuses a document with a term of more than 32,766 bytes.
     tag: { type: 'keyword', ignore_above: 8_191 },
     data: { type: 'object', enabled: false },
   },
@@ -41,8 +41,8 @@ const MAPPINGS = {
 
 /**
  * Writes events to Elasticsearch or OpenSearch as documents `{tag, data}` (Salt:
- * salt/returners/elasticsearch_return.py event_return, of which only the last event of a queue
- * arrives). The id of a document is made of the event, so each is there once.
+ * salt/returners/elasticsearch_return.py event_return, which writes only the last event of a
+ * queue). The id of a document is derived from its event, so repeated writes make no duplicate.
  */
 export class Elasticsearch {
   readonly #options: ElasticsearchOptions;
@@ -56,9 +56,9 @@ export class Elasticsearch {
   }
 
   /**
-   * Writes events; those that are there already count as written.
-   * @throws ReturnerError `refused` where a document is refused: none is blamed by its place, so
-   *   the batch is split
+   * Writes events; existing documents count as written.
+   * @throws ReturnerError `refused` if a document is refused. No event is named, so the batch is
+   * split
    */
   async write(events: readonly EventToReturn[]): Promise<void> {
     if (events.length === 0) return;
@@ -72,7 +72,7 @@ export class Elasticsearch {
     const reply = await this.#send('POST', '/_bulk', `${lines.join('\n')}\n`);
     checkReply(reply);
     const trouble = troubleOf(reply.body);
-    // An index may be gone, or be another one.
+    // The index may be deleted or replaced.
     if (trouble?.failure === 'away') this.#known.clear();
     if (trouble !== undefined) throw trouble;
   }
@@ -83,7 +83,7 @@ export class Elasticsearch {
     return `${index}-${new Date(timeMs).toISOString().slice(0, 10).replaceAll('-', '.')}`;
   }
 
-  /** Makes an index with an alias of its name, as Salt does, where there is none. */
+  /** Creates the index with an alias of its name, as Salt does, if it is missing. */
   async #ensure(index: string): Promise<void> {
     if (this.#known.has(index)) return;
     const path = `/${encodeURIComponent(index)}`;
@@ -99,7 +99,7 @@ export class Elasticsearch {
           aliases: { [index]: {} },
         }),
       );
-      // Another process may have made it meanwhile.
+      // Another process may have created it meanwhile.
       const isThere = Buffer.from(made.body).includes('resource_already_exists_exception');
       if (!isThere && made.status >= 400) {
         throw new ReturnerError('away', `the index ${index} was not made: ${made.status}`);
@@ -136,7 +136,7 @@ interface BulkItem {
   readonly create?: { readonly status?: number; readonly error?: { readonly type?: unknown } };
 }
 
-/** What an answer to `_bulk` says of the documents that were not taken. */
+/** Reads from an answer to `_bulk` why documents were not taken. */
 function troubleOf(body: Uint8Array): ReturnerError | undefined {
   let parsed: unknown;
   try {

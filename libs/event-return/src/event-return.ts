@@ -12,32 +12,31 @@ import { type EventReturner, failureOf, ReturnerError, type SavedPlace } from '.
 
 /** The events of the cluster in their order, from a position on. */
 export interface EventFeed {
-  /** Reading goes on from here: everything before it was taken or passed over. */
+  /** Reading resumes here: everything before it was taken or skipped. */
   readonly position: string;
-  /** Messages that were passed over because they never can be read. */
+  /** Number of messages that were skipped because they can never be read. */
   readonly unreadable: number;
-  /** What is here, up to `max` events; waits for the first one up to `waitMs`. */
+  /** Returns up to `max` available events; waits for the first one up to `waitMs`. */
   take(max: number, waitMs: number): Promise<readonly FedEvent[]>;
-  /** What the reader has to know about what it does not get. Each is given once. */
+  /** Reasons why events were not delivered. Each is returned once. */
   takeNotices(): readonly { readonly kind: string; readonly text: string }[];
   close(): void;
 }
 
-/** What is counted of one returner. */
+/** Counters of one returner. */
 export interface EventReturnCounts {
   returned(events: number): void;
   quarantined(): void;
-  /** Events that were passed over because they can not be read. */
+  /** Counts events that were skipped because they can not be read. */
   unreadable(events: number): void;
-  /** Something was not returned because the streams hold it no more. */
+  /** Counts events that were not returned because the streams no longer have them. */
   gap(): void;
 }
 
-/** What an event return works with. */
 export interface EventReturnPorts extends Pick<DeliveryPorts, 'retry' | 'quarantine' | 'now'> {
   readonly returner: EventReturner;
   readonly openFeed: (from: 'now' | { readonly position: string }) => Promise<EventFeed>;
-  /** Resolves after some ms, or at once when `signal` is aborted. */
+  /** Resolves after some ms, or at once if `signal` is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly limits: GatheringLimits;
   /** `max_event_size` in bytes. */
@@ -46,32 +45,32 @@ export interface EventReturnPorts extends Pick<DeliveryPorts, 'retry' | 'quarant
   readonly log: (level: 'info' | 'warn' | 'error', text: string, error?: unknown) => void;
 }
 
-/** Events that are taken from the feed at once. */
+/** Number of events that are taken from the feed at once. */
 const TAKEN = 512;
-/** Longest wait for events, in ms: a stop is noticed after it. */
+/** Longest wait for events, in ms; it delays a stop. */
 const WAIT_MS = 200;
-/** How often a place is saved that the returner keeps too, or that passed other events, in ms. */
+/** Save interval of a place that the returner keeps too, or that only skips events, in ms. */
 const SAVE_MS = 5_000;
-/** The wait after something that nobody foresaw, in ms. */
+/** Delay after an unexpected error, in ms. */
 const AGAIN_MS = 2_000;
-/** Different texts that are remembered as logged. */
+/** Number of log texts that are remembered as logged. */
 const LOGGED_MAX = 20;
 
 /**
- * Returns the events of the cluster to one returner. The events wait in the streams while the
- * returner is away; here are those of one batch.
+ * Returns the events of the cluster to one returner. Only one batch is in memory; further events
+ * wait in the streams while the returner is unreachable.
  */
 export class EventReturn {
   readonly #ports: EventReturnPorts;
   readonly #stopping = new AbortController();
-  /** A text that repeats is logged once. */
+  /** Texts that were logged; a repeated text is logged once. */
   readonly #logged = new Set<string>();
   /** The batch that is being written. */
   #inHand: Batch | undefined;
   #isOwner = false;
   #isMissing = false;
   #place: Place | undefined;
-  /** Ends when all work so far has ended; never rejects. */
+  /** Resolves when all work so far has ended; never rejects. */
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(ports: EventReturnPorts) {
@@ -82,17 +81,17 @@ export class EventReturn {
     return this.#ports.returner.name;
   }
 
-  /** Whether this process is the one that writes. */
+  /** True if this process writes to the returner. */
   get isOwner(): boolean {
     return this.#isOwner;
   }
 
-  /** Whether there is no such returner here: this process needs no right to write any more. */
+  /** True if the returner does not exist here: this process no longer needs the right to write. */
   get isMissing(): boolean {
     return this.#isMissing;
   }
 
-  /** When the oldest event was stored that is being written, unix ms; undefined for none. */
+  /** Storage time of the oldest event that is being written, unix ms; undefined without a batch. */
   get oldestMs(): number | undefined {
     return this.#inHand?.events[0]?.timeMs;
   }
@@ -107,7 +106,7 @@ export class EventReturn {
     return working;
   }
 
-  /** Writes what was gathered, and ends. The place is saved then. */
+  /** Writes the gathered events and saves the place. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#working;
@@ -169,19 +168,19 @@ export class EventReturn {
   }
 }
 
-/** What an owner works with. */
+/** Dependencies of an {@link Owner}. */
 interface OwnerParts extends EventReturnPorts {
   readonly place: Place;
   readonly feed: EventFeed;
   readonly inHand: (batch: Batch | undefined) => void;
 }
 
-/** What the process does that writes. */
+/** The work of the process that owns the returner. */
 class Owner {
   readonly #parts: OwnerParts;
   readonly #gathering: Gathering;
   readonly #delivery: Delivery;
-  /** The position that was kept last, and when. */
+  /** The position that was kept last, and its time. */
   #kept: string;
   #keptMs = -Infinity;
   #unreadable = 0;
@@ -204,7 +203,9 @@ class Owner {
     });
   }
 
-  /** Resolves once it is to stop, and what was gathered is written or left to the next process. */
+  /**
+   * Resolves once it is to stop, and the gathered events are written or left to the next process.
+   */
   async run(stop: AbortSignal): Promise<void> {
     const gathering = this.#gathering;
     gathering.pass(this.#parts.feed.position);
@@ -232,20 +233,20 @@ class Owner {
       if (read === undefined) return false;
       if (read.event !== undefined) this.#gathering.add(read.event);
       else this.#gathering.pass(event.position);
-      // A batch is no larger than its limits, however many events came at once.
+      // Many events at once must not make a batch larger than its limits.
       if (this.#gathering.waitMs === 0 && !(await this.#deliver())) return false;
     }
     return true;
   }
 
-  /** Undefined for what is no event. */
+  /** Returns undefined if the message is no event. */
   async #read(event: FedEvent): Promise<EventToReturn | undefined> {
     const { counts, maxEventSize } = this.#parts;
     let body: Uint8Array | undefined;
     try {
       if (isFetched(event, maxEventSize)) body = await event.body();
     } catch (error) {
-      // A body that is gone stays so.
+      // A deleted body stays deleted.
       if (isAway(error)) throw error;
     }
     try {
@@ -267,7 +268,7 @@ class Owner {
     }
   }
 
-  /** Writes, while no other process can be writing. */
+  /** Writes a batch while no other process can write. */
   async #write(batch: Batch): Promise<unknown> {
     await this.#parts.place.check();
     return this.#parts.returner.write(batch);
@@ -277,14 +278,14 @@ class Owner {
     this.#parts.counts.returned(events.length);
     this.#kept = to;
     this.#keptMs = this.#parts.now();
-    // A returner that keeps its place needs no other one. But what is before the place in NATS is
-    // what the streams need not hold any longer.
+    // A returner that keeps its place needs no other record. But the streams may delete everything
+    // before the place in NATS.
     const isSoon = this.#keptMs - this.#parts.place.savedMs < SAVE_MS;
     if (this.#parts.returner.keepsPlace && isSoon) return;
     await this.#save({ position: to, ...(note === undefined ? {} : { note }) });
   }
 
-  /** Keeps the place where events passed that are not returned, but not too often. */
+  /** Saves the place after events that are not returned, but not too often. */
   async #keepPlace(everyMs: number): Promise<boolean> {
     const gathering = this.#gathering;
     const isDue = this.#parts.now() - this.#keptMs >= everyMs;
@@ -293,13 +294,13 @@ class Owner {
       const batch = gathering.take();
       if (!(await this.#delivery.deliver(batch))) return false;
     }
-    // What the streams need not hold any longer.
+    // Lets the streams delete everything before this place.
     if (this.#parts.place.saved.position !== this.#kept) await this.#save({ position: this.#kept });
     this.#keptMs = this.#parts.now();
     return true;
   }
 
-  /** Saves a place; throws where this process must not write any more. */
+  /** Saves a place; throws if this process must not write any more. */
   async #save(place: SavedPlace): Promise<void> {
     await this.#parts.retry(async () => {
       await this.#parts.place.save(place);
@@ -307,7 +308,7 @@ class Owner {
     }, isAway);
   }
 
-  /** Where NATS is away the next process begins behind what was saved before. */
+  /** If NATS is unreachable, the next process starts from the place that was saved before. */
   async #leave(): Promise<void> {
     if (this.#parts.place.saved.position === this.#kept) return;
     await this.#parts.place.save({ position: this.#kept }).catch(() => undefined);
@@ -330,7 +331,7 @@ function isOutage(error: unknown): boolean {
   return error.failure === 'away' || error.failure === 'unclear';
 }
 
-/** Errors of the edges say whether the same may succeed later. */
+/** Network errors have `retryable`: true if the same call may succeed later. */
 function isAway(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === true;
 }

@@ -19,41 +19,41 @@ export interface FedEvent {
   readonly tag: string;
   readonly jid: string | undefined;
   readonly minion: string | undefined;
-  /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
+  /** Time of storage in the stream, in ms since 1970, with microseconds as its fraction. */
   readonly timeMs: number;
-  /** Of the body as the stream has it, in bytes. */
+  /** Size of the body in the stream, in bytes. */
   readonly size: number;
-  /** A msgpack map. Rejects where it is gone, or can not be read now. */
+  /** A msgpack map. Rejects if it is deleted, or can not be read now. */
   readonly body: () => Promise<Uint8Array>;
-  /** Reading goes on after it from here. */
+  /** Reading resumes here after this event. */
   readonly position: string;
 }
 
-/** An event as a returner gets it: what a listener at a stock master's event socket would see. */
+/** An event for a returner: the same as a listener at a stock master's event socket receives. */
 export interface EventToReturn {
   readonly tag: string;
-  /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
+  /** Time of storage in the stream, in ms since 1970, with microseconds as its fraction. */
   readonly timeMs: number;
-  /** A msgpack map with `_stamp`, its large values trimmed. */
+  /** A msgpack map with `_stamp`; its large values are trimmed. */
   readonly data: Uint8Array;
-  /** Reading goes on after it from here. */
+  /** Reading resumes here after this event. */
   readonly position: string;
 }
 
 /**
- * A body is fetched up to this many times max_event_size: its largest values are trimmed then.
- * Beyond, nearly all of it would be trimmed, and it costs memory to fetch.
+ * Limit of a fetched body, as a multiple of max_event_size; its largest values are trimmed. Nearly
+ * all of a larger body would be trimmed, and fetching it costs memory.
  */
 const FETCH_FACTOR = 8;
 
-/** Whether so large a body is fetched; a stand-in is returned for others. */
+/** True if a body of this size is fetched; larger ones are replaced by a stand-in. */
 export function isFetched({ size }: Pick<FedEvent, 'size'>, maxEventSize: number): boolean {
   return maxEventSize <= 0 || size <= maxEventSize * FETCH_FACTOR;
 }
 
 /**
- * What a returner gets of an event. Without a body, because that is gone or far too large, a map
- * with the names of its job and minion stands for it.
+ * Makes the event that a returner gets. Without a body (deleted or far too large) it is a map with
+ * the names of its job and minion.
  * @throws WireError for a body that is no map
  */
 export function eventToReturn(
@@ -70,8 +70,8 @@ export function eventToReturn(
 }
 
 /**
- * Names an event, the same at each try: it is made of what the event holds and when it was stored.
- * Positions do not, since the order of two streams may be another one at the next try.
+ * Makes an id of an event that is the same at each try, from its contents and its time of storage.
+ * Positions can not be used: the order of two streams may differ at the next try.
  */
 export function eventId({
   tag,
@@ -82,24 +82,24 @@ export function eventId({
   return hash.digest('base64url').slice(0, 32);
 }
 
-/** Whether an error says that a body is no event, for good. */
+/** True if the error means that a body can never be read as an event. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof WireError;
 }
 
 const transcoder = new JsonTranscoder();
 
-/** The data of an event as JSON, in the escape forms of the job cache where JSON lacks a value. */
+/** The data of an event as JSON; values that JSON lacks are escaped as in the job cache. */
 export function dataJson({ data }: Pick<EventToReturn, 'data'>): string {
   return transcoder.read(data)?.json ?? toJson(unpackMap(data)).json;
 }
 
-/** Tag and data as one line of JSON, which stock Salt writes with `rawfile_json`. */
+/** Tag and data as one line of JSON, as stock Salt's `rawfile_json` writes it. */
 export function eventLine(event: Pick<EventToReturn, 'tag' | 'data'>): string {
   return `{"tag":${JSON.stringify(event.tag)},"data":${dataJson(event)}}\n`;
 }
 
-/** Tag and data as a map, which Salt's own returners get. */
+/** Tag and data as a map, for Salt's own returners. */
 export function eventMap({ tag, data }: Pick<EventToReturn, 'tag' | 'data'>): SaltMap {
   return mapOf({ tag, data: unpackMap(data) });
 }

@@ -1,37 +1,39 @@
 import type { EventToReturn } from './event.ts';
 
-/** When what was gathered is written. */
+/** Limits at which gathered events are written. */
 export interface GatheringLimits {
   readonly events: number;
-  /** Of the data; a single event may be larger and then goes alone. */
+  /** Size of the data. A larger event is allowed and goes alone. */
   readonly bytes: number;
-  /** After so long, in ms, whatever there is; undefined: never. */
+  /** Age at which incomplete batches are written, in ms; undefined: never. */
   readonly ageMs: number | undefined;
 }
 
-/** Events that are written together. Up to `from` all was written before, up to `to` with it. */
+/**
+ * Events that are written together. Everything up to `from` was written before, up to `to` with it.
+ */
 export interface Batch {
   readonly events: readonly EventToReturn[];
   readonly from: string;
   readonly to: string;
 }
 
-/** Without `event_return_queue` events are written as they come: these few ms make one write. */
+/** Without `event_return_queue` events are written at once; these few ms combine a burst. */
 const LINGER_MS = 50;
-/** Events of one write without `event_return_queue`. */
+/** Maximum of events per write without `event_return_queue`. */
 const EVENTS = 500;
-/** Most events of one write: the host of Python modules takes as many. */
+/** Maximum of events per write; the host of Python modules has the same limit. */
 const EVENTS_MAX = 10_000;
 const BYTES_MAX = 8 * 1024 * 1024;
 
-/** The limits that `event_return_queue` and `event_return_queue_max_seconds` ask for. */
+/** Limits from `event_return_queue` and `event_return_queue_max_seconds`. */
 export function gatheringLimits(queue: number, maxSeconds: number): GatheringLimits {
   if (queue <= 1) return { events: EVENTS, bytes: BYTES_MAX, ageMs: LINGER_MS };
   const ageMs = maxSeconds > 0 ? maxSeconds * 1_000 : undefined;
   return { events: Math.min(queue, EVENTS_MAX), bytes: BYTES_MAX, ageMs };
 }
 
-/** Gathers events until they are to be written. */
+/** Gathers events until they are due to be written. */
 export class Gathering {
   readonly #limits: GatheringLimits;
   readonly #now: () => number;
@@ -41,7 +43,7 @@ export class Gathering {
   #from: string;
   #to: string;
 
-  /** @param position up to it all was written; @param now a monotonic clock, ms */
+  /** @param position everything up to it was written; @param now a monotonic clock, ms */
   constructor(limits: GatheringLimits, position: string, now: () => number) {
     this.#limits = limits;
     this.#now = now;
@@ -52,12 +54,12 @@ export class Gathering {
     return this.#events.length === 0;
   }
 
-  /** Up to it all was read. */
+  /** Everything up to it was read. */
   get position(): string {
     return this.#to;
   }
 
-  /** Up to it all was written, or nothing was to be written. */
+  /** Everything up to it was written or skipped. */
   get written(): string {
     return this.isEmpty ? this.#to : this.#from;
   }
@@ -69,12 +71,12 @@ export class Gathering {
     this.#to = event.position;
   }
 
-  /** Something was read that is not returned. */
+  /** Skips an event that is not returned. */
   pass(position: string): void {
     this.#to = position;
   }
 
-  /** How long the events may still wait, in ms; 0: no longer; undefined: as long as they like. */
+  /** Time that the events may still wait, in ms; 0: none; undefined: no limit. */
   get waitMs(): number | undefined {
     const { events, bytes, ageMs } = this.#limits;
     if (this.isEmpty) return undefined;
@@ -82,7 +84,7 @@ export class Gathering {
     return ageMs === undefined ? undefined : Math.max(0, this.#sinceMs + ageMs - this.#now());
   }
 
-  /** What was gathered; from now on it counts as written. */
+  /** Returns the gathered events; from now on they count as written. */
   take(): Batch {
     const batch = { events: this.#events, from: this.#from, to: this.#to };
     this.#events = [];

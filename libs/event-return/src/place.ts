@@ -1,53 +1,53 @@
 import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { ReturnerError, type SavedPlace } from './returner.ts';
 
-/** The right to write to a returner, and its place. Of several processes one has it at a time. */
+/** The right to write to a returner, and its place. One process has it at a time. */
 export interface PlaceKeeper {
-  /** What was saved last, as {@link placeMap} made it. */
+  /** The last saved data, as {@link placeMap} made it. */
   readonly data: SaltMap;
-  /** Aborted when this process must write there no more. */
+  /** Aborted when this process must no longer write there. */
   readonly released: AbortSignal;
-  /** Asks the clock too; throws where this process must write there no more. */
+  /** Checks the clock too; throws if this process must no longer write there. */
   check(): void;
   /** Throws as {@link check}, and a retryable error for outages. */
   save(data: SaltMap): Promise<void>;
 }
 
-/** How often a place is saved that does not move: streams forget a returner after a day. */
+/** Save interval of an unchanged place: streams forget a returner after a day. */
 const RENEW_MS = 3_600_000;
 
 /** The place of a returner, while this process may write there. */
 export class Place {
   readonly #keeper: PlaceKeeper;
   readonly #now: () => number;
-  /** What was written, and is not saved yet. */
+  /** Written, but not saved yet. */
   #unsaved: SavedPlace | undefined;
   #savedMs = -Infinity;
 
   /**
    * @param now a monotonic clock, ms
-   * @param before from when this process wrote there last
+   * @param before the place of this process's last ownership
    */
   constructor(keeper: PlaceKeeper, now: () => number, before: Place | undefined) {
     this.#keeper = keeper;
     this.#now = now;
-    // Where no other process has saved a place since, what was written then still counts.
+    // If no other process has saved a place since, the earlier unsaved place still counts.
     if (before === undefined || before.saved.position !== this.saved.position) return;
     this.#unsaved = before.#unsaved;
   }
 
-  /** What was saved last. */
+  /** The place that was saved last. */
   get saved(): SavedPlace {
     return placeIn(this.#keeper.data);
   }
 
-  /** When it was saved last. */
+  /** Time of the last save. */
   get savedMs(): number {
     return this.#savedMs;
   }
 
   /**
-   * Call it before each write.
+   * Checks the right to write; call it before each write.
    * @throws ReturnerError `moved`, and a retryable error for outages
    */
   async check(): Promise<void> {
@@ -60,7 +60,7 @@ export class Place {
     if (isDue || this.#unsaved !== undefined) await this.save({});
   }
 
-  /** Saves what has changed. Throws as {@link PlaceKeeper.save}. */
+  /** Saves a changed place. Throws as {@link PlaceKeeper.save}. */
   async save(changed: SavedPlace): Promise<void> {
     this.#unsaved = { ...this.#unsaved, ...changed };
     await this.#keeper.save(placeMap({ ...this.saved, ...this.#unsaved }));
@@ -74,7 +74,7 @@ export function placeMap(place: SavedPlace): SaltMap {
   return mapOf({ place: JSON.stringify(place) });
 }
 
-/** The place that {@link placeMap} was given. */
+/** Reads the place from the output of {@link placeMap}. */
 export function placeIn(data: SaltMap): SavedPlace {
   return JSON.parse(textOf(data, 'place') ?? '{}') as SavedPlace;
 }

@@ -1,6 +1,6 @@
 import { ReturnerError } from './returner.ts';
 
-/** What the master's files say, by the names of options. */
+/** The options in the master's files, by name. */
 interface WrittenOptions {
   readonly written: Readonly<Record<string, unknown>>;
 }
@@ -10,13 +10,16 @@ export class ReturnerOptions {
   readonly #written: WrittenOptions['written'];
   readonly #name: string;
 
-  /** @param name `returner.pgjsonb`: below it, or with it before a dot, the options stand */
+  /**
+   * @param name `returner.pgjsonb`: its options are below this key, or have it as a prefix with a
+   * dot
+   */
   constructor({ written }: WrittenOptions, name: string) {
     this.#written = written;
     this.#name = name;
   }
 
-  /** Undefined where it is not set (Salt: salt/returners/__init__.py `_fetch_option`). */
+  /** Undefined if the option is not set (Salt: salt/returners/__init__.py `_fetch_option`). */
   value(option: string): unknown {
     const map = valueAt(this.#written, this.#name);
     const inMap = isRecord(map) ? valueAt(map, option) : undefined;
@@ -32,7 +35,7 @@ export class ReturnerOptions {
     throw this.#misfit(option, 'a text');
   }
 
-  /** @throws ReturnerError `missing` for what is no whole number */
+  /** @throws ReturnerError `missing` for a value that is no integer */
   integer(option: string, preset: number): number {
     const text = this.text(option);
     if (text === undefined) return preset;
@@ -40,7 +43,7 @@ export class ReturnerOptions {
     throw this.#misfit(option, 'a whole number');
   }
 
-  /** @throws ReturnerError `missing` for what is no switch */
+  /** @throws ReturnerError `missing` for a value that is no boolean */
   flag(option: string, preset: boolean): boolean {
     const value = this.value(option);
     if (value === undefined || typeof value === 'boolean') return value ?? preset;

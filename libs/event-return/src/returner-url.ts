@@ -1,13 +1,13 @@
 import { ReturnerOptions } from './returner-options.ts';
 
-/** Salt's two returners of PostgreSQL, and how the password is called in their options. */
+/** Salt's two returners for PostgreSQL, and the name of the password in their options. */
 const PASSWORDS = { pgjsonb: 'pass', postgres: 'passwd' } as const;
 
-/** Options that belong to a connection of its own. */
+/** Options that need a connection of their own. */
 const TLS = ['sslcert', 'sslkey', 'sslrootcert'] as const;
 
 /**
- * The URL of the database that the options of a returner name; undefined where none of them is set.
+ * Makes the URL of the database from the options of a returner; undefined if none of them is set.
  * @throws ReturnerError `missing` for an option of another type
  */
 export function returnerUrl(
@@ -21,7 +21,7 @@ export function returnerUrl(
   );
   if (!given) return undefined;
   const url = new URL('postgres://localhost');
-  // As salt/returners/pgjsonb.py has them.
+  // The defaults of salt/returners/pgjsonb.py.
   url.hostname = options.text('host') ?? 'localhost';
   url.port = String(options.integer('port', 5432));
   url.username = encodeURIComponent(options.text('user') ?? 'salt');

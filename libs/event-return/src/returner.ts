@@ -2,9 +2,9 @@ import { WireError } from '@brine/wire';
 import type { Batch } from './gathering.ts';
 
 /**
- * Why a returner did not take events. `away`: it may take them later, unchanged. `refused`: not
- * these, at any time. `unclear`: it does not say which of the two. `moved`: the place that it keeps
- * is another one by now. `missing`: there is no such returner, or its options are no use.
+ * Why a returner did not take events. `away`: it may take them later, unchanged. `refused`: it will
+ * never take them. `unclear`: it gives no reason. `moved`: its own place has changed meanwhile.
+ * `missing`: the returner does not exist, or its options are invalid.
  */
 export type ReturnFailure = 'away' | 'refused' | 'unclear' | 'moved' | 'missing';
 
@@ -19,45 +19,43 @@ export class ReturnerError extends Error {
   }
 }
 
-/** What went wrong, of anything that was thrown; what nobody foresaw may be over later. */
+/** Classifies an error. An unexpected error is `away`: it may be over later. */
 export function failureOf(error: unknown): ReturnFailure {
-  // Data that can not be read to its end: a minion's return is looked at no further than needed.
+  // Data that can not be read to its end: a minion's return is parsed only as far as needed.
   if (error instanceof WireError) return 'refused';
   return error instanceof ReturnerError ? error.failure : 'away';
 }
 
-/** What is known of a returner's place: a JSON value of the returner's own beside the position. */
+/** The known place of a returner: a position and a JSON value of the returner's own. */
 export interface SavedPlace {
   /** Undefined before the first start. */
   readonly position?: string;
   readonly note?: unknown;
 }
 
-/** Where events are returned to. One process at a time writes there, one batch after the other. */
+/** The destination of events. One process at a time writes there, one batch after the other. */
 export interface EventReturner {
-  /** Under which `event_return` has it. */
+  /** Its name in `event_return`. */
   readonly name: string;
   /**
-   * Whether it keeps the place together with what it writes, so that nothing is there twice after a
-   * crash. The others are told the place that was saved last, and may be given the events after it
-   * once more.
+   * True if it stores the place together with the events, so that a crash makes no duplicates.
+   * Other returners get the place that was saved last, and may get the events after it again.
    */
   readonly keepsPlace: boolean;
   /**
-   * Gets ready; resolves with the position that it keeps, where it keeps one.
-   * @param saved what was saved of it last
+   * Opens the returner; resolves with the position that it stores, if it stores one.
+   * @param saved the state that was saved last
    * @throws ReturnerError
    */
   open(saved: SavedPlace): Promise<string | undefined>;
   /**
-   * Writes all events of a batch, in their order, and with them the place `to` where it keeps
-   * one. A batch without events only moves the place. Resolves with what is to be saved beside the
-   * place.
+   * Writes all events of a batch in their order, and the place `to` if it stores one. A batch
+   * without events only moves the place. Resolves with the note to save beside the place.
    * @throws ReturnerError
    */
   write(batch: Batch): Promise<unknown>;
   /**
-   * Writes one event out of quarantine, wherever the place is.
+   * Writes one event out of quarantine, at any place.
    * @throws ReturnerError
    */
   writeAgain(event: Batch['events'][number]): Promise<void>;

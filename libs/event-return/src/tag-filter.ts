@@ -1,8 +1,8 @@
 import { compileGlob, WorkError } from '@brine/target';
 
 /**
- * Which tags are returned: those of a white list, of all where it is empty, less those of a black
- * list (Salt: salt/utils/event.py EventReturn._filter; globs as Python's fnmatch reads them).
+ * Decides which tags are returned: those of the white list (empty: all), less those of the black
+ * list (Salt: salt/utils/event.py EventReturn._filter; globs as in Python's fnmatch).
  */
 export function tagFilter(
   white: readonly string[],
@@ -18,7 +18,7 @@ function anyOf(globs: readonly string[]): (tag: string) => boolean {
   return (tag) => tests.some((test) => judged(test, tag));
 }
 
-/** Minions choose tags too. One that takes too much work to compare matches nothing. */
+/** Minions choose tags too. A tag that takes too long to compare matches nothing. */
 function judged(test: (tag: string) => boolean, tag: string): boolean {
   try {
     return test(tag);

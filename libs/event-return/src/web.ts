@@ -11,22 +11,22 @@ export interface WebPost {
   readonly body?: string;
 }
 
-/** What a web server answered. */
+/** An answer of a web server. */
 export interface WebReply {
   readonly status: number;
   readonly reason: string;
   readonly body: Uint8Array;
 }
 
-/** Answers that say "later": too many requests, and what is in front of a server that is away. */
+/** Statuses that mean "later": too many requests, or a proxy whose server is unreachable. */
 const LATER = new Set([401, 403, 404, 408, 421, 423, 425, 429]);
 const SHOWN_BYTES = 300;
 
-/** The events of a batch as a list of `{tag, data}`, for a web server of the site's own. */
+/** The events of a batch as a list of `{tag, data}`, for a site's own web server. */
 export function postOf(batch: Batch, url: string, headers: ReadonlyMap<string, string>): WebPost {
   const { events, from, to } = batch;
   const body = `[${events.map(eventJson).join(',')}]`;
-  // The same for each try of a batch, so that a server can tell it from another one.
+  // Each try of a batch has the same key, so that a server can recognize duplicates.
   const key = createHash('sha256').update(`${from} ${to}`).digest('base64url').slice(0, 32);
   const ours = [
     ['Content-Type', 'application/json'],
@@ -40,8 +40,8 @@ function eventJson(event: EventToReturn): string {
 }
 
 /**
- * Throws ReturnerError for an answer that is no success: what a server may take later is `away`,
- * what it calls wrong is `refused`.
+ * Throws ReturnerError unless the status is a success: `away` if a later try may succeed, `refused`
+ * if the server calls the request invalid.
  */
 export function checkReply({ status, reason, body }: WebReply): void {
   if (status >= 200 && status < 300) return;

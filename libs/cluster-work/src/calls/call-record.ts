@@ -1,10 +1,10 @@
 import type { FunctionCall } from '@brine/master';
 import { boolOf, listOf, mapIn, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 
-/** Arguments that are larger than this have a record of their own. */
+/** Larger arguments have a record of their own. */
 const ARGUMENTS_MAX_BYTES = 64 * 1024;
 
-/** A call as it is kept: what began a run, and its arguments where they are large. */
+/** A call as it is stored: what began a run, and its arguments if they are large. */
 export interface KeptCall {
   readonly call: SaltMap;
   readonly input?: SaltMap;
@@ -40,7 +40,7 @@ export function keptCallOf(kept: SaltMap, jid: string, input?: SaltMap): Functio
   if (fun === undefined) return undefined;
   const given = kept.has('args') ? kept : (input ?? kept);
   const seconds = kept.get('timeoutSeconds');
-  // A run of an earlier release says only that its caller is limited: it may do nothing more.
+  // Earlier releases store only `limited`; an empty caller may do nothing more.
   const caller =
     mapIn(kept, 'caller') ?? (boolOf(kept, 'limited') === true ? mapOf({}) : undefined);
   const via = textOf(kept, 'via');

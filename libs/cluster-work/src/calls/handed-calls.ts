@@ -7,13 +7,12 @@ import type { RunOffers } from '../ownership/run-offers.ts';
 import { CALL } from '../ownership/run-record.ts';
 import { keepCall } from './call-record.ts';
 
-/** What a process hands calls over with. */
 export interface HandedCallsParts {
   readonly bus: Bus;
   readonly runs: RunOffers;
   /** Id of this process, to which outcomes are reported. */
   readonly processId: string;
-  /** Throws for settings of a batch that are invalid. */
+  /** Throws for invalid settings of a batch. */
   readonly checkBatch: (settings: SaltMap) => void;
   readonly count: (outcome: string) => void;
 }
@@ -21,18 +20,18 @@ export interface HandedCallsParts {
 /** Asks whether a call may begin. */
 const ADMITS = 'functions.admits';
 const ADMIT = { tryMs: 2_000, waitMs: 10_000, retryMs: 250 };
-/** Where the outcome of a call is reported, below which the id of the process follows. */
+/** Subject prefix of outcomes; the id of the waiting process follows. */
 const OUTCOMES = 'functions.done';
 const REPORT_TIMEOUT_MS = 5_000;
 /** No client waits longer for the answer to a request. */
 const OUTCOME_WAIT_MS = 15 * 60_000;
 const BATCH = 'batch';
 
-/** The key of a kept call that names the process which waits for the outcome. */
+/** Key of a stored call that names the process which waits for the outcome. */
 const REPORT_TO = 'reportTo';
 
 /**
- * Hands judged calls to the processes that run functions: a call is a record in the bucket
+ * Hands authorized calls to the processes that run functions. A call is a record in the bucket
  * `brine_runs` without an owner, so it outlives this process and the one that takes it.
  */
 export class HandedCalls implements MasterFunctions {
@@ -124,7 +123,7 @@ export function serveAdmissions(
   });
 }
 
-/** Reports an outcome to the process that waits for it, if one does and it still lives. */
+/** Reports an outcome to the process that waits for it, if that process still lives. */
 export async function reportOutcome(
   bus: Bus,
   kept: SaltMap,

@@ -12,7 +12,6 @@ import type { OwnedRuns } from '@brine/runners';
 import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf } from '@brine/wire';
 
-/** What a run of the master's own works with. */
 export interface RunOnceParts {
   readonly ports: MasterPorts;
   /** Long work for the functions of a call. */
@@ -22,16 +21,16 @@ export interface RunOnceParts {
   readonly onTrouble: Trouble;
 }
 
-/** Between two looks whether a run of another process has ended, and between two tries, ms. */
+/** Poll interval for the run of another process, and between two tries, ms. */
 const LOOK_MS = 1_000;
-/** How often something is tried again while a part of the cluster is away. */
+/** Number of tries while a part of the cluster is unreachable. */
 const TRIES = 60;
 
 /**
- * Runs a function between its events `new` and `ret`. Undefined where it runs `again`, and the
- * process before this one came to its end. Once the function has run it does not reject: the caller
- * would have it done again.
- * @throws where a part of the cluster is away before the function has run
+ * Runs a function between its events `new` and `ret`. Returns undefined if the run is repeated
+ * (`again`) and its previous process has finished it. Never rejects once the function has run,
+ * because the caller would run it again.
+ * @throws if a part of the cluster is unreachable before the function has run
  */
 export async function runOnce(
   call: FunctionCall,
@@ -42,7 +41,7 @@ export async function runOnce(
   const { ports, onTrouble, run } = parts;
   await announce(ports, call);
   const outcome = await run(call);
-  // Another process continues it, and reports.
+  // Another process continues the run and reports its result.
   if (outcome.moved === true) return outcome;
   const what = `the result of ${call.fun} (${call.jid})`;
   await untilStored(what, () => fireOutcome(ports, call, outcome), onTrouble);
@@ -50,8 +49,8 @@ export async function runOnce(
 }
 
 /**
- * Tells what became of something that is done, again while a part of the cluster is away. Never
- * rejects; a line in the log says what is lost.
+ * Reports the outcome of finished work, and retries while a part of the cluster is unreachable.
+ * Never rejects; the log names what is lost.
  */
 export async function untilStored(
   what: string,
@@ -70,8 +69,8 @@ export async function untilStored(
 }
 
 /**
- * Whether a process before this one came to the end of the run. One that goes on elsewhere, as
- * orchestrations do, is waited for.
+ * True if a previous process finished the run. Waits for a run that continues elsewhere, as
+ * orchestrations do.
  */
 async function hasRun(call: FunctionCall, { ports, runsOf }: RunOnceParts): Promise<boolean> {
   const runs = runsOf(call);
@@ -88,7 +87,7 @@ async function hasRun(call: FunctionCall, { ports, runsOf }: RunOnceParts): Prom
   return returns?.has(ports.rules.masterMinionId) === true;
 }
 
-/** Whether the same call may succeed later. */
+/** True if the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof BusError) return error.retryable;
   return error instanceof MasterUnavailableError || isAway(error);

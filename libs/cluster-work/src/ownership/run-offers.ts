@@ -18,20 +18,20 @@ export interface FoundRun extends RunHead {
   readonly jid: string;
   readonly ended: boolean;
   readonly data: SaltMap;
-  /** What began it. */
+  /** The call that began the run. */
   readonly call: SaltMap;
 }
 
-/** What a run begins with. */
+/** Contents of a new run. */
 export interface NewRun {
   readonly data: SaltMap;
-  /** What another process needs to know of the call. */
+  /** Facts about the call that another process needs. */
   readonly call: SaltMap;
-  /** What never changes and may be large; see RUN_LIMITS. */
+  /** Data that never changes and may be large; see RUN_LIMITS. */
   readonly input?: SaltMap | undefined;
 }
 
-/** Hands runs to the cluster, and finds them; for a process that takes none itself. */
+/** Hands runs to the cluster and finds them, in a process that takes none itself. */
 export class RunOffers {
   readonly #bucket: ReturnType<typeof reachableBucket>;
   readonly #records: RunRecords;
@@ -42,8 +42,8 @@ export class RunOffers {
   }
 
   /**
-   * Adds a run without an owner: a process that knows its kind takes it at once. False where a run
-   * of this jid is or was there.
+   * Adds a run without an owner; a process that knows its kind takes it at once. Returns false if
+   * the jid has or had a run.
    * @throws MasterUnavailableError, RunTooLargeError
    */
   async offer(kind: string, jid: string, { data, call, input }: NewRun): Promise<boolean> {
@@ -53,13 +53,13 @@ export class RunOffers {
     return created !== undefined;
   }
 
-  /** One run by its record at the source, also one that left a last message. */
+  /** Reads one run from the bucket itself, including a run that left a last message. */
   async find(jid: string): Promise<FoundRun | undefined> {
     const entry = await this.#bucket.get(runKey(jid));
     return entry === undefined ? undefined : foundRun(this.#records, jid, entry.value);
   }
 
-  /** Under a name of its own: a process that owns the run no more can not write over it. */
+  /** Each write has its own key, so a process that was taken over can not overwrite it. */
   async writeInput(jid: string, input: SaltMap): Promise<string> {
     const value = this.#records.writeInput(jid, input);
     const name = randomBytes(6).toString('hex');
@@ -68,7 +68,7 @@ export class RunOffers {
   }
 }
 
-/** A run as its record has it; undefined for a removed one. */
+/** Reads a run from its record; undefined if it was removed. */
 export function foundRun(
   records: RunRecords,
   jid: string,
@@ -81,7 +81,7 @@ export function foundRun(
   return { jid, kind, owner: ended ? '' : owner, ended, data, call };
 }
 
-/** The run that an entry of a bucket is the record of; undefined for any other entry. */
+/** Reads a run from an entry of a bucket; undefined if the entry is no run. */
 export function runIn({ key, value }: BucketEntry, box: RecordBox): FoundRun | undefined {
   const [what, jid] = splitKey(key);
   if (what !== 'run' || jid === undefined) return undefined;

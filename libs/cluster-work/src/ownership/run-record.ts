@@ -11,33 +11,32 @@ import {
   unpack,
 } from '@brine/wire';
 
-/** The owner of a run that has ended. No process has such an id. */
+/** The owner of a run that has ended. No process has this id. */
 export const ENDED = '-';
 
 /**
- * A call of a runner or wheel that is under way. No other process can resume it: it only reports
- * that the call has failed. The function does not stop when its process has no lease.
+ * A call of a runner or wheel that is running. No other process can resume it; it can only report
+ * that the call failed. The function does not stop when its process has no lease.
  */
 export const RUNNER = 'runner';
 
 /**
- * A call that is handed over and has not begun. Its record becomes one of {@link RUNNER} when a
- * process takes it. A name of its own, since releases before 0.3 report a runner without an owner
- * as failed.
+ * A call that is handed over and not started. It becomes a {@link RUNNER} when a process takes it.
+ * The kinds differ because releases before 0.3 report a runner without an owner as failed.
  */
 export const CALL = 'call';
 
-/** What errors name where the bucket can not be reached. */
+/** The name of the bucket in errors when it is unreachable. */
 export const RUNS = 'the record of runs';
 
-/** What one run may have in the bucket, packed and compressed, in bytes. */
+/** Limits of one run in the bucket, packed and compressed, in bytes. */
 export const RUN_LIMITS = {
   data: 256 * 1024,
-  /** A message of NATS has up to 8 MiB. */
+  /** A NATS message may have 8 MiB. */
   input: 4 * 1024 * 1024,
   /** All messages of a run together. */
   messages: 64 * 1024,
-  /** A record that comes out of the bucket is never larger than this. */
+  /** Upper limit of an inflated record. */
   inflated: 64 * 1024 * 1024,
 } as const;
 
@@ -50,19 +49,19 @@ export class RunTooLargeError extends Error {
   }
 }
 
-/** A run as its record has it. */
+/** A run as its record stores it. */
 export interface RunRecord {
   readonly kind: string;
-  /** Id of the process; empty: any process may take it; {@link ENDED}: it has ended. */
+  /** Id of the process. Empty: any process may take it. {@link ENDED}: the run has ended. */
   readonly owner: string;
-  /** What began it, for the process that resumes it. */
+  /** The call that began the run, for the process that resumes it. */
   readonly call: SaltMap;
   readonly data: SaltMap;
-  /** How often it was taken over since something was saved. */
+  /** Number of takeovers since the last save. */
   readonly takeovers: number;
   /** Kind of the record that this one replaces until it ends. */
   readonly replacesKind?: string | undefined;
-  /** Name of the key that has what never changes; absent where there is nothing. */
+  /** Key of the data that never changes; absent if there is no such data. */
   readonly inputKey?: string | undefined;
 }
 
@@ -72,13 +71,13 @@ export interface RunHead {
   readonly owner: string;
 }
 
-/** What the contents of records are sealed with: a `SecretBox`, or {@link NOT_SEALED}. */
+/** Seals the contents of records: a `SecretBox`, or {@link NOT_SEALED}. */
 export interface RecordBox {
   seal(bytes: Uint8Array): Buffer;
   open(sealed: Uint8Array): Buffer;
 }
 
-/** For a bucket that is used by a service without the master's key: nothing is sealed. */
+/** For the bucket of a service without the master's key: nothing is sealed. */
 export const NOT_SEALED: RecordBox = {
   seal: (bytes) => Buffer.from(bytes),
   open: (bytes) => Buffer.from(bytes),
@@ -146,7 +145,7 @@ export class RunRecords {
   }
 
   #seal(what: string, jid: string, value: SaltValue, limit: number): Buffer {
-    // The jid goes in: a record copied to another key does not open there.
+    // The jid is sealed too, so a record that was copied to another key does not open there.
     const packed = deflateSync(pack([jid, value], 'bin'), { level: 1 });
     if (packed.length > limit) throw new RunTooLargeError(what, packed.length, limit);
     return this.#box.seal(packed);
@@ -168,7 +167,7 @@ export function headOf(value: Uint8Array): RunHead | undefined {
   return typeof kind === 'string' && typeof owner === 'string' ? { kind, owner } : undefined;
 }
 
-/** Key of a record. Its parts are `run`, `fixed`, `words` and `beat`, as earlier releases know. */
+/** Key of a record. Earlier releases use the same prefixes: `run`, `fixed`, `words` and `beat`. */
 export function runKey(jid: string): BucketKey {
   return escapeKey('run', jid);
 }
@@ -185,7 +184,7 @@ export function beatKey(processId: string): BucketKey {
   return escapeKey('beat', processId);
 }
 
-/** Bytes that happen to be UTF-8 are unpacked as text. */
+/** The unpacker returns bytes that happen to be UTF-8 as text. */
 function bytesIn(value: SaltValue | undefined): Uint8Array | undefined {
   if (typeof value === 'string') return Buffer.from(value, 'utf8');
   return value instanceof Uint8Array ? value : undefined;

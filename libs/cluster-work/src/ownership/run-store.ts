@@ -29,44 +29,46 @@ import {
 } from './run-record.ts';
 import { type RunPorts, StoredRun } from './stored-run.ts';
 
-/** How a process keeps its runs, and takes those of others. Times in ms. */
+/** Limits of a {@link RunStore}. Times in ms. */
 export interface RunStoreOptions {
-  /** A process without a beat for so long has lost its runs. It stops itself at two thirds. */
+  /**
+   * A process without a beat for this time no longer owns its runs. It stops itself at two thirds.
+   */
   readonly leaseMs?: number;
-  /** Runs under way in the cluster, without calls of runners. */
+  /** Maximum of runs in the cluster, without calls of runners. */
   readonly maxRuns?: number;
-  /** Calls of runners. */
+  /** Maximum of calls of runners in the cluster. */
   readonly maxRunners?: number;
 }
 
-/** What a store of runs works with. */
+/** Dependencies of a {@link RunStore}. */
 export interface RunStoreParts {
   readonly bucket: Bucket;
   readonly box: RecordBox;
   /** Id of this process. */
   readonly processId: string;
-  /** Where the bucket forgets nothing by its age: when the server removes a beat, ms. */
+  /** Age at which the server removes a beat, ms. Only for a bucket without a limit of age. */
   readonly beatLivesMs?: number;
-  /** The error of a run that another process owns. */
+  /** Makes the error of a run that another process owns. */
   readonly releasedError: (jid: string) => Error;
   readonly onTrouble: Trouble;
 }
 
-/** What a process does with runs that it takes. */
+/** Capacity and work of a process that takes runs. */
 export interface RunTaker {
   /** Kinds that this process can resume. */
   readonly kinds: ReadonlySet<string>;
-  /** Whether this process has room for one more run of a kind. */
+  /** True if this process has room for one more run of a kind. */
   readonly hasRoom: (kind: string) => boolean;
-  /** Called with a run that this process has taken; its promise ends with that work. */
+  /** Called with each run that this process has taken; the promise ends with its work. */
   readonly takeOver: (run: StoredRun) => Promise<void>;
 }
 
-/** A record as the bucket had it last. */
+/** The latest known record of a run. */
 interface Known extends RunHead {
   readonly value: Uint8Array;
   readonly revision: number;
-  /** Since when this process knows of this owner, by its own clock. */
+  /** Time since which this process knows this owner, by its own clock. */
   readonly sinceMs: number;
 }
 
@@ -74,34 +76,34 @@ const LEASE_MS = 10_000;
 const MAX_RUNS = 256;
 const MAX_RUNNERS = 1_000;
 const MAX_MESSAGES = 200;
-/** How often the clock is read; beats go out at a quarter of the lease. */
+/** Interval of the clock; beats go out at a quarter of the lease. */
 const LOOK_MS = 250;
-/** A longer time between two looks was a pause of this process. */
+/** A longer interval means that this process was paused. */
 const PAUSE_MS = 1_500;
-/** Processes do not all reach for the run of a silent owner at the same moment. */
+/** Random delay, so that processes do not all take a silent owner's run at once. */
 const SPREAD_MS = 300;
-/** A process with many runs is slower to reach for one more, by so much for each. */
+/** Extra delay for each run that this process already owns. */
 const DELAY_PER_RUN_MS = 10;
 const DELAY_RUNS_MAX = 20;
-/** A run that was taken over so often and saved nothing ends the processes that take it. */
+/** A run with more takeovers without a save is treated as one that crashes its processes. */
 const TAKEOVERS_MAX = 5;
-/** How long a list of runs waits for the bucket. */
+/** Timeout of a list of runs, ms. */
 const LIST_WAIT_MS = 3_000;
 /** Between two tries to write while the bucket is unreachable. */
 const RETRY_MS = 200;
-/** After a run could not be taken, this process leaves it alone for so long. */
+/** Delay before a run that could not be taken is tried again. */
 const RETAKE_MS = 2_000;
 
-/** Kinds that one call of a runner or wheel has. */
+/** The two kinds of a runner or wheel call. */
 const IS_RUNNER: ReadonlySet<string> = new Set([CALL, RUNNER]);
 
 /**
- * Long work of the cluster, in the bucket `brine_runs` or in one of a service's own. A process that
- * owns runs writes a beat now and then; the beats of one process stand for all its runs. A run
- * whose owner has been silent for a lease is taken by compare-and-set, so only one process gets it.
- * Each save is one too: a process that was wrong about its lease can save nothing more.
+ * Long work of the cluster, in the bucket `brine_runs` or in a bucket of one service. A process
+ * that owns runs writes beats; one beat covers all its runs. A run whose owner is silent for a
+ * lease is taken by compare-and-set, so only one process gets it. Each save is a compare-and-set
+ * too, so a process that misjudged its lease can save nothing more.
  *
- * Silence counts only while this process itself listens. After a pause of its own, or of its
+ * Silence counts only while this process itself receives. After a pause of its own or of its
  * connection, it listens for a whole lease again.
  */
 export class RunStore {
@@ -113,12 +115,12 @@ export class RunStore {
   readonly #limits: { readonly runs: number; readonly runners: number };
   readonly #known = new Map<string, Known>();
   readonly #messages = new Map<string, readonly SaltMap[]>();
-  /** When a beat of a process last came, and its revision. */
+  /** Arrival and revision of each process's latest beat. */
   readonly #beats = new Map<string, { readonly atMs: number; readonly revision: number }>();
   readonly #owned = new Map<string, StoredRun>();
-  /** Runs on the way to this process or away from it. */
+  /** Runs that this process is taking or releasing. */
   readonly #busy = new Set<string>();
-  /** Runs that could not be taken, and when to try again. */
+  /** Runs that could not be taken, and the time of the next try. */
   readonly #notBefore = new Map<string, number>();
   readonly #watch: BucketWatch;
   readonly #pauses: PauseWatch;
@@ -163,23 +165,23 @@ export class RunStore {
     });
   }
 
-  /** Begins to take runs that no process owns. Call once. */
+  /** Starts to take runs without an owner. Call once. */
   serve(taker: RunTaker): void {
     this.#taker = taker;
     this.#look();
   }
 
-  /** Resolves when all records have come. @throws BusError `BUS_CLOSED` */
+  /** Resolves when all records have arrived. @throws BusError `BUS_CLOSED` */
   whenReady(): Promise<void> {
     return this.#watch.whenReady();
   }
 
-  /** Runs of this process, and of the cluster. */
+  /** Numbers of runs of this process and of the cluster. */
   stats(): { readonly held: number; readonly known: number } {
     return { held: this.#owned.size, known: this.#known.size };
   }
 
-  /** Whether as many runs of a kind are under way in the cluster as may be. */
+  /** True if the cluster has the maximum of runs of this kind. */
   isFull(kind: string): boolean {
     const isRunner = IS_RUNNER.has(kind);
     let count = 0;
@@ -189,7 +191,7 @@ export class RunStore {
     return count >= this.#limitOf(kind);
   }
 
-  /** Begins a run as this process's; see OwnedRuns.begin of @brine/runners. */
+  /** Begins a run that this process owns; see OwnedRuns.begin of @brine/runners. */
   async begin(kind: string, jid: string, { data, call, input }: NewRun): Promise<StoredRun> {
     const outer = this.#owned.get(jid);
     if (this.isFull(kind)) {
@@ -215,7 +217,7 @@ export class RunStore {
     }
   }
 
-  /** All runs under way, without calls of runners. @throws MasterUnavailableError */
+  /** All current runs, without calls of runners. @throws MasterUnavailableError */
   async list(): Promise<readonly FoundRun[]> {
     await this.#allKnown();
     return [...this.#known]
@@ -224,7 +226,7 @@ export class RunStore {
       .filter((run) => run !== undefined);
   }
 
-  /** What began each run that is under way, runners too. @throws MasterUnavailableError */
+  /** The calls that began all current runs, runners included. @throws MasterUnavailableError */
   async calls(): Promise<readonly Pick<FoundRun, 'jid' | 'owner' | 'call'>[]> {
     await this.#allKnown();
     return [...this.#known]
@@ -245,7 +247,7 @@ export class RunStore {
     return this.#records.readInput(jid, entry?.value ?? REMOVED);
   }
 
-  /** Sends a message to the owner of a run; false where none is under way. @throws Error */
+  /** Sends a message to the owner of a run; false if the run does not exist. @throws Error */
   async send(jid: string, message: SaltMap): Promise<boolean> {
     const found = await this.offers.find(jid);
     if (found === undefined || found.ended) return false;
@@ -258,19 +260,19 @@ export class RunStore {
     });
   }
 
-  /** The messages that were sent to a run which is under way, in their order. */
+  /** The messages that were sent to a current run, in their order. */
   messages(jid: string): readonly SaltMap[] {
     return this.#messages.get(jid) ?? [];
   }
 
-  /** Hands on what another process can resume, at once; nothing more is taken from now on. */
+  /** Releases all resumable runs at once, and takes no more. */
   async handOver(): Promise<void> {
     this.#leaving = true;
     const runs = [...this.#owned.values()].filter(({ kind }) => kind !== RUNNER);
     await Promise.all(runs.map((run) => this.#handOn(run)));
   }
 
-  /** Hands on everything, also runners that are cut off, and ends. */
+  /** Releases all runs, also runners that are cut off, and ends. */
   async close(): Promise<void> {
     this.#leaving = true;
     await Promise.all([...this.#owned.values()].map((run) => this.#handOn(run)));
@@ -278,12 +280,12 @@ export class RunStore {
     this.#watch.close();
   }
 
-  /** Frees a run for another process. */
+  /** Releases a run for another process. */
   async #handOn(run: StoredRun): Promise<void> {
     const { jid } = run;
     this.#busy.add(jid);
     try {
-      // After the writes that are under way: theirs is the revision to write over.
+      // Waits for writes in flight: this write replaces their revision.
       await run.rewrite((record) => ({ ...record, owner: '' }));
     } catch (err) {
       if (!run.released.aborted) this.#parts.onTrouble(`run ${jid} could not be handed on`, err);
@@ -308,7 +310,7 @@ export class RunStore {
     return this.#update(jid, this.#records.write(jid, record), revision);
   }
 
-  /** Tries while the lease is in force: a shorter outage of the bucket stops no run. */
+  /** Retries while the lease is valid, so that a short outage of the bucket stops no run. */
   async #update(jid: string, value: Uint8Array, revision: number): Promise<number | undefined> {
     for (;;) {
       try {
@@ -343,7 +345,7 @@ export class RunStore {
         ...(inputKey === undefined ? [] : [inputKeyOf(jid, inputKey)]),
         ...(this.#messages.has(jid) ? [messagesKey(jid)] : []),
       ];
-      // The bucket forgets them by their age in any case.
+      // The bucket removes them by their age in any case.
       await Promise.all(rest.map((key) => this.#bucket.put(key, REMOVED).catch(() => 0)));
     } finally {
       run.release();
@@ -351,7 +353,7 @@ export class RunStore {
     }
   }
 
-  // What the bucket reports.
+  // Changes from the bucket.
 
   #changed({ key, value, revision }: BucketEntry): void {
     const [what, name = ''] = splitKey(key);
@@ -367,7 +369,7 @@ export class RunStore {
     const head = headOf(value);
     const run = this.#owned.get(jid);
     const isOurs = head?.owner === this.#parts.processId;
-    // Our own writes come back late; only what is newer than them can be another process's.
+    // Our own writes come back late; only a newer revision can be another process's.
     if (run !== undefined && !isOurs && revision > run.revision && !this.#busy.has(jid)) {
       run.release();
     }
@@ -380,7 +382,7 @@ export class RunStore {
     const sinceMs = before?.owner === head.owner ? before.sinceMs : performance.now();
     const known = { ...head, value, revision, sinceMs };
     this.#known.set(jid, known);
-    // Somebody may wait for a call that was just handed over.
+    // A client may wait for a call that was just handed over.
     if (head.owner === '' && this.#watch.ready) this.#takeIfFree(jid, known, performance.now());
   }
 
@@ -417,7 +419,7 @@ export class RunStore {
     const taker = this.#taker;
     if (taker === undefined || !taker.kinds.has(kind) || !taker.hasRoom(kind)) return false;
     if (now < (this.#notBefore.get(jid) ?? 0)) return false;
-    // Our own that we do not own any more: we released it when we could not write our beats.
+    // A run of our own id that we no longer own: released because our beats failed.
     if (owner === '' || owner === processId) return true;
     const beatMs = Math.max(this.#beats.get(owner)?.atMs ?? sinceMs, this.#listeningSince);
     return now - beatMs >= this.#leaseMs;
@@ -465,7 +467,7 @@ export class RunStore {
     }
   }
 
-  /** Whether the owner has written a beat that has not come here yet. */
+  /** True if the owner has written a beat that has not arrived here yet. */
   async #isAlive(owner: string): Promise<boolean> {
     if (owner === '' || owner === this.#parts.processId) return false;
     const entry = await this.#bucket.get(beatKey(owner));
@@ -492,15 +494,15 @@ export class RunStore {
     const { beatLivesMs, processId } = this.#parts;
     const options = beatLivesMs === undefined ? {} : { livesMs: beatLivesMs };
     await this.#bucket.put(beatKey(processId), randomBytes(4), options);
-    // Others count from when they receive it, which is later than when it was sent.
+    // Others count from the arrival of the beat, which is later than its sending.
     this.#leasedUntil = Math.max(this.#leasedUntil, sentAt + (this.#leaseMs * 2) / 3);
   }
 }
 
-/** Whether a run was taken over so often without a save that it must not be tried again. */
+/** True if a run had too many takeovers without a save and must not be tried again. */
 export function isPoison({ takeovers }: Pick<StoredRun, 'takeovers'>): boolean {
   return takeovers > TAKEOVERS_MAX;
 }
 
-/** In place of a removed record: a bucket has no delete. */
+/** Replaces a removed record: a bucket has no delete. */
 const REMOVED = new Uint8Array(0);

@@ -2,29 +2,29 @@ import type { OwnedRun } from '@brine/runners';
 import type { SaltMap } from '@brine/wire';
 import { RUNNER, type RunRecord } from './run-record.ts';
 
-/** How a run reaches its record. */
+/** Access of a run to its record. */
 export interface RunPorts {
-  /** Whether the lease of this process is in force, by the clock now. */
+  /** True if the lease of this process is valid, by the clock now. */
   isLeased(): boolean;
-  /** Writes the record over the revision; gives the new one, undefined where it is another's. */
+  /** Replaces a revision. Returns the new one, or undefined if another process owns the record. */
   write(jid: string, record: RunRecord, revision: number): Promise<number | undefined>;
-  /** Stores what never changes; gives the name of its key. */
+  /** Stores data that never changes; returns its key. */
   writeInput(jid: string, input: SaltMap): Promise<string>;
-  /** Removes the run: it has ended. */
+  /** Removes the run because it has ended. */
   remove(run: StoredRun, last: SaltMap | undefined): Promise<void>;
-  /** This process owns the run no more. */
+  /** Called when this process no longer owns the run. */
   released(run: StoredRun): void;
-  /** The error of a run that another process owns. */
+  /** Makes the error of a run that another process owns. */
   releasedError(jid: string): Error;
 }
 
-/** What a run is made from. */
+/** Contents of a {@link StoredRun}. */
 export interface RunParts {
   readonly jid: string;
   readonly record: RunRecord;
   readonly revision: number;
   readonly input: SaltMap;
-  /** This process is the first that owns it: the call has not begun. */
+  /** True if the run has had no owner before: its call has not begun. */
   readonly isNew: boolean;
 }
 
@@ -88,7 +88,7 @@ export class StoredRun implements OwnedRun {
     if (this.released.aborted) throw this.#ports.releasedError(this.jid);
   }
 
-  /** Stops the work on it: another process owns the run, or none does. */
+  /** Stops the work on the run: another process owns it, or none does. */
   release(): void {
     if (this.released.aborted) return;
     this.#ports.released(this);
@@ -103,7 +103,7 @@ export class StoredRun implements OwnedRun {
     return this.#rewriteInput(input, data, {});
   }
 
-  /** Becomes a run of another kind, until it ends. */
+  /** Changes the kind of the run until it ends. */
   replace(kind: string, input: SaltMap, data: SaltMap): Promise<void> {
     return this.#rewriteInput(input, data, { kind, replacesKind: this.kind });
   }

@@ -8,46 +8,45 @@ import {
 import type { Trouble } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, unpack, WireError } from '@brine/wire';
 
-/** Work out of the queue, its body read. */
+/** A queued item with its body read. */
 export interface QueuedWork extends Omit<QueuedReaction, 'body' | 'done' | 'again' | 'letGo'> {
   readonly data: SaltMap;
 }
 
 /**
- * What became of work. `over`: it leaves the queue. `again`: another process is to go on with it,
- * as this one stops. `elsewhere`: another process has it already. `later`: this process can not do
- * it, and it comes again after a while.
+ * The outcome of work. `over`: it leaves the queue. `again`: this process stops, so another one
+ * continues it. `elsewhere`: another process already has it. `later`: this process can not do it,
+ * and the queue delivers it again after a delay.
  */
 export type WorkEnd = 'over' | 'again' | 'elsewhere' | 'later';
 
-/** What takes the work of one kind out of its queues. */
 export interface QueueWorkParts {
   readonly bus: Bus;
   readonly kind: ReactionKind;
-  /** How many at once in this process. */
+  /** Limit of concurrent work in this process. */
   readonly atOnce: number;
-  /** Others have more urgent work: one at a time then. */
+  /** True while this process has more urgent work: then it takes one item at a time. */
   readonly isBusy?: () => boolean;
-  /** How much of what is at work only waits for something else: it takes no place of others. */
+  /** Number of running items that only wait for something else; they use no place. */
   readonly waiting?: () => number;
   /**
-   * Does the work. Meanwhile no other process gets it; when this process dies, another one does.
-   * Where it rejects, it comes again after a while.
+   * Does the work. No other process gets the item meanwhile, but another one does if this process
+   * dies. If it rejects, the queue delivers the item again after a delay.
    */
   readonly work: (work: QueuedWork) => Promise<WorkEnd>;
   readonly onTrouble: Trouble;
 }
 
-/** After work has rejected, or is to come later. */
+/** Delay after work has rejected, or is to come later. */
 const AGAIN_MS = 5_000;
-/** For each place so many may wait besides: their data are in memory. */
+/** Limit of waiting items per place: their data are in memory. */
 const WAITING_MAX = 9;
-/** A process with too much at hand looks again after so long: it may be less busy by then. */
+/** Interval at which a busy process checks whether it can take more. */
 const LOOK_MS = 250;
 
 /**
- * Takes work of one kind out of the queues of the cluster, some at a time. Kinds have queues and
- * places at work of their own: a storm of events delays no job of the schedule.
+ * Takes work of one kind out of the queues of the cluster. Each kind has its own queues and places,
+ * so a storm of events delays no job of the schedule.
  */
 export class QueueWork {
   readonly #parts: QueueWorkParts;
@@ -60,7 +59,7 @@ export class QueueWork {
   constructor(parts: QueueWorkParts) {
     this.#parts = parts;
     const { bus, kind, atOnce } = parts;
-    // What waits here waits longer than it has to where another process is idle.
+    // Reading far ahead would delay items that an idle process could take.
     const readAhead = Math.ceil(atOnce / 2);
     const opened = REACTION_PLACES.filter((place) => place.kind === kind).map((place) => ({
       place,
@@ -74,17 +73,17 @@ export class QueueWork {
     );
   }
 
-  /** Work that this process is at. */
+  /** Number of items in work. */
   get running(): number {
     return this.#running.size;
   }
 
-  /** Whether work is being taken just now. */
+  /** True while this process takes work. */
   get reading(): boolean {
     return this.#readers.every((reader) => reader.reading);
   }
 
-  /** Takes nothing more; resolves when what is under way has ended. */
+  /** Takes nothing more; resolves when the current work has ended. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     this.#wakeAll();
@@ -93,7 +92,7 @@ export class QueueWork {
     await Promise.all(this.#running);
   }
 
-  /** As {@link leave}; what it has not come to goes to other processes. */
+  /** As {@link leave}, and returns the items that have not begun to other processes. */
   async close(): Promise<void> {
     await this.leave();
     for (const reader of this.#readers) reader.close();
@@ -123,8 +122,8 @@ export class QueueWork {
   }
 
   /**
-   * Resolves when some work has ended, or after a moment. A race would leave a trace at all that
-   * runs for long.
+   * Resolves when some work has ended, or after a delay. `Promise.race` would leave a handler on
+   * every promise that runs for long.
    */
   #turn(): Promise<void> {
     return new Promise((resolve) => {
@@ -161,7 +160,7 @@ function notRead({ stream, kind }: ReactionPlace): string {
   return `work of kind ${kind} is not taken out of ${stream} any more`;
 }
 
-/** An event may hold anything; one that is no map has no data. */
+/** An event may have any body; a body that is no map has no data. */
 function dataIn(body: Uint8Array): SaltMap {
   try {
     const data = unpack(body);

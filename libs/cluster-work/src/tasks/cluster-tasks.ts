@@ -4,24 +4,24 @@ import type { RunOffers } from '../ownership/run-offers.ts';
 import type { StoredRun } from '../ownership/stored-run.ts';
 
 /**
- * Work that the cluster does as long as it lives, in one process at a time: a run that never ends.
- * Another process takes it over as it takes over any run.
+ * Permanent work of the cluster, in one process at a time: a run that never ends. Another process
+ * takes it over like any run.
  */
 export interface ClusterTask {
   /** The kind of its record; a process that does not know the kind leaves the run alone. */
   readonly kind: string;
-  /** In place of a job id. */
+  /** Replaces a job id. */
   readonly name: string;
   /** Does the work until the run is released. */
   readonly work: (run: StoredRun) => Promise<void>;
 }
 
-/** How often the records are checked, ms. */
+/** Interval at which the records are checked, ms. */
 const LOOK_MS = 10_000;
-/** The first checks follow each other faster: the bucket may not be there yet. */
+/** Interval of the first checks: the bucket may not exist yet. */
 const FIRST_LOOK_MS = 500;
 
-/** Makes a record for each task, at the start of a process and after a loss of the bucket. */
+/** Makes a record for each task, when a process starts and after a loss of the bucket. */
 export class ClusterTasks {
   readonly #tasks: readonly ClusterTask[];
   readonly #offers: Pick<RunOffers, 'find' | 'offer'>;
@@ -56,7 +56,7 @@ export class ClusterTasks {
       this.#inTrouble = false;
     } catch (err) {
       delayMs = FIRST_LOOK_MS;
-      if (!this.#inTrouble) this.#onTrouble('the endless runs are not offered', err);
+      if (!this.#inTrouble) this.#onTrouble('the records of cluster tasks can not be checked', err);
       this.#inTrouble = true;
     }
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#look(), delayMs);
