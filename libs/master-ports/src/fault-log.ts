@@ -1,14 +1,14 @@
 import { MasterUnavailableError, type RefusedWork } from '@brine/master';
 import type { Log } from '@brine/telemetry';
 
-/** The log repeats what is away after this time, with the count of requests in between. */
+/** Interval at which an ongoing outage is logged again, with the count of requests. */
 const LOG_AGAIN_MS = 60_000;
-/** Different texts of one time; there are a handful. */
+/** Limit of different texts in one interval; there are a handful. */
 const MAX_TEXTS = 100;
 
 /**
- * Logs requests that could not be answered. While something is away it logs one line a minute for
- * it, not one per request: an outage affects thousands.
+ * Logs requests that could not be answered. An outage affects thousands of requests, so it is
+ * logged once a minute and not per request.
  */
 export function faultLog(
   log: Pick<Log, 'error' | 'warn'>,
@@ -33,7 +33,7 @@ export function faultLog(
   };
 }
 
-/** Logged again after this time, with the count of requests in between. */
+/** Interval at which it is logged again, with the count of requests in between. */
 const WORK_AGAIN_MS = 300_000;
 
 /** Logs requests for too much work: the first at once, then one line in five minutes. */

@@ -30,7 +30,7 @@ import { answerLocally, type LocalRequest } from './own-requests.ts';
 import { portsOf } from './ports-of.ts';
 import { openPresence } from './presence/open-presence.ts';
 
-/** What a process with the master's ports reaches outside of itself; the simulation has others. */
+/** Connections of a process to the outside; the simulation replaces them. */
 export const MASTER_EDGES = {
   connectBus,
   loadKeys: loadOrCreateMasterKeys,
@@ -40,21 +40,20 @@ export const MASTER_EDGES = {
 /** As {@link MASTER_EDGES}. */
 export type MasterEdges = typeof MASTER_EDGES;
 
-/** How a process opens the master's ports. */
 export interface OpenMasterParts {
-  /** Whose NATS user this process has. */
+  /** Service whose NATS user this process has. */
   readonly service: ServiceName;
   readonly edges: MasterEdges;
-  /** Modules in Python: those of this process, or another's by the bus. */
+  /** Python modules, in this process or in another one on the bus. */
   readonly pythonOf: (bus: Bus) => PythonCalls | undefined;
 }
 
-/** The rules of the master with their ports, and what these stand on. */
+/** The rules of the master with their ports, and their resources. */
 export interface OpenedMaster {
-  /** Unique for each start of a process: letters, digits, `-`. */
+  /** Unique per start of a process: letters, digits, `-`. */
   readonly processId: string;
   readonly bus: Bus;
-  /** The master's private key, which the hot state is sealed with. */
+  /** The master's private key, which seals the hot state. */
   readonly pem: string;
   readonly auditSeal: AuditSeal;
   readonly state: HotState;
@@ -72,12 +71,12 @@ export interface OpenedMaster {
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
-  /** When files and pillars were last fetched, by any process of this host for pillars. */
+  /** Times of the last fetches of files and pillars; for pillars, by any process of this host. */
   readonly fetches: () => LastRuns;
   readonly releasers: Releasers;
 }
 
-/** Opens the hot state, then the ports on it, in a process that answers requests or makes them. */
+/** Opens the hot state, then the ports, in a process that answers requests or makes them. */
 export async function openMaster(
   context: ServiceContext,
   { service, edges, pythonOf }: OpenMasterParts,

@@ -4,13 +4,13 @@ import type { Answerer } from '@brine/master';
 import type { Caller } from '@brine/master/functions';
 import { nowMs } from '@brine/telemetry';
 
-/** What a worker knows of a request to itself, beside its body. */
+/** Facts about a worker's request to itself, beside its body. */
 export interface LocalRequest {
-  /** The same publish has the same id, however often and wherever it is sent. Absent: a new one. */
+  /** Id that is the same for each copy of a publish. Absent: a new one. */
   readonly id?: string;
-  /** Trace context of the command that caused it: a link in its trace, which no minion sees. */
+  /** Trace context of the command that caused it: a link in its trace, hidden from minions. */
   readonly link?: string;
-  /** Who asks, in place of the master's own user. */
+  /** The caller, if it is not the master's own user. */
   readonly caller?: Caller;
 }
 

@@ -3,9 +3,10 @@ import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
 
 /**
- * The arguments of a job that a minion publishes: texts as on a command line, `name=value` and
- * maps with `__kwarg__` gathered in one map at the end (Salt: salt/utils/args.py parse_input).
- * @throws YamlWorkError for more of them than a peer may have read
+ * Reads the arguments of a job that a minion publishes. They are texts as on a command line;
+ * `name=value` and maps with `__kwarg__` become one map at the end (Salt: salt/utils/args.py
+ * parse_input).
+ * @throws YamlWorkError for more arguments than a peer may send
  */
 export function peerArguments(
   args: readonly SaltValue[],

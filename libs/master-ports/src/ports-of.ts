@@ -39,11 +39,11 @@ import type { RequestPresence } from './presence/open-presence.ts';
 import { masterRules } from './rules.ts';
 import { StoredShares } from './stored-shares.ts';
 
-/** What the ports of a worker are made of. */
+/** Dependencies of a worker's ports. */
 interface Parts {
   readonly bus: Bus;
   readonly state: HotState;
-  /** The master's private key, which the hot state is sealed with. */
+  /** The master's private key, which seals the hot state. */
   readonly pem: string;
   readonly masterKey: MasterKeyService;
   readonly requests: ReturnType<typeof requestMetrics>;
@@ -58,7 +58,7 @@ interface Parts {
   readonly presence: RequestPresence;
 }
 
-/** The ports of the rules, each to what stands behind it here. */
+/** Connects each port of the rules to its implementation. */
 export function portsOf(
   { options, telemetry, metrics, log }: ServiceContext,
   parts: Parts,
@@ -129,7 +129,7 @@ export function portsOf(
   };
 }
 
-/** Commands that ask at the same time get the answers of one call. */
+/** Concurrent commands share one call. */
 function rollOf(bus: Bus): () => Promise<SaltMap> {
   let running: Promise<SaltMap> | undefined;
   let known: ReadonlySet<string> = new Set();
@@ -146,7 +146,7 @@ function rollOf(bus: Bus): () => Promise<SaltMap> {
   return () => (running ??= call());
 }
 
-/** What a kind of `master_tops` in Python says of a minion. */
+/** Calls a `master_tops` module in Python for a minion. */
 async function topOf(
   python: PythonCalls,
   given: { readonly name: string; readonly id: string; readonly grains: SaltMap },

@@ -7,15 +7,15 @@ import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brin
 /** The subject of calls of modules in Python. */
 const CALLS = 'python.call';
 
-/** What requests need modules in Python for. */
+/** Uses of Python modules in requests. */
 const USES: readonly PythonUse[] = ['pillar', 'render'];
 
 /** A minion waits 45 s for a pillar. */
 const CALL_TIMEOUT_MS = 45_000;
 
 /**
- * Modules in Python of the processes that run functions, where `brine.python` names an
- * interpreter. These calls fire no events.
+ * Calls Python modules in the processes that run functions, if `brine.python` names an interpreter.
+ * These calls fire no events.
  */
 export function askedPython({ brine }: MasterOptions, bus: Bus): PythonCalls | undefined {
   if (brine.python === '') return undefined;

@@ -13,13 +13,12 @@ import type { SaltValue } from '@brine/wire';
 import { accessRules } from './logins/logins.ts';
 
 /**
- * Keys that may wait for a decision. Every peer that reaches 4506 can offer keys, so the store of
- * undecided ones is bounded; an operator of 100,000 minions can still roll out half of them at
- * once.
+ * Limit of undecided keys. Every peer that reaches 4506 can offer keys, so their store is bounded.
+ * With 100,000 minions an operator can still roll out half of them at once.
  */
 const PENDING_KEYS_MAX = 50_000;
 
-/** Turns the master's options into the rules that the answers follow. */
+/** Turns the master's options into the rules of the answers. */
 export function masterRules(options: MasterOptions): MasterRules {
   return {
     minimumAuthVersion: options.minimumAuthVersion,
@@ -68,7 +67,7 @@ export function masterRules(options: MasterOptions): MasterRules {
   };
 }
 
-/** An unreadable time is an error at the start, where it is seen, and not at a publish. */
+/** Reads times at startup, so that an invalid time fails there and not at a publish. */
 function durableFunctionsOf(
   configured: Readonly<Record<string, ConfigValue>>,
 ): (readonly [string, number])[] {
@@ -81,7 +80,10 @@ function durableFunctionsOf(
   });
 }
 
-/** Rights by expressions of minion ids; what is no list gives none (salt/daemons/masterapi.py). */
+/**
+ * Rights by expressions of minion ids; a value that is no list gives none
+ * (salt/daemons/masterapi.py).
+ */
 function rightsOf(option: ConfigMap): Record<string, readonly SaltValue[]> {
   return Object.fromEntries(
     Object.entries(option).flatMap(([ids, rights]) => {
@@ -91,7 +93,7 @@ function rightsOf(option: ConfigMap): Record<string, readonly SaltValue[]> {
   );
 }
 
-/** Without the option any minion may ask for anything; what is no map allows nothing. */
+/** Without the option any minion may request anything; a value that is no map allows nothing. */
 function mineGetOf(option: ConfigValue): Pick<MasterRules, 'mineGet'> {
   if (option === null) return {};
   if (typeof option !== 'object' || Array.isArray(option) || option instanceof Uint8Array) {

@@ -2,7 +2,7 @@ import { FairShare, LIMITS, ShareExceededError } from '@brine/bus/share';
 import { MasterUnavailableError, type SharingPeer } from '@brine/master';
 import type { Metrics } from '@brine/service';
 
-/** The shares of those whose events this worker puts into the stream that all use. */
+/** Shares of peers in the stream that all of them use. */
 export class StoredShares {
   readonly #shares = {
     minion: new FairShare(LIMITS.stored.minion),
@@ -11,7 +11,7 @@ export class StoredShares {
   };
   readonly #onExceeded: (text: string) => void;
 
-  /** @param onExceeded once for each peer, until it has half of it left again */
+  /** @param onExceeded called once per peer, until half of its share is free again */
   constructor(metrics: Pick<Metrics, 'counterOf'>, onExceeded: (text: string) => void) {
     this.#onExceeded = onExceeded;
     metrics.counterOf(
@@ -25,7 +25,7 @@ export class StoredShares {
     );
   }
 
-  /** @throws MasterUnavailableError where it has had its share: what it sent is not stored */
+  /** @throws MasterUnavailableError if the peer has used its share: its message is not stored */
   async run<T>({ kind, id }: SharingPeer, bytes: number, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#shares[kind].run(id, bytes, work);
@@ -33,7 +33,7 @@ export class StoredShares {
       if (!(cause instanceof ShareExceededError)) throw cause;
       const text = 'has had its share of the stream of events';
       if (!cause.again) this.#onExceeded(`${kind} ${id} ${text}: what it sends has to wait`);
-      // Without a name: the log keeps few texts of what is away.
+      // The text has no name of a peer, so that the log of outages keeps few texts.
       throw new MasterUnavailableError(`${kind}: it ${text}`, { cause });
     }
   }

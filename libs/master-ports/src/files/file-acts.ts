@@ -4,10 +4,9 @@ import type { FileServer } from '@brine/fileserver';
 import type { Trouble } from '@brine/tasks';
 import { listOf, type SaltMap, textOf } from '@brine/wire';
 
-/** Kind of the words about file servers. */
+/** Kind of the broadcasts about file servers. */
 export const FILES_ACT = 'files';
 
-/** What words about file servers change. */
 export interface FileActsParts {
   readonly bus: Bus;
   readonly files: Pick<FileServer, 'forgetLists' | 'update' | 'clearCopies'>;
@@ -17,23 +16,25 @@ export interface FileActsParts {
   readonly onTrouble: Trouble;
 }
 
-/** Does what functions of other workers asked of all file servers, until the end is called. */
+/**
+ * Applies the requests of other workers to this file server, until the returned function is called.
+ */
 export function followFileActs(parts: FileActsParts): () => void {
   const { bus, onTrouble } = parts;
   return onBroadcast(
     bus,
     (broadcast) => {
       apply(broadcast, parts).catch((err: unknown) =>
-        onTrouble('a word about files was not heeded', err),
+        onTrouble('a request to the file server of this worker has failed', err),
       );
     },
-    (err) => onTrouble('words of other workers are not heard', err),
+    (err) => onTrouble('requests of other workers to the file server are not received', err),
   );
 }
 
 /**
- * Does what another worker was asked. Workers of its host share its copies of remotes, and see by
- * themselves that these have changed.
+ * Applies one request. Workers of one host share their copies of remotes, and detect changes in
+ * them without a broadcast.
  */
 async function apply(broadcast: SaltMap, { files, host, processId }: FileActsParts): Promise<void> {
   if (broadcast.get('kind') !== FILES_ACT || broadcast.get('from') === processId) return;

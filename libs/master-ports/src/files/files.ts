@@ -12,18 +12,18 @@ import {
 } from '@brine/fileserver';
 
 /**
- * Most bytes in a piece: with its envelope it stays below 256 KiB, where a reply goes in one
- * message of NATS and not by way of a stream. A minion asks on from the end of what it got, so
- * it does not mind smaller pieces than `file_buffer_size`.
+ * Size limit of a piece. With its envelope it stays below 256 KiB, so a reply is one message of
+ * NATS and no stream. Minions continue at the end of what they received, so smaller pieces than
+ * `file_buffer_size` do no harm.
  */
 export const PIECE_MAX_BYTES = 248 * 1024;
 
-/** Tells an operator. */
+/** Logs a message for the operator. */
 export type Report = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
 /**
- * The file server of a worker, as the options have it.
- * @param git called after a fetch of gitfs, and after one that brought something new
+ * Opens the file server of a worker with its options.
+ * @param git callbacks after each fetch of gitfs, and after a fetch with changes
  */
 export async function openFiles(
   options: MasterOptions,
@@ -49,7 +49,7 @@ export async function expandedRoots(
     readonly string[]
   >;
   for (const [env, roots] of Object.entries(options.fileRoots)) {
-    // As salt/config `_normalize_roots`: what is no list is no directory.
+    // As salt/config `_normalize_roots`: a value that is no list has no directories.
     fileRoots[env] = Array.isArray(roots) ? await expandRoots(textsOf(roots)) : [];
   }
   return fileRoots;
@@ -66,7 +66,7 @@ async function rootsOf(options: MasterOptions, report: Report): Promise<RootsBac
   });
 }
 
-/** The options of gitfs by the names that they have under a remote. */
+/** The options of gitfs, by their names below a remote. */
 function gitfsOf(
   options: MasterOptions,
   report: Report,

@@ -9,7 +9,7 @@ import type { Trouble } from '@brine/tasks';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { expandedRoots, openFiles } from './files.ts';
 
-/** What the events of the file server are made with. */
+/** Dependencies of the file server's events. */
 interface FileserverEventsParts {
   readonly options: MasterOptions;
   readonly fire: (event: Event & { readonly msgId: string }) => Promise<unknown>;
@@ -18,12 +18,12 @@ interface FileserverEventsParts {
 
 /** The running events of the file server. */
 interface FileserverEvents {
-  /** A fetch of gitfs brought something new; undefined where no events are asked for. */
+  /** Called after a fetch of gitfs with changes; undefined if no events are configured. */
   readonly gitChanged: (() => void) | undefined;
   close(): void;
 }
 
-/** The files of a worker, and the events that tell of changes in them. */
+/** Opens the files of a worker, and the events about changes in them. */
 export async function openServedFiles(
   { options, log }: Pick<ServiceContext, 'options' | 'log'>,
   events: Events,
@@ -51,9 +51,10 @@ export async function openServedFiles(
 }
 
 /**
- * The events of `fileserver_events`: `salt/fileserver/roots/update` (Salt: salt/fileserver/roots.py
- * update) and `salt/fileserver/gitfs/update` (salt/utils/gitfs.py). One worker of each host fires
- * them, and only where something changed; Salt fires gitfs/update after every fetch.
+ * Fires the events of `fileserver_events`: `salt/fileserver/roots/update` (Salt:
+ * salt/fileserver/roots.py update) and `salt/fileserver/gitfs/update` (salt/utils/gitfs.py). One
+ * worker of each host fires them, and only after a change; Salt fires gitfs/update after every
+ * fetch.
  */
 async function openFileserverEvents(parts: FileserverEventsParts): Promise<FileserverEvents> {
   const { options, fire, onTrouble } = parts;
@@ -63,7 +64,8 @@ async function openFileserverEvents(parts: FileserverEventsParts): Promise<Files
     const tag = `salt/fileserver/${backend}/update`;
     return fire({ kind: 'local', tag, body, msgId: randomUUID() });
   };
-  const failed = (error: unknown): void => onTrouble('a change of files was not told', error);
+  const failed = (error: unknown): void =>
+    onTrouble('the event about changed files could not be fired', error);
   const timer = options.fileserverBackend.includes('roots')
     ? await watchRoots(parts, (files) => report('roots', mapOf({ files })))
     : undefined;

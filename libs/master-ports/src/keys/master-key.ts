@@ -8,22 +8,22 @@ import { LRUCache } from 'lru-cache';
 import { Piscina } from 'piscina';
 import type { RsaTask, RsaThreadData } from './rsa-thread.ts';
 
-/** Requests waiting for a thread; beyond it log-ins wait at the gateway instead. */
+/** Limit of requests that wait for a thread; beyond it log-ins wait at the gateway. */
 const QUEUE_MAX = 2000;
 
-/** AES key signatures kept: the current key and the one being handed over to. */
+/** Number of cached AES key signatures: the current key and its successor. */
 const SIGNATURES_KEPT_MAX = 4;
 
-/** The master's private key as a worker holds it: with what waits for it, and an end. */
+/** The master's private key in a worker, with its backlog and a `close`. */
 export interface MasterKeyService extends MasterKey {
-  /** How many operations wait. */
+  /** Number of waiting operations. */
   readonly queued: number;
   close(): Promise<void>;
 }
 
 /**
- * The master's private key, used in other threads: RSA-4096 costs 5 ms a piece. Those of Node's own
- * pool do all but OAEP-SHA224, which a few minions ask for; for them there are threads of our own.
+ * Uses the master's private key in other threads, because one RSA-4096 operation takes 5 ms. Node's
+ * own pool does all but OAEP-SHA224, which a few minions use; that has threads of our own.
  */
 export class ThreadedMasterKey implements MasterKeyService {
   readonly publicPem: string;
@@ -31,7 +31,7 @@ export class ThreadedMasterKey implements MasterKeyService {
   #pool: Piscina<RsaTask, Uint8Array> | undefined;
   readonly #aesSignatures = new LRUCache<string, Promise<Buffer>>({ max: SIGNATURES_KEPT_MAX });
 
-  /** Present where `master_sign_pubkey` is set: a minion that does not expect it stays out. */
+  /** Present if `master_sign_pubkey` is set: a minion that does not expect it stays out. */
   readonly publicKeySignature?: (algo: SigAlgo) => Promise<string>;
 
   constructor(keys: Pick<MasterKeys, 'privateKey' | 'sign' | 'precomputedSignature'>) {
@@ -41,13 +41,13 @@ export class ThreadedMasterKey implements MasterKeyService {
     if (signature !== undefined) this.publicKeySignature = signature;
   }
 
-  /** How many operations wait. */
+  /** Number of waiting operations. */
   get queued(): number {
     return this.#pool?.queueSize ?? 0;
   }
 
   sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
-    // Node has threads of its own for this, which cost a tenth of a signature less than ours.
+    // Node's own threads save a tenth of the time of a signature.
     return this.#key.signAsync(data, algo);
   }
 
@@ -61,7 +61,7 @@ export class ThreadedMasterKey implements MasterKeyService {
     if (known !== undefined) return known;
     // Salt signs the hex text of the hash of the key's base64 text (salt/crypt.py).
     const digest = createHash('sha256').update(keyString, 'ascii').digest('hex');
-    // Once for each AES key: no thread is worth waking for it.
+    // Needed once per AES key, so it needs no thread.
     const made = Promise.resolve(this.#key.x931Encrypt(Buffer.from(digest, 'ascii')));
     this.#aesSignatures.set(keyString, made);
     made.catch(() => this.#aesSignatures.delete(keyString));
@@ -81,7 +81,7 @@ export class ThreadedMasterKey implements MasterKeyService {
       minThreads: 1,
       maxThreads: Math.max(1, Math.min(4, availableParallelism())),
       maxQueue: QUEUE_MAX,
-      // A short wait keeps a thread hot between the requests of a log-in storm.
+      // Keeps a thread alive between the requests of a log-in storm.
       idleTimeout: 5000,
     });
     const result = await this.#pool.run({ data, algo });
@@ -90,8 +90,8 @@ export class ThreadedMasterKey implements MasterKeyService {
 }
 
 /**
- * The signature over the text of `master.pub` that is sent along (Salt: salt/channel/server.py
- * `_auth`, `pub_sig`): one per algorithm, or the one that was made elsewhere.
+ * Signs the text of `master.pub` that is sent along (Salt: salt/channel/server.py `_auth`,
+ * `pub_sig`). Caches one signature per algorithm, or uses the precomputed one.
  */
 function signatureOf(
   publicPem: string,

@@ -7,13 +7,13 @@ export interface RsaTask {
   readonly algo: EncAlgo;
 }
 
-/** What a thread is started with. */
+/** Start parameters of a thread. */
 export interface RsaThreadData {
   /** `master.pem`. */
   readonly pem: string;
 }
 
-/** piscina hands its `workerData` on as the second of a pair. */
+/** piscina passes its `workerData` as the second of a pair. */
 const key = PrivateKey.parse(readPem(workerData));
 
 function readPem(data: unknown): string {
@@ -25,8 +25,7 @@ function readPem(data: unknown): string {
 }
 
 /**
- * Runs in a worker thread: RSA-4096 costs 5 ms a piece, which the event loop of a worker
- * must not stand still for.
+ * Runs in a worker thread: RSA-4096 takes 5 ms, which would block the event loop.
  * @public piscina calls it by its name
  */
 export function runRsaTask(task: RsaTask): Buffer {

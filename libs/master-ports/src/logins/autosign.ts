@@ -5,13 +5,13 @@ import { matchGlob, matchPcreWhole } from '@brine/target';
 import type { SaltMap } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** How long the lines of the signing files are used before they are read again. */
+/** Time for which the lines of the signing files are cached. */
 const REREAD_MS = 1000;
 
-/** Grains of a log-in that are looked at; a minion's option lists a handful. */
+/** Limit of grains of a log-in that are checked; a minion's option lists a handful. */
 const GRAINS_MAX = 100;
 
-/** What the signing files of this host say about a waiting key. */
+/** Decides on a waiting key with the signing files of this host. */
 export class SigningFiles implements Autosign {
   readonly #options: MasterOptions;
   readonly #lines = new Map<string, { readonly at: number; readonly lines: readonly string[] }>();

@@ -60,7 +60,7 @@ export function accessRules(options: MasterOptions): AccessRules {
     publisherAcl: options.publisherAcl,
     sudoAcl: options.sudoAcl,
     permissiveAcl: options.permissiveAcl,
-    // What a service says of a user is asked once (salt/config apply_master_config).
+    // With `rest`, the rights of a user are requested once (salt/config apply_master_config).
     keepAclInToken: options.keepAclInToken || Object.hasOwn(options.externalAuth, 'rest'),
     tokenExpire: options.tokenExpire,
     tokenExpireUserOverride: options.tokenExpireUserOverride,

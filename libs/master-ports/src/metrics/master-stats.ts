@@ -4,9 +4,8 @@ import type { ServiceContext } from '@brine/service';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { type RequestMetrics, requestMetrics } from './metrics.ts';
 
-/** What the statistics of a worker are made with. */
 export interface MasterStatsParts {
-  /** `worker-pool-1`, and the host it is on: events of two workers have two tags. */
+  /** `worker-pool-1`, and its host: events of two workers have different tags. */
   readonly instance: string;
   readonly host: string;
   /** `master_stats_event_iter`, in ms. */
@@ -17,15 +16,16 @@ export interface MasterStatsParts {
   readonly now: () => number;
 }
 
-/** Runs of a command, and how long one took on average, in seconds. */
+/** Number of runs of a command, and their average time in seconds. */
 interface CommandStats {
   runs: number;
   mean: number;
 }
 
 /**
- * The events `salt/stats/<worker>` of `master_stats` (Salt: salt/master.py MWorker._post_stats):
- * what a worker did since the one before. As in Salt a worker without requests fires none.
+ * Fires the events `salt/stats/<worker>` of `master_stats` (Salt: salt/master.py
+ * MWorker._post_stats): the work of a worker since the previous event. As in Salt a worker without
+ * requests fires none.
  */
 export class MasterStats {
   readonly #parts: MasterStatsParts;
@@ -37,7 +37,7 @@ export class MasterStats {
     this.#sinceMs = parts.now();
   }
 
-  /** A command was run, for so long; commands come out of closed tables, so they are few. */
+  /** Records a run of a command. Commands come from closed tables, so they are few. */
   ran(cmd: string, ms: number): void {
     const stats = this.#stats.get(cmd) ?? { runs: 0, mean: 0 };
     stats.runs += 1;

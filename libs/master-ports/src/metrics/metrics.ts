@@ -11,8 +11,8 @@ import {
 } from '@brine/service';
 
 /**
- * `result` of salt_auth_attempts_total by the outcome of a log-in: a pending key is a success to
- * Salt 3008 too (salt/master.py AESFuncs._auth, `ret` True).
+ * Maps the outcome of a log-in to `result` of salt_auth_attempts_total. A pending key is a success
+ * in Salt 3008 too (salt/master.py AESFuncs._auth, `ret` True).
  */
 const AUTH_RESULTS: Readonly<Record<string, string>> = {
   auth_accept: 'success',
@@ -24,7 +24,7 @@ const AUTH_RESULTS: Readonly<Record<string, string>> = {
   auth_unreadable: 'error',
 };
 
-/** What requests report of themselves. */
+/** Counters of requests. */
 export interface RequestMetrics extends Required<Pick<MasterPorts, 'count' | 'handled'>> {
   /** The same events, counted once the stream has them. */
   readonly counted: (events: Events) => Events;
@@ -58,7 +58,7 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
       const result = AUTH_RESULTS[outcome];
       if (result !== undefined) attempts.add(1, { result });
     },
-    // Commands come out of closed tables, so these are few.
+    // Commands come from closed tables, so these are few.
     handled: (cmd, ms) => {
       let series = byCommand.get(cmd);
       if (series === undefined) byCommand.set(cmd, (series = seriesOf(cmd)));
@@ -75,18 +75,18 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
   };
 }
 
-/** What the metrics of a worker are read from. */
+/** Sources of a worker's metrics. */
 export interface MeasuredParts {
   readonly bus: Bus;
   readonly receiver: RequestReceiver;
   readonly keys: HotState['keys'];
   readonly sessions: { count(): number };
   readonly masterKey: { readonly queued: number };
-  /** Where returns wait for PostgreSQL. */
+  /** Returns that wait for PostgreSQL. */
   readonly acks: { readonly stats: StoredAckStats } | undefined;
 }
 
-/** Figures of a worker for `/metrics`, read when they are asked for. */
+/** Exposes the figures of a worker for `/metrics`; they are read on request. */
 export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   const { bus, receiver, keys, sessions, masterKey, acks } = parts;
   const perClass = (label: string, read: 'hand' | 'running') => (): Sample[] => {
@@ -96,10 +96,10 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   addConnectionMetrics(metrics, bus);
   metrics.gaugeOf(
     'salt_master_workers_queue_depth',
-    'Requests in hand, under the name of Salt 3008.',
+    'Requests in flight, under the name of Salt 3008.',
     perClass('pool', 'hand'),
   );
-  metrics.gaugeOf('brine_worker_in_hand', 'Requests in hand.', perClass('class', 'hand'));
+  metrics.gaugeOf('brine_worker_in_hand', 'Requests in flight.', perClass('class', 'hand'));
   metrics.gaugeOf('brine_worker_running', 'Of these, at work.', perClass('class', 'running'));
   metrics.counterOf(
     'brine_worker_unreadable_total',
@@ -119,7 +119,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
       return acks.stats.waiting;
     });
     const ways = ['told', 'asked', 'unanswered'] as const;
-    metrics.counterOf('brine_worker_commits_total', 'Returns, by word of their commit.', () =>
+    metrics.counterOf('brine_worker_commits_total', 'Returns, by proof of their commit.', () =>
       ways.map((how) => ({ labels: { how }, value: acks.stats[how] })),
     );
   }

@@ -11,11 +11,11 @@ import { isMap, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 /** The subject of questions to the owner. */
 export const PRESENCE_QUESTIONS = 'presence.ask';
 
-/** How long a try waits for the owner, and all tries together, ms. */
+/** Timeout of one try, and of all tries together, ms. */
 const TRY_MS = 2_000;
-/** Between two owners there is none for a lease. */
+/** After an owner dies, its successor needs a lease to take over. */
 const PRESENT_WAIT_MS = 15_000;
-/** What is only added to other evidence does not wait for that. */
+/** Shorter, because this only adds to other evidence. */
 const KNOWN_WAIT_MS = 2_500;
 const RETRY_MS = 500;
 const EVIDENCE: readonly ConnectionEvidence[] = [
@@ -26,7 +26,7 @@ const EVIDENCE: readonly ConnectionEvidence[] = [
   'ended',
 ];
 
-/** Presence as the owner tells it, wherever in the cluster that is. */
+/** Presence as the owner reports it, from any process of the cluster. */
 export class AskedPresence implements MinionPresence {
   readonly #bus: Bus;
 

@@ -4,21 +4,21 @@ import type { Metrics } from '@brine/service';
 import { AskedPresence } from './asked-presence.ts';
 import { ProofReporter } from './proof-reporter.ts';
 
-/** Which minions are connected, as requests see and prove it. */
+/** Presence of minions, as requests use and prove it. */
 export interface RequestPresence {
-  /** Which minions are connected, wherever the owner is. */
+  /** Queries the owner, wherever it is. */
   readonly port: MinionPresence;
-  /** Notes that a minion proved itself; `jid` of a return. */
+  /** Records that a minion proved itself; `jid` is that of a return. */
   heard(id: string, address: string | undefined, jid: string | undefined): void;
   close(): void;
 }
 
-/** Opens presence in a process that answers requests: it asks and informs the owner. */
+/** Opens presence in a process that answers requests: it queries and informs the owner. */
 export function openPresence(bus: Bus, metrics: Metrics): RequestPresence {
   const reporter = new ProofReporter(bus);
   metrics.counterOf(
     'brine_presence_left_out_total',
-    'Minions that were heard and found no room in a word to the owner.',
+    'Minions that proved themselves and found no room in a report to the owner.',
     () => reporter.leftOut,
   );
   return {

@@ -2,28 +2,28 @@ import type { Job } from '@brine/job';
 import { mapOf, pack } from '@brine/wire';
 import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 
-/** A publisher that is further behind does not send it any more, ms. */
+/** Time after which a lagging publisher drops it, ms. */
 const NOT_AFTER_MS = 10_000;
 const DEADLINE_MS = 60_000;
 const FIND_JOB = 'saltutil.find_job';
-/** The user of the question, in logs of minions and in the job cache. */
+/** User of the question, in logs of minions and in the job cache. */
 const ASKER = 'brine';
 
-/** What job ids of questions have behind the time; letters and digits of the asker follow. */
+/** Mark of a question's job id, behind the time; letters and digits of the asker follow. */
 const MARK = '_presence';
 const TIME_DIGITS = 20;
 
-/** The job id of a question. @param asker unique to a worker: letters and digits */
+/** Makes the job id of a question. @param asker unique to a worker: letters and digits */
 export function questionJid(time: string, asker: string): string {
   return `${time}${MARK}${asker}`;
 }
 
-/** Whether a return is the answer to a question. */
+/** True for the job id of a question. */
 export function isQuestionJid(jid: string): boolean {
   return jid.startsWith(MARK, TIME_DIGITS);
 }
 
-/** Who asks, and when. */
+/** Asker and time of a question. */
 export interface Asking {
   readonly jid: string;
   /** Unix ms. */
@@ -32,7 +32,7 @@ export interface Asking {
 }
 
 /**
- * The question whether minions are there: a `find_job` of itself, hidden as those of a CLI. Any
+ * Asks whether minions are connected: a `find_job` of its own jid, hidden as those of a CLI. Any
  * return is an answer.
  */
 export function presenceQuestion(ids: readonly string[], { jid, now, masterId }: Asking): Job {

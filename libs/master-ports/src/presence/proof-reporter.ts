@@ -3,10 +3,10 @@ import { publishPresence } from '@brine/bus/rpc';
 import { packProofs, ProofBoard } from '@brine/presence';
 import { isQuestionJid } from './presence-question.ts';
 
-/** What a worker hears within so long is one word, ms. */
+/** Proofs of this interval go out in one message, ms. */
 const REPORT_MS = 500;
 
-/** Tells the owner of presence which minions proved themselves to this worker. */
+/** Reports the minions that proved themselves to this worker to the owner of presence. */
 export class ProofReporter {
   readonly #bus: Bus;
   readonly #board = new ProofBoard();
@@ -18,7 +18,7 @@ export class ProofReporter {
     this.#timer.unref();
   }
 
-  /** Minions that found no room in a word, since the start. */
+  /** Number of minions that found no room in a message, since the start. */
   get leftOut(): number {
     return this.#board.leftOut;
   }
