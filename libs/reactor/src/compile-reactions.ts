@@ -2,13 +2,13 @@ import { copyOf, DependencyGraph, verifyHigh } from '@brine/states';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { compareText, pyStr } from '@brine/wire/text';
 
-/** The reactions of an event in their order, or what is wrong with the files. */
+/** The reactions of an event in their order, or the errors of its files. */
 export interface CompiledReactions {
   readonly chunks: readonly SaltMap[];
   readonly errors: readonly string[];
 }
 
-/** A file whose data are of no form that Salt compiles. */
+/** A file with data in a form that Salt does not compile either. */
 export class ReactionFormError extends Error {
   override readonly name = 'ReactionFormError';
 }
@@ -20,10 +20,10 @@ export const CHUNKS_MAX = 1_000;
 const ALIASES: ReadonlyMap<SaltValue, string> = new Map([['cmd', 'local']]);
 
 /**
- * Makes `module.function` of a rendered file into modules with their functions, and notes its path
- * in each declaration (Salt: salt/state.py Compiler.pad_funcs, salt/utils/reactor.py
+ * Splits `module.function` of a rendered file into modules with their functions, and adds its path
+ * to each declaration (Salt: salt/state.py Compiler.pad_funcs, salt/utils/reactor.py
  * Reactor.render_reaction). Changes the map.
- * @throws ReactionFormError where Salt can not read the file either
+ * @throws ReactionFormError if Salt can not read the file either
  */
 export function declarationsOf(rendered: SaltValue, path: string): SaltMap {
   if (!isMap(rendered)) throw new ReactionFormError(`${path} does not render to a dictionary`);
@@ -55,7 +55,7 @@ function splitFunctions(body: SaltMap, path: string): SaltMap {
       continue;
     }
     const [state, fun] = splitOnce(key);
-    // A second one of the same kind stays as it is, and is refused later.
+    // A second declaration of the same kind stays unchanged, and is refused later.
     if (states.has(state)) continue;
     body.delete(key);
     body.set(state, [...run, fun]);
@@ -64,7 +64,7 @@ function splitFunctions(body: SaltMap, path: string): SaltMap {
   return body;
 }
 
-/** Sorted, as Salt looks at them. */
+/** Sorted, as Salt reads them. */
 function keysOf(body: SaltMap, path: string): string[] {
   const keys = [...body.keys()].filter((key) => typeof key === 'string');
   if (keys.length === body.size) return keys.sort(compareText);

@@ -1,6 +1,6 @@
 import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
 
-/** What one place of a pattern takes: some text, some text without a slash, or one character. */
+/** A token of a pattern matches any text, text without a slash, or one character. */
 type Token =
   | { readonly kind: 'star' }
   | { readonly kind: 'word' }
@@ -8,19 +8,19 @@ type Token =
   | { readonly kind: 'char'; readonly char: string };
 
 /**
- * The forms of the tags of some kinds of events, `{}` for a word without a slash. Tags of the other
- * kinds are free.
+ * The forms of the tags of some kinds of events; `{}` is any text without a slash. Tags of the
+ * other kinds are free.
  */
 const FORMS: Readonly<Partial<Record<EventKind, readonly string[]>>> = {
   ret: ['salt/job/{}/ret/{}'],
 };
 
-/** The forms of the tags of a job's own events, which stand in the stream of publications. */
+/** The tags of a job's own events, which are in the stream of publications. */
 const JOB_FORMS = ['salt/job/{}/new', 'salt/job/{}/publish'];
 
 /**
- * The kinds of events that a list of globs can match. The others need not be read for it: most
- * events of a master are returns.
+ * The kinds of events that a list of globs can match. Other kinds need not be read: most events of
+ * a master are returns.
  */
 export function kindsFor(globs: readonly string[]): readonly EventKind[] {
   return EVENT_KINDS.filter((kind) => {
@@ -30,7 +30,7 @@ export function kindsFor(globs: readonly string[]): readonly EventKind[] {
   });
 }
 
-/** Whether a list of globs can match the events of jobs: `new` and `publish`. */
+/** True if a list of globs can match the events of jobs: `new` and `publish`. */
 export function wantsJobs(globs: readonly string[]): boolean {
   return canMatch(globs, JOB_FORMS);
 }
@@ -39,7 +39,9 @@ function canMatch(globs: readonly string[], forms: readonly string[]): boolean {
   return forms.some((form) => globs.some((glob) => overlaps(globTokens(glob), formTokens(form))));
 }
 
-/** Python's fnmatch; a set in brackets counts as any character, so this may say yes too often. */
+/**
+ * Python's fnmatch. A set in brackets counts as any character, so the result may match too much.
+ */
 function globTokens(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let at = 0; at < glob.length; at += 1) {
@@ -53,7 +55,7 @@ function globTokens(glob: string): Token[] {
   return tokens;
 }
 
-/** Index of the bracket that ends a set; -1 where the first one stands for itself. */
+/** Index of the bracket that ends a set; -1 if the first bracket is a literal. */
 function setEnd(glob: string, start: number): number {
   let at = start;
   if (glob[at] === '!') at += 1;
@@ -68,7 +70,7 @@ function formTokens(form: string): Token[] {
   });
 }
 
-/** Whether some text fits both patterns. */
+/** True if some text fits both patterns. */
 function overlaps(glob: readonly Token[], form: readonly Token[]): boolean {
   const seen = new Set<number>();
   const todo: [number, number][] = [[0, 0]];

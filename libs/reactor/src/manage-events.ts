@@ -1,26 +1,25 @@
 import type { RecordMac } from '@brine/crypt';
 
-/** Where the runner `reactor` of a stock Salt speaks (salt/runners/reactor.py). */
+/** Tag prefix of the runner `reactor` of a stock Salt (salt/runners/reactor.py). */
 export const MANAGE_ROOT = 'salt/reactors/manage';
 
-/** What it asks for. */
+/** The requests of that runner. */
 const MANAGE_ACTS = ['add', 'delete', 'list', 'is_leader', 'set_leader'] as const;
 
-/** One of them. */
 export type ManageAct = (typeof MANAGE_ACTS)[number];
 
-/** What an event of a tool of this host asks of the reactor; undefined for every other event. */
+/** The request in an event of a tool of this host; undefined for every other event. */
 export function manageActOf(tag: string): ManageAct | undefined {
   return MANAGE_ACTS.find((act) => tag.endsWith(`${MANAGE_ROOT}/${act}`));
 }
 
-/** What a MAC for {@link proofOf} is made for. */
+/** The purpose of a MAC for {@link proofOf}. */
 export const MANAGE_PURPOSE = 'reactor manage';
 
-/** Clocks of the hosts and of NATS may differ by this much; an older proof counts no more. */
+/** Maximum age of a proof; the clocks of hosts and NATS may differ by this much. */
 const PROOF_AGE_MS = 10 * 60_000;
 
-/** The proof that the master's key came with an event, in place of the key. */
+/** Proves that the master's key came with an event, without storing the key. */
 export function proofOf(
   mac: Pick<RecordMac, 'of'>,
   { tag, body }: { readonly tag: string; readonly body: Uint8Array },
@@ -29,7 +28,7 @@ export function proofOf(
   return `${nowMs}.${mac.of(String(nowMs), tag, body)}`;
 }
 
-/** Whether a proof was made for this event, not long before the stream got it. */
+/** True if a proof was made for this event, shortly before the stream stored it. */
 export function isProven(
   mac: Pick<RecordMac, 'isOf'>,
   event: {

@@ -1,36 +1,36 @@
 /**
- * What is kept of a reaction while it is at work: the job ids of its calls and which of them have
- * ended. The key of a call is the id of the reaction and the number of the call.
+ * The stored state of a reaction at work: the job ids of its calls, and which of them have ended.
+ * The key of a call is the id of the reaction and the number of the call.
  */
 export interface CallPlan {
-  /** How often work on it began. */
+  /** Number of times that work on it began. */
   readonly begun: number;
   /** In the order of the calls. */
   readonly calls: readonly { readonly jid: string; readonly done: boolean }[];
-  /** All is over: a second delivery of the same reaction does nothing. */
+  /** Everything is done: a second delivery of the same reaction does nothing. */
   readonly ended: boolean;
 }
 
 const NOTHING: CallPlan = { begun: 0, calls: [], ended: false };
 
-/** Keeps plans for all processes. Each method rejects where the bucket is away. */
+/** Stores plans for all processes. Each method rejects while the bucket is unreachable. */
 export interface PlanStore {
   load(id: string): Promise<{ readonly plan: CallPlan; readonly revision: number } | undefined>;
   /**
-   * Stores a plan over that of `revision` (0: over none). Undefined where another process has
-   * stored one since: the reaction is in its hands.
+   * Replaces the plan of `revision` (0: none yet). Undefined if another process has replaced it
+   * since, and so owns the reaction.
    */
   save(id: string, plan: CallPlan, revision: number): Promise<number | undefined>;
 }
 
-/** The reaction is in the hands of another process, which took this one for dead. */
+/** Another process owns the reaction, because it took this process for dead. */
 export class ElsewhereError extends Error {
   override readonly name = 'ElsewhereError';
 }
 
 /**
- * The calls of one reaction, each done once. A process that takes over from a dead one does not
- * repeat calls that had ended, and repeats the others under the job ids that they had.
+ * The calls of one reaction, each made once. A process that takes over does not repeat calls that
+ * had ended. It repeats the others under their old job ids.
  */
 export class PlannedCalls {
   readonly #store: PlanStore;
@@ -47,31 +47,31 @@ export class PlannedCalls {
   }
 
   /**
-   * A reaction that is delivered for the first time. Nothing is read for it: where something is
-   * known of it all the same, as its event was put into the queue twice, {@link begin} throws.
+   * A reaction that is delivered for the first time, so no plan is read. If one exists, because its
+   * event was queued twice, {@link begin} throws.
    */
   static first(store: PlanStore, id: string): PlannedCalls {
     return new PlannedCalls(store, id, NOTHING, 0);
   }
 
-  /** What is known of a reaction. Rejects where the bucket is away. */
+  /** Reads the plan of a reaction. Rejects while the bucket is unreachable. */
   static async of(store: PlanStore, id: string): Promise<PlannedCalls> {
     const found = await store.load(id);
     return new PlannedCalls(store, id, found?.plan ?? NOTHING, found?.revision ?? 0);
   }
 
-  /** All of it was done before. */
+  /** True if all of it was done before. */
   get ended(): boolean {
     return this.#plan.ended;
   }
 
-  /** How often work on it began, in any process. */
+  /** Number of times that work on it began, in any process. */
   get begun(): number {
     return this.#plan.begun;
   }
 
   /**
-   * Gives each of `count` calls its job id before the first is made: those of the process before
+   * Assigns each of `count` calls a job id before the first is made; ids of a previous process
    * stay. @throws ElsewhereError
    */
   async begin(count: number, newJid: () => Promise<string>): Promise<void> {
@@ -87,19 +87,19 @@ export class PlannedCalls {
     return call.jid;
   }
 
-  /** Whether a call has ended. */
+  /** True if a call has ended. */
   isDone(at: number): boolean {
     return this.#plan.calls[at]?.done === true;
   }
 
-  /** Whether a process before this one may have made calls. */
+  /** True if a previous process may have made calls. */
   get mayBeRepeated(): boolean {
     return this.#plan.begun > 1;
   }
 
   /**
-   * A call has ended. It is kept at once where others are still under way: the end of all says the
-   * same of the last one. @throws ElsewhereError
+   * Records that a call has ended: at once while other calls are running, since {@link end} records
+   * the last one. @throws ElsewhereError
    */
   async did(at: number): Promise<void> {
     const calls = this.#plan.calls.map((call, i) => (i === at ? { ...call, done: true } : call));
@@ -107,12 +107,12 @@ export class PlannedCalls {
     if (calls.some(({ done }) => !done)) await this.#save(this.#plan);
   }
 
-  /** All calls have ended. @throws ElsewhereError */
+  /** Records that all calls have ended. @throws ElsewhereError */
   async end(): Promise<void> {
     await this.#save({ ...this.#plan, ended: true });
   }
 
-  /** One after the other, each over the revision of the one before. */
+  /** Saves one after the other, each over the previous revision. */
   #save(plan: CallPlan): Promise<void> {
     this.#plan = plan;
     const saving = this.#saving.then(async () => {
@@ -120,7 +120,7 @@ export class PlannedCalls {
       if (revision === undefined) throw new ElsewhereError(`${this.#id} is another worker's`);
       this.#revision = revision;
     });
-    // A failed save is told to its caller, and must not stop the ones after it.
+    // The caller gets the error of a failed save; later saves still run.
     this.#saving = saving.catch(() => undefined);
     return saving;
   }

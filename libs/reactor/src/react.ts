@@ -13,26 +13,28 @@ import {
 import { callOf, type ReactionCall } from './reaction-call.ts';
 
 /**
- * What became of a reaction. `over`: nothing of it is left to do. `again`: this process stops, and
- * another one is to go on. `elsewhere`: another one has it already.
+ * The outcome of a reaction. `over`: it is done. `again`: this process stops, and another one must
+ * continue. `elsewhere`: another process already has it.
  */
 export type Reacted = 'over' | 'again' | 'elsewhere';
 
-/** A reaction that was given to so many processes without an end takes them with it. */
+/**
+ * Limit of deliveries without an end: such a reaction is treated as one that crashes its processes.
+ */
 export const DELIVERIES_MAX = 5;
-/** Pauses between tries while something is away, in ms. After the last one it has failed. */
+/** Delays between tries during an outage, in ms. After the last one the reaction fails. */
 export const RETRY_MS: readonly number[] = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
-/** Longest text of a failure that is kept. */
+/** Length limit of a stored failure text. */
 const WHY_MAX = 2_000;
 
-/** This process stops. */
+/** Thrown when this process stops. */
 class StopError extends Error {}
 
 /**
  * Reacts to one event: renders its files, compiles them, makes their calls in order. Jobs are
- * published one after the other; runners and wheels run beside each other, as in Salt. What is
- * wrong with one file or one call is put on record and harms nothing else. Rejects only where not
- * even that can be kept.
+ * published one after the other; runners and wheels run concurrently, as in Salt. An error of one
+ * file or call is recorded and affects nothing else. Rejects only if the error can not be recorded
+ * either.
  */
 export async function react(event: ReactionEvent, ports: ReactPorts): Promise<Reacted> {
   const reaction = new Reaction(event, ports);
@@ -69,7 +71,7 @@ class Reaction {
       return 'over';
     }
     const calls = await this.#calls();
-    // Of a reaction that calls nothing there is nothing to remember.
+    // A reaction without calls needs no plan.
     if (calls.length === 0 && plan.begun === 0) return 'over';
     await this.#tried(() => plan.begin(calls.length, () => this.#ports.newJid()));
     await this.#make(calls, plan);
@@ -77,7 +79,7 @@ class Reaction {
     return 'over';
   }
 
-  /** The calls of all files, in their order; one that can not be read is on record instead. */
+  /** The calls of all files, in their order; a call that can not be read is recorded as failed. */
   async #calls(): Promise<readonly ReactionCall[]> {
     const high = await this.#high();
     if (high.size === 0) return [];
@@ -97,7 +99,7 @@ class Reaction {
     return calls;
   }
 
-  /** The declarations of all files; of two with one id the later one counts, as in Salt. */
+  /** The declarations of all files; if two have one id the later one counts, as in Salt. */
   async #high(): Promise<SaltMap> {
     const { tag, data } = this.#event;
     const high: SaltMap = new Map();
@@ -134,7 +136,7 @@ class Reaction {
       else running.push(making);
       if (errors.length > 0) break;
     }
-    // What runs here must not run in another process at the same time.
+    // Calls that run here must not run in another process at the same time.
     await Promise.all(running);
     if (errors.length > 0) throw errors[0];
   }
@@ -155,7 +157,7 @@ class Reaction {
     await this.#tried(() => plan.did(at));
   }
 
-  /** Tries again while something is away. @throws StopError when this process stops */
+  /** Retries during an outage. @throws StopError when this process stops */
   async #tried<T>(work: () => Promise<T>): Promise<T> {
     for (const pauseMs of RETRY_MS) {
       try {

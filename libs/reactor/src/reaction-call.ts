@@ -2,10 +2,10 @@ import { isJid } from '@brine/job';
 import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** The parameters of a runner or wheel function; without a default they must be given. */
+/** The parameters of a runner or wheel function; those without a default are required. */
 export interface Signature {
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
-  /** It takes further arguments, keywords, or both. */
+  /** Further arguments that it takes: positions, keywords, or both. */
   readonly open?: 'args' | 'kwargs' | 'any';
 }
 
@@ -17,12 +17,12 @@ export interface LocalCall {
   readonly fun: string;
   readonly tgt: string | readonly string[];
   readonly tgtType: string;
-  /** Keywords stand in a map with `__kwarg__` at the end. */
+  /** Keywords are in a map with `__kwarg__` at the end. */
   readonly arg: readonly SaltValue[];
   readonly ret: string;
-  /** A job id that the file chose; empty: the master makes one. */
+  /** A job id from the file; empty: the master makes one. */
   readonly jid: string;
-  /** What else stands beside `tgt`: metadata and the like, and Salt's own fields. */
+  /** Other fields beside `tgt`: metadata and the like, and Salt's own fields. */
   readonly kwargs: SaltMap;
 }
 
@@ -35,17 +35,16 @@ export interface MasterCall {
   readonly kwargs: SaltMap;
 }
 
-/** What a reaction calls. */
 export type ReactionCall = LocalCall | MasterCall;
 
-/** A call, or why there is none; and what the file should say otherwise. */
+/** A call, or the reason for its refusal; and hints about its file. */
 export interface ReadCall {
   readonly call: ReactionCall | { readonly refused: string };
-  /** What is not in force, each in a sentence. */
+  /** Parts of the file without effect, each in a sentence. */
   readonly notes: readonly string[];
 }
 
-/** Gives the parameters of a function; undefined where it is not known. */
+/** Returns the parameters of a function; undefined if it is unknown. */
 export type SignatureOf = (
   kind: MasterCall['kind'],
   fun: string,
@@ -56,12 +55,13 @@ const INTERNAL: ReadonlySet<SaltValue> = new Set([
   ...['__id__', '__sls__', 'name', 'order', 'fun', 'key', 'state'],
 ]);
 
-/** Why there is no call. */
+/** Thrown to refuse a call. */
 class Refused extends Error {}
 
 /**
  * Reads a compiled reaction into its call (Salt: salt/utils/reactor.py ReactWrap.run). The new form
- * has its arguments in `args`; the old one in `arg` and `kwarg`, or beside them by their names.
+ * has its arguments in `args`. The old form has them in `arg` and `kwarg`, or as fields by their
+ * names.
  */
 export async function callOf(chunk: SaltMap, signatureOf: SignatureOf): Promise<ReadCall> {
   const notes: string[] = [];
@@ -126,7 +126,7 @@ function localCall(chunk: SaltMap, id: string, fun: string, notes: string[]): Lo
   };
 }
 
-/** What `LocalClient.cmd_async` takes by name; the rest goes with the publish. */
+/** Named parameters of `LocalClient.cmd_async`; other fields go with the publish. */
 const OF_LOCAL: ReadonlySet<string> = new Set([
   ...['fun', 'tgt', 'arg', 'args', 'kwarg', 'tgt_type', 'ret', 'jid', 'timeout', 'listen'],
 ]);
@@ -142,12 +142,12 @@ function callerCall(chunk: SaltMap, id: string, fun: string): MasterCall {
   if (args === undefined) {
     return call(spread(chunk.get('arg') ?? []), mapOrRefused(chunk.get('kwarg') ?? mapOf({})));
   }
-  // The old form has positions in `args`, the new one keywords.
+  // A list in the old form is positional, in the new form it has keywords.
   if (Array.isArray(args) && !isListOfMaps(args)) return call(args, mapOf({}));
   return call([], keywordsIn(args));
 }
 
-/** Keywords out of `args`: a map, or a list of maps with one entry (Salt: repack_dictlist). */
+/** Reads keywords from `args`: a map, or a list of maps with one entry (Salt: repack_dictlist). */
 function keywordsIn(args: SaltValue): SaltMap {
   if (isMap(args)) return args;
   const keywords: SaltMap = new Map();
@@ -165,7 +165,7 @@ const WRONG_FORM =
 
 function isScalar(value: SaltValue): boolean {
   const isNumber = typeof value === 'number' || typeof value === 'bigint';
-  // True and False are numbers to Python.
+  // In Python, True and False are numbers.
   return typeof value === 'string' || typeof value === 'boolean' || isNumber || isFloat(value);
 }
 
@@ -177,7 +177,7 @@ function isListOfMaps(list: readonly SaltValue[]): boolean {
   return list.every((item) => isMap(item) && item.size === 1);
 }
 
-/** Positions and keywords of the old form, by the parameters of the function where they count. */
+/** Positions and keywords of the old form, by the parameters of the function if they are known. */
 async function oldArguments(
   chunk: SaltMap,
   kind: MasterCall['kind'],
@@ -192,7 +192,7 @@ async function oldArguments(
   return { arg: arg ?? bound.args, kwarg: kwarg ?? bound.kwargs };
 }
 
-/** For a function of the site: what is no field of the reactor's own is a keyword. */
+/** For a function of the site: every field that is not the reactor's own is a keyword. */
 function unbound(chunk: SaltMap): { readonly args: SaltValue[]; readonly kwargs: SaltMap } {
   const others = [...chunk].filter(([name]) => !INTERNAL.has(name) && !isArgumentList(name));
   const kwargs: SaltMap = new Map(others);
@@ -205,7 +205,7 @@ function isArgumentList(name: SaltValue): boolean {
   return name === 'arg' || name === 'kwarg';
 }
 
-/** Puts the fields of a reaction to parameters (Salt: salt/utils/args.py format_call). */
+/** Binds the fields of a reaction to parameters (Salt: salt/utils/args.py format_call). */
 function boundBy(
   { parameters, open }: Signature,
   chunk: SaltMap,
@@ -245,7 +245,7 @@ function boundBy(
   return { args, kwargs };
 }
 
-/** Python's `*value`: a text gives its characters. */
+/** Python's `*value`: a text is spread into its characters. */
 function spread(value: SaltValue): SaltValue[] {
   if (Array.isArray(value)) return value;
   if (typeof value === 'string') return Array.from(value);

@@ -5,31 +5,32 @@ import { pyStr } from '@brine/wire/text';
 /** Changes to the configured list by `reactor.add` and `reactor.delete`; they outlive restarts. */
 export interface ReactorChanges {
   readonly added: readonly { readonly event: string; readonly reactors: readonly string[] }[];
-  /** Globs of configured entries that were taken out. */
+  /** Globs of configured entries that were removed. */
   readonly removed: readonly string[];
 }
 
-/** No changes. */
 export const UNCHANGED: ReactorChanges = { added: [], removed: [] };
 
 /** An entry: a glob of tags and the files that react to them. */
 interface Entry {
   readonly glob: string;
   readonly files: readonly string[];
-  /** As it stands in the configuration: a path or a list. */
+  /** Its value in the configuration: a path or a list. */
   readonly value: SaltValue;
   readonly matches: (tag: string) => boolean;
 }
 
-/** Most entries; each event is compared with all of them. */
+/** Limit of entries; each event is compared with all of them. */
 export const ENTRIES_MAX = 5_000;
-/** Most files of one entry. */
+/** Limit of files of one entry. */
 const FILES_MAX = 1_000;
 
-/** Which files react to which tags (Salt: salt/utils/reactor.py Reactor.list_reactors). */
+/**
+ * Maps tags to the files that react to them (Salt: salt/utils/reactor.py Reactor.list_reactors).
+ */
 export class ReactorMap {
   readonly #entries: readonly Entry[];
-  /** What in the configuration is no entry and reacts to nothing, each in a sentence. */
+  /** Parts of the configuration that are no entries and have no effect, each in a sentence. */
   readonly problems: readonly string[];
 
   /** @param configured the value of `reactor:`, a list of maps with one glob each */
@@ -53,24 +54,24 @@ export class ReactorMap {
     return this.#entries.map(({ glob }) => glob);
   }
 
-  /** The files that react to a tag, in the order of the list; one may stand in it twice. */
+  /** The files that react to a tag, in the order of the list; a file may occur twice. */
   filesFor(tag: string): readonly string[] {
     return this.#entries.flatMap(({ matches, files }) => (matches(tag) ? files : []));
   }
 
-  /** Whether any file reacts to a tag. */
+  /** True if any file reacts to a tag. */
   wants(tag: string): boolean {
     return this.#entries.some(({ matches, files }) => files.length > 0 && matches(tag));
   }
 
-  /** As `reactor.list` shows it. */
+  /** The list as `reactor.list` shows it. */
   list(): SaltMap[] {
     return this.#entries.map(({ glob, value }) => new Map([[glob, value]]));
   }
 }
 
 /**
- * The changes after `reactor.add`, or in Salt's words why there are none.
+ * The changes after `reactor.add`, or Salt's text of a refusal.
  * @param map the list as it is now
  */
 export function withAdded(
@@ -84,13 +85,13 @@ export function withAdded(
   return { ...changes, added: [...changes.added, { event, reactors }] };
 }
 
-/** The changes after `reactor.delete`, or in Salt's words why there are none. */
+/** The changes after `reactor.delete`, or Salt's text of a refusal. */
 export function withRemoved(
   changes: ReactorChanges,
   map: ReactorMap,
   event: string,
 ): ReactorChanges | string {
-  // In Salt's words.
+  // Salt's text, with its grammar.
   if (!map.globs.includes(event)) return 'Reactor does not exists.';
   const added = changes.added.filter((one) => one.event !== event);
   if (added.length < changes.added.length) return { ...changes, added };
@@ -126,7 +127,7 @@ function entryOf(glob: string, value: SaltValue, problems: string[]): Entry {
   return { glob, files, value, matches: (tag) => matchesWithin(compiled, tag) };
 }
 
-/** A tag that takes too many steps to compare comes from no one that wants a reaction. */
+/** A tag that takes too many steps to compare matches nothing. */
 function matchesWithin(compiled: (text: string) => boolean, tag: string): boolean {
   try {
     return compiled(tag);

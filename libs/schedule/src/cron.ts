@@ -2,14 +2,14 @@ import { errorText } from '@brine/tasks';
 import { Cron } from 'croner';
 import type { WallMs } from './zone.ts';
 
-/** A cron expression that is none, or that never comes. */
+/** An invalid cron expression, or one that never comes due. */
 export class CronError extends Error {
   override readonly name = 'CronError';
 }
 
-/** Times of a cron expression, by the clock of the wall. */
+/** Times of a cron expression, by the wall clock. */
 export interface CronTimes {
-  /** The first time after another one; undefined for never. */
+  /** The first time after another one; undefined: never. */
   next(after: WallMs): WallMs | undefined;
 }
 
@@ -20,12 +20,11 @@ const FIELD = /^[\d*?,/\-#a-z]+$/i;
 const TEXT_MAX = 200;
 
 /**
- * Reads a cron expression as Salt's croniter does: five fields, with the seconds after them as the
- * sixth and years as the seventh; names such as `@daily`. Day of the month and day of the week are
- * joined by "or" where both are given.
+ * Reads a cron expression as Salt's croniter does: five fields, then seconds as the sixth and years
+ * as the seventh; names such as `@daily`. Day of the month and day of the week are joined by "or"
+ * if both are given.
  *
- * The library reckons in UTC with times of the wall, so the rules of a time zone stay outside of
- * it.
+ * The library computes in UTC with wall times, so time zones stay outside of it.
  * @throws CronError
  */
 export function readCron(text: string): CronTimes {
@@ -44,14 +43,14 @@ export function readCron(text: string): CronTimes {
   return { next };
 }
 
-/** The same with the seconds first, as the library has it. */
+/** Converts to the library's order, which has the seconds first. */
 function patternOf(text: string): string {
   if (text.length > TEXT_MAX) throw new CronError('it is too long');
   const words = text.trim().toLowerCase().split(/\s+/);
   const [first = ''] = words;
   if (words.length === 1 && NAMES.has(first)) return first;
   if (words.length < 5 || words.length > 7) throw new CronError('it has no 5, 6 or 7 fields');
-  // What is not in this list the library takes, and croniter does not.
+  // Refuses signs that the library accepts and croniter does not.
   const odd = words.find((word) => !FIELD.test(word) || /[wr]/.test(named(word)));
   if (odd !== undefined) throw new CronError(`${JSON.stringify(odd)} is not read`);
   const fields = words.map((word, at) => fieldOf(word, at));
@@ -65,7 +64,7 @@ interface Bounds {
   readonly min: number;
   readonly max: number;
   readonly names?: readonly string[];
-  /** Whether `?` may stand there. */
+  /** Allows `?`. */
   readonly any?: true;
 }
 
@@ -79,7 +78,7 @@ const BOUNDS: readonly Bounds[] = [
   { min: 0, max: 59 },
 ];
 
-/** A field for the library: it knows no `22-2`, and takes `?` for a day that is given. */
+/** Converts a field for the library, which has no `22-2` and takes `?` for a given day. */
 function fieldOf(word: string, at: number): string {
   const bounds = BOUNDS[at];
   if (word === '?' && bounds?.any === true) return '*';
@@ -101,7 +100,7 @@ function fieldOf(word: string, at: number): string {
   return parts.join(',');
 }
 
-/** The values of a range that goes over the end of its field, with the steps of croniter. */
+/** The values of a range that wraps around the end of its field, with the steps of croniter. */
 function wrapped(from: number, to: number, step: number, { min, max }: Bounds): readonly number[] {
   const values: number[] = [];
   const add = (begin: number, end: number): void => {
@@ -119,7 +118,7 @@ function wrapped(from: number, to: number, step: number, { min, max }: Bounds): 
 
 const NAMED = new RegExp([...MONTHS, ...DAYS].join('|'), 'g');
 
-/** A field without the names of months and days, which hold all kinds of letters. */
+/** Removes the names of months and days, whose letters would look like signs. */
 function named(word: string): string {
   return word.replace(NAMED, '');
 }

@@ -3,15 +3,15 @@ import { daysIn } from './dateutil/year-month-day.ts';
 import { dayOf, daysLater, type WallMs } from './zone.ts';
 
 /**
- * What a text says of a date and a time; what it leaves out is that of a day which is given later.
- * Months from 1, weekdays from 0 for Monday, as Python has them.
+ * A date and time in a text; the day on which it is read completes it. Months count from 1,
+ * weekdays from 0 for Monday, as in Python.
  */
 export interface DateText {
   readonly year?: number;
   readonly month?: number;
   readonly day?: number;
   readonly weekday?: number;
-  /** Time of the day in ms; midnight where the text has none. */
+  /** Time of the day in ms; midnight if the text has none. */
   readonly timeMs: number;
 }
 
@@ -19,10 +19,10 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /**
- * Reads a date as Salt's schedule has it, with dateutil's parser: `5:00pm`, `Monday 17:00`,
- * `2026-11-25 08:00`, `11/25/2026 8am`, `Nov 25, 2026`. A zone is refused: Salt's scheduler can
- * not compare such a time with its own.
- * @param thisYear what a year of two digits is near to
+ * Reads a date as Salt's schedule does, with dateutil's parser: `5:00pm`, `Monday 17:00`,
+ * `2026-11-25 08:00`, `11/25/2026 8am`, `Nov 25, 2026`. A zone is refused, because Salt's scheduler
+ * can not compare such a time with its own.
+ * @param thisYear the year that two-digit years are near
  * @throws DateTextError
  */
 export function readDateText(text: string, thisYear: number): DateText {
@@ -44,15 +44,15 @@ export function readDateText(text: string, thisYear: number): DateText {
 }
 
 /**
- * The time that a text means on a day: what it leaves out is that of the day. A weekday without a
- * date is the next one, the day itself included. Undefined where there is no such date.
+ * The time of a text on a day, which fills its missing parts. A weekday without a date is the next
+ * one, the day itself included. Undefined if the date does not exist.
  */
 export function timeOn(text: DateText, day: WallMs): WallMs | undefined {
   const given = new Date(day);
   const year = text.year ?? given.getUTCFullYear();
   const month = text.month ?? given.getUTCMonth() + 1;
   const last = daysIn(year, month);
-  // Salt's day of today is cut to the length of the month that the text names.
+  // Salt cuts the day of today to the length of the named month.
   const dayOfMonth = text.day ?? Math.min(given.getUTCDate(), last);
   if (dayOfMonth > last) return undefined;
   const date = Date.UTC(year, month - 1, dayOfMonth);
@@ -65,8 +65,8 @@ export function timeOn(text: DateText, day: WallMs): WallMs | undefined {
 const DAYS_AHEAD = 2_930;
 
 /**
- * The first time after another one at which a text comes true, when it is read again each day as
- * Salt does: `5:00pm` comes each day, `Monday` each week. Undefined for never.
+ * The first time after another one at which a text is due. Salt reads it again each day, so
+ * `5:00pm` comes each day and `Monday` each week. Undefined: never.
  */
 export function nextTime(text: DateText, after: WallMs): WallMs | undefined {
   const { year, month, day } = text;
@@ -83,7 +83,7 @@ export function nextTime(text: DateText, after: WallMs): WallMs | undefined {
   return undefined;
 }
 
-/** Whether a text names no day at all, so that it comes each day. */
+/** True if a text names no day, so that it comes each day. */
 export function isDaily({ year, month, day, weekday }: DateText): boolean {
   return [year, month, day, weekday].every((part) => part === undefined);
 }

@@ -11,34 +11,37 @@ import {
 } from './state.ts';
 import { momentOf, type WallMs, wallOf, type Zone } from './zone.ts';
 
-/** How due times are reckoned. */
+/** Settings for the computation of due times. */
 export interface DueSettings {
   readonly zone: Zone;
-  /** Salt's `loop_interval`, in ms: how late a time still counts there. */
+  /** Salt's `loop_interval`, in ms: the delay at which a time still counts in Salt. */
   readonly loopMs: number;
-  /** What operators asked for; absent: nothing. */
+  /** Requests of operators; absent: none. */
   readonly asked?: Asked;
-  /** Remembers what was reckoned from a state, for a schedule that is looked at again and again. */
+  /** Caches results by state, for a schedule that is evaluated often. */
   readonly reckoned?: WeakMap<JobState, Reckoned>;
 }
 
-/** What follows from the state of a job alone, at whatever moment it is looked at. */
+/** Results that depend on the state of a job alone, and not on the time. */
 export interface Reckoned {
-  /** The next time, without what `splay` and `range` add. */
+  /** The next time, before `splay` and `range`. */
   readonly baseMs: number | undefined;
   readonly dueMs: number | undefined;
 }
 
-/** A schedule without due times is saved so often: others see by it that it was looked after. */
+/**
+ * Save interval of a schedule without due times; it shows other processes that the schedule is
+ * served.
+ */
 export const SAVE_MS = 20_000;
 /**
- * A schedule that was saved no later is one that was away: it starts again. It may have been looked
- * after a while longer, and less than a minute is no start.
+ * A schedule without a save for this time was not served: it starts again. The last save may be one
+ * interval old, and less than a minute is no restart.
  */
 const AWAY_MS = 60_000 + SAVE_MS;
-/** How late a time still counts at least: another process takes the schedule over in less. */
+/** Minimum delay at which a time still counts: a takeover takes less. */
 const LATE_MS = 60_000;
-/** Due times of one job in one look; the others come at the next one. */
+/** Limit of due times of one job in one step; the others follow in the next one. */
 const AT_ONCE = 100;
 
 /** A job that is to run now. */
@@ -46,7 +49,7 @@ export interface Due {
   readonly job: ScheduledJob;
   /** Its function, or `skip_function` in its place. */
   readonly fun: string;
-  /** The time that is due, unix ms; the same whichever process reckons it. */
+  /** The due time, unix ms; the same in every process. */
   readonly dueMs: number;
   readonly why: 'time' | 'start' | 'explicit';
 }
@@ -58,24 +61,24 @@ export interface Skipped {
   readonly reason: SkipReason;
 }
 
-/** What one look at the schedule gives. */
+/** The result of one step of the schedule. */
 export interface Step {
   readonly state: ScheduleState;
   readonly due: readonly Due[];
   readonly skipped: readonly Skipped[];
 }
 
-/** A time at which a job is due next. */
+/** The next due time of a job. */
 interface Planned {
   readonly why: Due['why'];
   readonly dueMs: number;
-  /** Without what `splay` adds. */
+  /** Without `splay`. */
   readonly baseMs: number;
 }
 
 /**
- * The state with which a process begins to look after a schedule: jobs that are new or changed
- * begin again. After the schedule was away, jobs with `run_on_start` are due at once.
+ * The state with which a process starts to serve a schedule: new or changed jobs begin again. If
+ * the schedule was not served, jobs with `run_on_start` are due at once.
  */
 export function beginState(
   schedule: Schedule,
@@ -91,7 +94,7 @@ export function beginState(
       const next = wasAway ? { ...known, ...start } : known;
       return [job.name, wasAway ? countedAgain(job, next, nowMs) : next];
     }
-    // A date of the last minute still counts, as in Salt.
+    // A date within the last minute still counts, as in Salt.
     const isDate = job.timing.kind === 'when' || job.timing.kind === 'once';
     const from = isDate ? nowMs - loopMs : nowMs;
     const { fingerprint } = job;
@@ -101,7 +104,7 @@ export function beginState(
   return { jobs: new Map(jobs), aliveMs: nowMs };
 }
 
-/** An interval that ended meanwhile begins again, as it does when a master of Salt starts. */
+/** An interval that ended meanwhile begins again, as when a Salt master starts. */
 function countedAgain(job: ScheduledJob, state: JobState, nowMs: number): JobState {
   const { timing, missed } = job;
   if (timing.kind !== 'interval' || missed === 'run' || state.startAt !== undefined) return state;
@@ -109,8 +112,8 @@ function countedAgain(job: ScheduledJob, state: JobState, nowMs: number): JobSta
 }
 
 /**
- * Looks at the schedule: which jobs are due, and the state once they are told to run. The same
- * state and a later moment give the same due times.
+ * Evaluates the schedule: the due jobs, and the state once they are queued. The same state and a
+ * later time give the same due times.
  */
 export function stepSchedule(
   schedule: Schedule,
@@ -136,7 +139,7 @@ export function stepSchedule(
   return { state: { jobs, aliveMs: Math.max(state.aliveMs, nowMs) }, due, skipped };
 }
 
-/** When a job is due next (unix ms); undefined for never. */
+/** The next due time of a job (unix ms); undefined: never. */
 export function nextDue(
   job: ScheduledJob,
   state: JobState,
@@ -146,12 +149,12 @@ export function nextDue(
   return plannedOf(job, state, nowMs, settings)?.dueMs;
 }
 
-/** How late a time still counts, in ms. */
+/** The delay at which a time still counts, in ms. */
 export function latenessOf({ loopMs }: DueSettings): number {
   return Math.max(loopMs, LATE_MS);
 }
 
-/** Whether a job runs when it is due. */
+/** True if a job runs when it is due. */
 export function isEnabled(
   schedule: Pick<Schedule, 'enabled'>,
   job: Pick<ScheduledJob, 'name' | 'enabled'>,
@@ -199,7 +202,7 @@ function timedOf(
   const { baseMs, dueMs } = known;
   if (baseMs === undefined || dueMs === undefined) return undefined;
   if (job.timing.kind !== 'interval') return { why: 'time', dueMs, baseMs };
-  // One that is long over runs as soon as it may, and keeps its time as its name.
+  // An overdue run starts as soon as it is allowed, and keeps its due time as its name.
   const isLate = nowMs - dueMs > latenessOf(settings);
   const laterMs = isLate ? firstAllowed(job.gates.range, nowMs, zone) : nowMs;
   if (laterMs === undefined) return undefined;
@@ -226,7 +229,7 @@ function baseOf(timing: Timing, from: number, zone: Zone): number | undefined {
       ? timing.times.next(after)
       : earliest(timing.texts.map((text) => nextTime(text, after)));
   let wall = next(wallOf(from, zone));
-  // In an hour that comes twice, times of the wall stand for moments that are over.
+  // In an hour that comes twice, wall times map to moments that are over.
   while (wall !== undefined && momentOf(wall, zone) <= from) wall = next(wall);
   return wall === undefined ? undefined : momentOf(wall, zone);
 }
@@ -236,7 +239,7 @@ function earliest(times: readonly (WallMs | undefined)[]): WallMs | undefined {
   return some.length === 0 ? undefined : Math.min(...some);
 }
 
-/** Drawn from the name and the time: whichever process draws gets the same. */
+/** Derived from the name and the time, so that every process computes the same. */
 function splayMs(splay: Splay | undefined, name: string, baseMs: number): number {
   if (splay === undefined) return 0;
   const drawn = createHash('sha256').update(`${name}\n${baseMs}`).digest().readUInt32BE(0);
@@ -258,7 +261,7 @@ interface Handled {
   readonly skipped?: Skipped;
 }
 
-/** Runs a planned time of a job, or does not. */
+/** Runs or skips a planned time of a job. */
 function handle(handling: Handling): Handled {
   const { job, planned, nowMs, schedule, settings } = handling;
   const { dueMs, why } = planned;
@@ -273,7 +276,7 @@ function handle(handling: Handling): Handled {
     return { known: { ...after, lastDue: dueMs }, due: { job, fun, dueMs, why } };
   };
   if (!isEnabled(schedule, job, settings.asked)) return skip('disabled');
-  // As in Salt nothing else keeps a job from running at the start.
+  // As in Salt no other gate applies at the start.
   if (why === 'start') return run(job.fun);
   const mayBeMissed = why === 'explicit' || !isInterval;
   if (isLate && mayBeMissed && job.missed !== 'run') return skip('missed');
@@ -287,7 +290,7 @@ function handle(handling: Handling): Handled {
   return skip(kept.reason, withRunAfter(handling, after, wall));
 }
 
-/** The state of a job once a planned time is done with. */
+/** The state of a job after a planned time. */
 function handledState(handling: Handling, isLate: boolean): JobState {
   const { job, known, planned, nowMs, settings } = handling;
   const { why, dueMs, baseMs } = planned;
@@ -301,7 +304,7 @@ function handledState(handling: Handling, isLate: boolean): JobState {
   return { ...rest, from: fromAfter({ job, dueMs, baseMs, nowMs, isLate, settings }) };
 }
 
-/** From where the next time is reckoned. */
+/** The base of the next time. */
 function fromAfter(about: {
   readonly job: ScheduledJob;
   readonly dueMs: number;
@@ -312,12 +315,12 @@ function fromAfter(about: {
 }): number {
   const { job, dueMs, baseMs, nowMs, isLate, settings } = about;
   if (job.timing.kind === 'interval') return isLate ? nowMs : dueMs;
-  // Times that were missed are left out, or make one run together.
+  // Missed times are skipped, or combined into one run.
   if (isLate) return job.missed === 'run' ? nowMs : Math.max(baseMs, nowMs - latenessOf(settings));
   return job.timing.kind === 'when' ? baseMs : dueMs;
 }
 
-/** With a run right after the span that kept the job from running. */
+/** Adds a run right after the span that kept the job from running. */
 function withRunAfter({ job, settings }: Handling, next: JobState, wall: WallMs): JobState {
   const span = job.gates.skipDuringRange;
   if (!job.runAfterSkipRange || span === undefined || isInSpan(span, wall) !== true) return next;

@@ -2,7 +2,7 @@ import { type DateText, timeOn } from './date-text.ts';
 import type { Gates, ScheduledJob, TimeRange } from './job.ts';
 import { dayOf, daysLater, momentOf, type WallMs, wallOf, type Zone } from './zone.ts';
 
-/** Why a job that is due does not run, in Salt's words (`_skip_reason`). */
+/** Why a due job does not run: Salt's values of `_skip_reason`. */
 export type SkipReason =
   | 'disabled'
   | 'in_skip_range'
@@ -12,10 +12,10 @@ export type SkipReason =
   | 'skip_explicit'
   | 'missed';
 
-/** Days to look ahead for the beginning of a range: a year of texts without a year. */
+/** Days to search for the start of a range: texts without a year recur within a year. */
 const DAYS_AHEAD = 400;
 
-/** Bounds of a span as its texts are read on the day of a time; undefined where they are none. */
+/** Bounds of a span, read on the day of a time; undefined if they are invalid on that day. */
 function spanOn(
   { start, end }: TimeRange,
   wall: WallMs,
@@ -26,18 +26,18 @@ function spanOn(
   return { start: from, end: to };
 }
 
-/** Whether a time lies in a span, its bounds included. A span that is none on its day has none. */
+/** True if a time is within a span, bounds included; undefined if the span is invalid that day. */
 export function isInSpan(span: TimeRange, wall: WallMs): boolean | undefined {
   const found = spanOn(span, wall);
   return found && found.start <= wall && wall <= found.end;
 }
 
-/** The end of a span as it is read on the day of a time. */
+/** The end of a span, read on the day of a time. */
 export function endOfSpan(span: TimeRange, wall: WallMs): WallMs | undefined {
   return spanOn(span, wall)?.end;
 }
 
-/** Whether `range` lets a job run at a time (Salt: schedule._handle_range). */
+/** True if `range` lets a job run at a time (Salt: schedule._handle_range). */
 function isAllowed(range: NonNullable<Gates['range']>, wall: WallMs): boolean {
   const found = spanOn(range, wall);
   if (found === undefined) return false;
@@ -46,8 +46,8 @@ function isAllowed(range: NonNullable<Gates['range']>, wall: WallMs): boolean {
 }
 
 /**
- * The first moment from another one on at which `range` lets a job run; undefined for never. A job
- * with an interval waits for it, as in Salt, unless something runs in its place.
+ * The first moment, from another one on, at which `range` lets a job run; undefined: never. A job
+ * with an interval waits for it, as in Salt, unless a skip function runs instead.
  */
 export function firstAllowed(range: Gates['range'], from: number, zone: Zone): number | undefined {
   const wall = wallOf(from, zone);
@@ -66,7 +66,7 @@ function ascending(a: number | undefined, b: number | undefined): number {
   return (a ?? 0) - (b ?? 0);
 }
 
-/** The next days, and days that texts name, which may be years away. */
+/** The next days, and days that texts name, which may be years ahead. */
 function daysFrom(wall: WallMs, texts: readonly DateText[]): readonly WallMs[] {
   const today = dayOf(wall);
   const near = Array.from({ length: DAYS_AHEAD }, (_, days) => daysLater(today, days));
@@ -78,14 +78,14 @@ function daysFrom(wall: WallMs, texts: readonly DateText[]): readonly WallMs[] {
   return [...near, ...far.filter((day) => day > last).sort(ascending)];
 }
 
-/** What keeps a job from running at a time, and whether `skip_function` runs in its place. */
+/** Reason why a job does not run at a time, and whether `skip_function` runs instead. */
 export interface Kept {
   readonly reason: SkipReason;
   readonly takesSkipFunction: boolean;
 }
 
 /**
- * What keeps a due job from running. All of its gates must let it pass; in Salt the last one alone
+ * Finds the gate that stops a due job. All gates must let it pass; in Salt only the last one
  * decides.
  */
 export function keptBy(

@@ -3,14 +3,14 @@ import type { CronTimes } from './cron.ts';
 import type { DateText } from './date-text.ts';
 import type { WallMs } from './zone.ts';
 
-/** What makes a job due. */
+/** The condition on which a job is due. */
 export type Timing =
   | { readonly kind: 'interval'; readonly seconds: number }
   | { readonly kind: 'cron'; readonly times: CronTimes }
   | { readonly kind: 'when'; readonly texts: readonly DateText[] }
   | { readonly kind: 'once'; readonly at: WallMs };
 
-/** Seconds that are added to a due time, drawn between two bounds that count in. */
+/** Bounds of the random seconds added to a due time, both inclusive. */
 export interface Splay {
   readonly from: number;
   readonly to: number;
@@ -25,11 +25,11 @@ export interface TimeRange {
 /** `range` of a job. */
 export interface AllowedRange extends TimeRange {
   readonly invert: boolean;
-  /** An interval that ends outside waits for the range; nothing runs in its place. */
+  /** An interval that ends outside waits for the range; no skip function runs. */
   readonly waits: boolean;
 }
 
-/** What may keep a job that is due from running. */
+/** Conditions that may stop a due job. */
 export interface Gates {
   readonly range?: AllowedRange;
   readonly skipDuringRange?: TimeRange;
@@ -47,35 +47,35 @@ export interface ScheduledJob {
   readonly timing: Timing;
   readonly splay?: Splay;
   readonly gates: Gates;
-  /** After a span of `skip_during_range` that kept it from running, it runs once. */
+  /** Runs once after a span of `skip_during_range` that stopped it. */
   readonly runAfterSkipRange: boolean;
-  /** Times at which it runs besides, and due times at which it does not. */
+  /** Additional times, and due times that are skipped. */
   readonly runExplicit: readonly WallMs[];
   readonly skipExplicit: readonly WallMs[];
   readonly enabled: boolean;
   readonly runOnStart: boolean;
-  /** What becomes of a time that came while the master was away. */
+  /** Treatment of times that came while the schedule was not served. */
   readonly missed: 'skip' | 'run';
-  /** Runs at a time; undefined: any number (`jid_include: False`). */
+  /** Limit of concurrent runs; undefined: none (`jid_include: False`). */
   readonly maxRunning: number | undefined;
   readonly returners: readonly string[];
-  /** Whether the result is told, and whether the job cache keeps it. */
+  /** Publication of the result, and storage in the job cache. */
   readonly returnJob: 'keep' | 'nocache' | 'no';
   readonly metadata?: SaltMap;
   readonly returnConfig?: SaltValue;
   readonly returnKwargs?: SaltValue;
   readonly dryRun: boolean;
-  /** Changes when the entry does. */
+  /** Changes with the entry. */
   readonly fingerprint: string;
 }
 
-/** Something in `schedule:` that is not in force. */
+/** A part of `schedule:` without effect. */
 export interface ScheduleFault {
-  /** `job` or `job.key`; a key alone for one of the whole schedule. */
+  /** `job` or `job.key`; only a key for the whole schedule. */
   readonly where: string;
-  /** Why, in one line. It shows no values but names of functions and keys. */
+  /** Reason in one line. It shows names of functions and keys, but no other values. */
   readonly why: string;
-  /** The job does not run at all; else only this key of it is without effect. */
+  /** True if the job does not run at all; else only this key has no effect. */
   readonly stops: boolean;
 }
 
@@ -83,7 +83,7 @@ export interface ScheduleFault {
 export interface Schedule {
   readonly jobs: readonly ScheduledJob[];
   readonly enabled: boolean;
-  /** Runs in place of a job that `skip_during_range` or `range` keeps from running. */
+  /** Runs instead of a job that `skip_during_range` or `range` stops. */
   readonly skipFunction?: string;
   readonly faults: readonly ScheduleFault[];
 }

@@ -7,9 +7,9 @@ import type { Gates, Schedule, ScheduledJob, ScheduleFault, Splay, Timing } from
 import { FormatError, parseByFormat } from './strptime.ts';
 import { type WallMs } from './zone.ts';
 
-/** Jobs of one schedule. */
+/** Limit of jobs in a schedule. */
 export const JOBS_MAX = 1_000;
-/** Times of one job in `when`, `run_explicit` and `skip_explicit`. */
+/** Limit of times of one job in `when`, `run_explicit` and `skip_explicit`. */
 const TIMES_MAX = 1_000;
 /** Longest interval: a hundred years. */
 const SECONDS_MAX = 100 * 365 * 86_400;
@@ -23,7 +23,7 @@ const GLOBALS = new Set(['enabled', 'skip_function', 'skip_during_range', 'splay
 const UNITS = { seconds: 1, minutes: 60, hours: 3_600, days: 86_400 } as const;
 const TIMINGS = ['when', 'cron', 'once'] as const;
 
-/** Keys of a job that are in force. */
+/** Supported keys of a job. */
 const KEYS = new Set([
   ...Object.keys(UNITS),
   ...TIMINGS,
@@ -33,7 +33,7 @@ const KEYS = new Set([
   ...['return_config', 'return_kwargs', 'metadata', 'dry_run', 'missed'],
 ]);
 
-/** Keys that look like others, with those. */
+/** Keys that are easily confused, and the intended ones. */
 const MEANT: Readonly<Record<string, string>> = {
   job_args: 'args',
   job_kwargs: 'kwargs',
@@ -41,7 +41,7 @@ const MEANT: Readonly<Record<string, string>> = {
   arg: 'args',
 };
 
-/** A job that can not run, with the key that says so. */
+/** An error that stops a job, with the key that causes it. */
 class JobFault extends Error {
   readonly key: string;
 
@@ -52,7 +52,7 @@ class JobFault extends Error {
 }
 
 /**
- * Reads `schedule:` of a master. What is not in force is a fault, and all else holds.
+ * Reads `schedule:` of a master. An unsupported part becomes a fault; the rest takes effect.
  * @param thisYear of the clock, for years of two digits
  */
 export function readSchedule(given: SaltMap, thisYear: number): Schedule {
@@ -76,7 +76,7 @@ export function readSchedule(given: SaltMap, thisYear: number): Schedule {
   }
   const { enabled, skipFunction } = global;
   const named = new Set<string>();
-  // Salt keeps what it knows of a job by its name: two of one name would share it.
+  // Salt stores the state of a job by its name, so two jobs of one name would share it.
   const single = jobs.filter(({ name }) => {
     const isFirst = !named.has(name);
     named.add(name);
@@ -133,7 +133,7 @@ function jobOf(key: string, entry: SaltMap, reading: Reading): ScheduledJob {
   const { thisYear, faults } = reading;
   const get = (name: string): SaltValue => entry.get(name) ?? null;
   const name = get('name') === null ? key : textIn(entry, 'name');
-  // Salt makes notes in an entry under names that begin so.
+  // Salt stores notes in an entry under names with this prefix.
   const odd = [...entry.keys()].filter((one) => !isKnownKey(one));
   for (const one of odd) {
     const text = typeof one === 'string' ? one : 'a key that is no text';
@@ -181,7 +181,7 @@ function isKnownKey(key: SaltValue): boolean {
 const NO_FUNCTION = 'it names no function of the form module.function';
 
 function functionOf(entry: SaltMap): string {
-  // The first of these that is there, as in Salt.
+  // The first key that is present, as in Salt.
   const key = ['function', 'func', 'fun'].find((one) => entry.has(one));
   const fun = key === undefined ? null : (entry.get(key) ?? null);
   if (!isFunction(fun)) throw new JobFault(key ?? 'function', NO_FUNCTION);
@@ -249,7 +249,7 @@ function byFormat(key: string, text: SaltValue, format: string): WallMs {
   }
 }
 
-/** YAML reads `17:30` as a number, and Salt then fails. */
+/** YAML reads `17:30` as a number, on which Salt fails. */
 const QUOTES = 'a time is a text: put it in quotes';
 
 function dateIn(key: string, text: SaltValue, thisYear: number): DateText {
@@ -291,7 +291,7 @@ function rangeOf(
   if (!isMap(given)) throw new JobFault(key, 'it must be a map with start and end');
   const start = dateIn(`${key}.start`, given.get('start') ?? null, thisYear);
   const end = dateIn(`${key}.end`, given.get('end') ?? null, thisYear);
-  // Of other texts some days have an end after the start, and some have not.
+  // Other texts may be valid on some days only.
   if (isDaily(start) && isDaily(end) && end.timeMs <= start.timeMs) {
     throw new JobFault(key, 'its end must be after its start; a range ends at midnight');
   }
@@ -349,7 +349,7 @@ function missedOf(given: SaltValue): ScheduledJob['missed'] {
   throw new JobFault('missed', 'it must be skip or run');
 }
 
-/** As `int()` of Python has it. */
+/** As Python's `int()`. */
 function wholeOf(key: string, value: SaltValue): number {
   const isText = typeof value === 'string' && /^\s*[+-]?\d{1,12}\s*$/.test(value);
   const number = isText ? Number(value) : value;
@@ -390,7 +390,7 @@ function mapUnder(entry: SaltMap, key: string): SaltMap {
   return value;
 }
 
-/** What Python takes for true. */
+/** Python's rule of truth. */
 function truthy(value: SaltValue): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (isMap(value)) return value.size > 0;

@@ -1,51 +1,49 @@
 import { isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { WallMs } from './zone.ts';
 
-/** What is known of a job. Moments are unix ms. */
+/** The state of a job. Moments are unix ms. */
 export interface JobState {
   readonly fingerprint: string;
-  /** An interval is counted from here; due times of other kinds up to here are done with. */
+  /** Start of the current interval; for other kinds, due times up to here are done. */
   readonly from: number;
-  /** It has to run because the schedule was started at this moment. */
+  /** The start of the schedule at which it has to run. */
   readonly startAt?: number;
   /** Runs that `run_after_skip_range` adds. */
   readonly runs: readonly number[];
-  /** Runs at given times (`run_explicit`, `schedule.run_job`) up to here are done with. */
+  /** Explicit runs (`run_explicit`, `schedule.run_job`) up to here are done. */
   readonly explicitUpTo: number;
-  /** When it was last told to run. */
+  /** Last due time that was queued. */
   readonly lastDue?: number;
-  /** When it was last kept from running, and why. */
+  /** Last time at which it was stopped, and the reason. */
   readonly skipped?: { readonly at: number; readonly reason: string };
 }
 
-/** What is known of a schedule. */
 export interface ScheduleState {
   readonly jobs: ReadonlyMap<string, JobState>;
-  /** When the schedule was last looked after. */
+  /** Last time at which the schedule was served. */
   readonly aliveMs: number;
 }
 
-/** What operators asked of one job. */
+/** Requests of operators about one job. */
 export interface AskedOfJob {
-  /** Switched; undefined: as its entry says. */
+  /** Switched on or off; undefined: as its entry. */
   readonly enabled?: boolean;
-  /** Moments at which it runs besides. */
+  /** Moments of additional runs. */
   readonly runs: readonly number[];
-  /** Due times that are left out. */
+  /** Due times that are skipped. */
   readonly skips: readonly WallMs[];
 }
 
-/** What operators asked of the schedule while it runs, beside its configuration. */
+/** Requests of operators about the running schedule, in addition to its configuration. */
 export interface Asked {
-  /** Switched; undefined: as the configuration says. */
+  /** Switched on or off; undefined: as the configuration. */
   readonly enabled?: boolean;
   readonly jobs: ReadonlyMap<string, AskedOfJob>;
 }
 
-/** Nothing was asked. */
 export const NOTHING_ASKED: Asked = { jobs: new Map() };
 
-/** Runs and left out times of a job that operators may ask for, each. */
+/** Limit of extra runs and of skipped times of one job, each. */
 export const ASKED_MAX = 100;
 
 /** The state as a map that can be stored. */
@@ -79,7 +77,7 @@ export function readState(stored: SaltMap): ScheduleState | undefined {
   return { jobs: readJobs(jobs, jobState), aliveMs };
 }
 
-/** What was asked as a map that can be stored. */
+/** The requests as a map that can be stored. */
 export function askedMap({ enabled, jobs }: Asked): SaltMap {
   const list = [...jobs].map(([name, asked]): [SaltValue, SaltValue] => {
     const { enabled: isOn, runs, skips } = asked;
@@ -88,7 +86,7 @@ export function askedMap({ enabled, jobs }: Asked): SaltMap {
   return mapOf({ enabled, jobs: new Map(list) });
 }
 
-/** Reads what {@link askedMap} made; nothing for any other map. */
+/** Reads the output of {@link askedMap}; any other map gives no requests. */
 export function readAsked(stored: SaltMap): Asked {
   const jobs = stored.get('jobs');
   if (!isMap(jobs)) return NOTHING_ASKED;

@@ -1,6 +1,6 @@
 import type { WallMs } from './zone.ts';
 
-/** A text that does not fit its format, or a format with a directive that is not read. */
+/** A text that does not fit its format, or an unsupported directive in the format. */
 export class FormatError extends Error {
   override readonly name = 'FormatError';
 }
@@ -13,7 +13,7 @@ const LONG_MONTHS = [
 const WEEKDAYS = 'monday|tuesday|wednesday|thursday|friday|saturday|sunday';
 const TEXT_MAX = 100;
 
-/** What a directive takes of the text. */
+/** Regular expression of each directive. */
 const DIRECTIVES: Readonly<Record<string, string>> = {
   Y: '\\d{4}',
   y: '\\d{2}',
@@ -33,8 +33,8 @@ const DIRECTIVES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a time by a format of Python's `strptime`, with English names. What the format leaves out
- * is that of 1900-01-01 00:00:00, as in Python.
+ * Reads a time by a format of Python's `strptime`, with English names. Missing parts are those of
+ * 1900-01-01 00:00:00, as in Python.
  * @throws FormatError
  */
 export function parseByFormat(text: string, format: string): WallMs {
@@ -91,7 +91,7 @@ function hourOf(
   return (half % 12) + (values.get('p') === 'pm' ? 12 : 0);
 }
 
-/** Python: 69 to 99 are of the last century. */
+/** Python: 69 to 99 belong to the last century. */
 function ofTwoDigits(year: number | undefined): number | undefined {
   if (year === undefined) return undefined;
   return year >= 69 ? 1900 + year : 2000 + year;

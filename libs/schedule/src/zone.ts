@@ -1,26 +1,26 @@
 /**
- * A time on the clock of the wall, in ms: what the clock shows, counted as if it were UTC. Salt
- * reckons with such times, as it has no time zones in its schedule.
+ * A wall clock time in ms, counted as if the clock were UTC. Salt computes with such times, because
+ * its schedule has no time zones.
  */
 export type WallMs = number;
 
 /** A local time zone. */
 export interface Zone {
-  /** How far the clock of the wall is ahead of UTC at a moment (unix ms), in ms. */
+  /** Offset of the wall clock from UTC at a moment (unix ms), in ms. */
   offsetAt(ms: number): number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** What the clock of the wall shows at a moment (unix ms). */
+/** The wall clock time of a moment (unix ms). */
 export function wallOf(ms: number, zone: Zone): WallMs {
   return ms + zone.offsetAt(ms);
 }
 
 /**
- * The moment (unix ms) at which the clock of the wall shows a time. A time that comes twice, when
- * the clock is put back, counts the first time. One that is left out, when the clock is put
- * forward, is the first moment after the gap.
+ * The moment (unix ms) of a wall clock time. If the time comes twice, because the clock is put
+ * back, it is the first one. If the time is skipped, because the clock is put forward, it is the
+ * first moment after the gap.
  */
 export function momentOf(wall: WallMs, zone: Zone): number {
   const before = wall - zone.offsetAt(wall - DAY_MS);
@@ -32,7 +32,7 @@ export function momentOf(wall: WallMs, zone: Zone): number {
   return firstShowing(wall, early, late, zone);
 }
 
-/** The first moment of a span at which the clock shows the time or a later one. */
+/** The first moment of a span at which the wall clock has reached a time. */
 function firstShowing(wall: WallMs, from: number, to: number, zone: Zone): number {
   let [low, high] = [from, to];
   while (high - low > 1) {
@@ -48,7 +48,7 @@ export function dayOf(wall: WallMs): WallMs {
   return Math.floor(wall / DAY_MS) * DAY_MS;
 }
 
-/** Midnight of the day that is so many days later. */
+/** Midnight a number of days later. */
 export function daysLater(day: WallMs, days: number): WallMs {
   return day + days * DAY_MS;
 }

@@ -1,4 +1,4 @@
-/** A text that is no time; who reads it says of which text. */
+/** A text that is not a time; the caller adds the text. */
 export class NotUnderstood extends Error {
   override readonly name = 'NotUnderstood';
 }

@@ -2,7 +2,7 @@ import { NotUnderstood } from './not-understood.ts';
 import { dateTokens } from './tokens.ts';
 import { YearMonthDay } from './year-month-day.ts';
 
-/** What a text says. Months from 1, weekdays from 0 for Monday, as Python has them. */
+/** The parts of a date. Months count from 1, weekdays from 0 for Monday, as in Python. */
 export interface DateParts {
   year?: number;
   month?: number;
@@ -33,8 +33,8 @@ const UNITS = ['h hour hours', 'm minute minutes', 's second seconds'].map((line
 const UTC_NAMES = new Set(['utc', 'gmt', 'z']);
 
 /**
- * What a text says of a date and a time (dateutil: parser/_parser.py parser._parse).
- * @param thisYear what a year of two digits is near to
+ * Reads a date and time (dateutil: parser/_parser.py parser._parse).
+ * @param thisYear the year that two-digit years are near
  * @throws NotUnderstood
  */
 export function parseDate(text: string, thisYear: number): DateParts {
@@ -63,18 +63,18 @@ class Parser {
     return this.#parts;
   }
 
-  /** @throws NotUnderstood behind the last token */
+  /** @throws NotUnderstood after the last token */
   #token(at: number): string {
     const token = this.#tokens[at];
     if (token === undefined) throw new NotUnderstood();
     return token;
   }
 
-  /** Takes what begins at a token; gives the last token that belongs to it. */
+  /** Takes the part that begins at a token; returns the index of its last token. */
   #take(at: number): number {
     const token = this.#token(at);
     if (/^\d/.test(token)) return this.#takeNumber(at);
-    // Numbers to Python, and no numbers of a date.
+    // Python reads these as numbers; in a date they are invalid.
     if (/^(?:nan|inf|infinity)$/i.test(token)) throw new NotUnderstood();
     const weekday = nameIndex(WEEKDAYS, token);
     if (weekday !== undefined) {
@@ -128,7 +128,7 @@ class Parser {
     const name = this.#token(at);
     this.#parts.zoneName = name;
     if (UTC_NAMES.has(name.toLowerCase())) this.#parts.offsetSeconds = 0;
-    // GMT+3 means that three hours more are GMT: the sign is turned round for what reads it next.
+    // GMT+3 means that GMT is three hours later, so the sign is inverted for the next step.
     const sign = this.#tokens[at + 1];
     if (sign !== '+' && sign !== '-') return at;
     this.#tokens[at + 1] = sign === '+' ? '-' : '+';
@@ -155,7 +155,7 @@ class Parser {
     return this.#takeNameOfOffset(last);
   }
 
-  /** ` (BRST)` behind an offset. */
+  /** ` (BRST)` after an offset. */
   #takeNameOfOffset(last: number): number {
     const [space = '', open, name = '', close] = this.#tokens.slice(last + 1, last + 5);
     const isName = isJump(space) && open === '(' && close === ')' && /^[A-Z]{3,5}$/.test(name);
@@ -183,7 +183,8 @@ class Parser {
     }
     const unitAt = this.#unitAt(at);
     if (unitAt !== undefined) {
-      // A unit in front is that of the number before: this one has the next smaller unit.
+      // A unit before the number belongs to the previous number: this one has the next smaller
+      // unit.
       const unit = (unitOf(this.#token(unitAt)) ?? 0) + (unitAt > at ? 0 : 1);
       this.#setUnit(token, unit);
       return Math.max(unitAt, at);
@@ -210,7 +211,7 @@ class Parser {
     return at;
   }
 
-  /** `T23` and `T2359` behind a whole date. */
+  /** `T23` and `T2359` after a whole date. */
   #isTimeOfDate(token: string, next: string | undefined): boolean {
     if (this.#date.size !== 3 || (token.length !== 2 && token.length !== 4)) return false;
     if (this.#parts.hour !== undefined) return false;
@@ -239,7 +240,7 @@ class Parser {
     if (token.length > 12) this.#parts.second = integer(token.slice(12));
   }
 
-  /** Where the unit of a number stands: `12h`, `12 h`, `h12`. */
+  /** Index of the unit of a number: `12h`, `12 h`, `h12`. */
   #unitAt(at: number): number | undefined {
     const isUnit = (where: number): boolean => unitOf(this.#tokens[where]) !== undefined;
     const last = this.#tokens.length - 1;
@@ -311,7 +312,7 @@ function integer(digits: string): number {
   return Number(digits);
 }
 
-/** A number and sixty times its fraction, in whole numbers; without a fraction undefined. */
+/** A number and sixty times its fraction, as integers; undefined without a fraction. */
 function withSixtieths(token: string): readonly [number, number | undefined] {
   const [whole = '', fraction = ''] = token.split('.');
   const isZero = /^0*$/.test(fraction);
@@ -346,14 +347,14 @@ function monthOf(token: string): number | undefined {
   return at === undefined ? undefined : at + 1;
 }
 
-/** A whole name, or its first three letters. */
+/** Matches a whole name, or its first three letters. */
 function nameIndex(names: readonly string[], token: string): number | undefined {
   const word = token.toLowerCase();
   const at = names.findIndex((name) => word === name || word === name.slice(0, 3));
   return at < 0 ? undefined : at;
 }
 
-/** A year of two digits is one of the hundred around this one (dateutil: convertyear). */
+/** Puts a two-digit year into the hundred years around this one (dateutil: convertyear). */
 function withCentury(year: number, thisYear: number): number {
   if (year >= 100) return year;
   const near = Math.floor(thisYear / 100) * 100 + year;

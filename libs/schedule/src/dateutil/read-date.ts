@@ -2,20 +2,20 @@ import { NotUnderstood } from './not-understood.ts';
 import { type DateParts, parseDate } from './parse.ts';
 import { daysIn } from './year-month-day.ts';
 
-/** A text that is no time; the message is that of dateutil's ParserError. */
+/** A text that is not a time, with the message of dateutil's ParserError. */
 export class DateTextError extends Error {
   override readonly name = 'DateTextError';
 }
 
-/** A longer text is no time. */
+/** Length limit of a text. */
 const TEXT_MAX = 200;
 const DAY_MS = 86_400_000;
 
 /**
- * The time that a text means, in unix ms, as dateutil's parser reads it with its presets
- * (dateutil: parser/_parser.py). What the text leaves out is that of the day at `nowMs`, at
- * midnight. A text without a zone is in UTC, as job ids are. A zone that is neither UTC nor an
- * offset is refused: dateutil warns and reads it as no zone.
+ * Reads a time as unix ms, as dateutil's parser does with its defaults (dateutil:
+ * parser/_parser.py). Missing parts are those of the day at `nowMs`, at midnight. A text without a
+ * zone is in UTC, as job ids are. A zone that is neither UTC nor an offset is refused; dateutil
+ * warns and ignores it.
  * @throws DateTextError
  */
 export function readDate(text: string, nowMs: number): number {
@@ -45,9 +45,9 @@ export function readDate(text: string, nowMs: number): number {
 }
 
 /**
- * What a text says of a date and a time, as {@link readDate} reads it.
- * @param thisYear what a year of two digits is near to
- * @throws DateTextError also for a text that says nothing
+ * The parts of a text, as {@link readDate} reads it.
+ * @param thisYear the year that two-digit years are near
+ * @throws DateTextError also for a text without any part
  */
 export function partsOf(text: string, thisYear: number): DateParts {
   const parts = parsed(text, thisYear);
@@ -65,7 +65,7 @@ function parsed(text: string, thisYear: number): DateParts {
 }
 
 function offsetOf({ zoneName, offsetSeconds }: DateParts, text: string): number {
-  // Python refuses a zone that is a day or more away.
+  // Python refuses an offset of a day or more.
   if (Math.abs(offsetSeconds ?? 0) < DAY_MS / 1000) {
     if (offsetSeconds !== undefined) return offsetSeconds;
     if (zoneName === undefined) return 0;
@@ -73,7 +73,7 @@ function offsetOf({ zoneName, offsetSeconds }: DateParts, text: string): number 
   throw new DateTextError(`Unknown string format: ${text}`);
 }
 
-/** What is wrong with a date, in the words of Python's datetime. */
+/** The fault of a date, with the text of Python's datetime. */
 export function wrongIn(
   parts: Required<Pick<DateParts, 'year' | 'month' | 'day'>> & DateParts,
 ): string | undefined {

@@ -4,8 +4,9 @@ const isLetter = (char: string): boolean => /^\p{L}$/u.test(char);
 const isDigit = (char: string): boolean => /^\d$/.test(char);
 
 /**
- * The words, numbers and signs of a text: a token ends where the kind of character changes. A dot
- * joins the digits of a fraction, and divides all else (dateutil: parser/_parser.py _timelex).
+ * Splits a text into letters, numbers and signs. A token ends where the kind of character changes.
+ * A dot joins the digits of a fraction, and divides all else (dateutil: parser/_parser.py
+ * _timelex).
  */
 export function dateTokens(text: string): string[] {
   const chars = [...text].filter((char) => char !== '\0');
@@ -20,7 +21,7 @@ export function dateTokens(text: string): string[] {
 
 interface Token {
   readonly chars: string;
-  /** In characters of the text. */
+  /** Number of characters. */
   readonly length: number;
   readonly state: State | undefined;
   readonly seenLetters: boolean;
@@ -37,7 +38,7 @@ function tokenAt(chars: readonly string[], from: number): Token {
   let seenLetters = false;
   for (let at = from + 1; at < chars.length; at += 1) {
     const char = chars[at] ?? '';
-    // A single letter at the end of a text does not count as one that was seen.
+    // A single letter at the end of a text does not set `seenLetters`.
     seenLetters ||= state.endsWith('word');
     const next = stateAfter(state, token, char);
     if (next === undefined) break;
@@ -50,7 +51,7 @@ function tokenAt(chars: readonly string[], from: number): Token {
 
 const NEITHER = { state: undefined, seenLetters: false };
 
-/** The state with one more character; undefined where the token ends before it. */
+/** The state after one more character; undefined if the token ends before it. */
 function stateAfter(state: State, token: string, char: string): State | undefined {
   const afterDot = token.endsWith('.');
   switch (state) {

@@ -5,7 +5,7 @@ type Date3 = Partial<Record<Label, number>>;
 
 /** The numbers of a date in the order of the text (dateutil: parser/_parser.py _ymd). */
 export class YearMonthDay {
-  /** Whether a year is written with its century. */
+  /** True if a year is written with its century. */
   hasCentury = false;
   readonly #values: number[] = [];
   readonly #labels = new Map<Label, number>();
@@ -22,7 +22,7 @@ export class YearMonthDay {
     this.#add(Number(text), isYear ? labelled(label) : label);
   }
 
-  /** Adds a number, less its fraction. @throws NotUnderstood for a second year or month */
+  /** Adds a number without its fraction. @throws NotUnderstood for a second year or month */
   addNumber(value: number, label?: Label): void {
     const isYear = value > 100;
     if (isYear) this.hasCentury = true;
@@ -48,7 +48,7 @@ export class YearMonthDay {
     return this.#values.at(at) ?? 0;
   }
 
-  /** Which number is what. @throws NotUnderstood for more than three */
+  /** Assigns each number its meaning. @throws NotUnderstood for more than three */
   resolve(): Date3 {
     const count = this.#values.length;
     const known = this.#labels.size;
@@ -96,7 +96,7 @@ function labelled(label: Label | undefined): Label {
   return 'year';
 }
 
-/** Days of a month from 1; years below 100 are years of their own. */
+/** Days of a month (from 1). Years below 100 are literal. */
 export function daysIn(year: number, month: number): number {
   const date = new Date(0);
   date.setUTCFullYear(2000 + (year % 400), month, 0);
