@@ -1,17 +1,17 @@
 import type { Plain } from './engine.ts';
 
-/** What runs as an engine. */
+/** The module that an engine runs. */
 export type EngineModule =
-  /** One of Brine. */
+  /** An engine of Brine. */
   | { readonly kind: 'builtin'; readonly name: BuiltinName }
   /** A module of the site, in JavaScript or TypeScript. */
   | { readonly kind: 'file'; readonly path: string }
-  /** An engine of the site's Salt, by its interpreter. */
+  /** An engine of Salt, run by its Python interpreter. */
   | { readonly kind: 'python'; readonly name: string };
 
-/** An engine that is to run. */
+/** A configured engine. */
 export interface EngineSpec {
-  /** Unique among the engines; that of its entry, with a number where several have one. */
+  /** The name of its entry, with a number if several entries have the same name. */
   readonly name: string;
   readonly module: EngineModule;
   readonly options: { readonly [key: string]: Plain };
@@ -19,14 +19,14 @@ export interface EngineSpec {
   readonly where: 'cluster' | 'host';
 }
 
-/** An entry of `engines:` that does not run. */
+/** An invalid entry of `engines:`. */
 export interface EngineFault {
   readonly name: string;
   /** One line, without values. */
   readonly why: string;
 }
 
-/** Engines of Brine with the options that each has, Salt's names for those of Salt. */
+/** Brine's engines with their options; those of Salt have Salt's names. */
 export const BUILTIN_ENGINES = {
   webhook: ['address', 'port', 'ssl_crt', 'ssl_key'],
   http_logstash: ['url', 'funs', 'tags'],
@@ -43,32 +43,30 @@ export const BUILTIN_ENGINES = {
 /** The name of an engine of Brine. */
 export type BuiltinName = keyof typeof BUILTIN_ENGINES;
 
-/** The engine of Salt that runs in every process: it is no process of its own. */
+/** Salt's engine that every process has: it needs no process of its own. */
 const REACTOR = 'reactor';
 const NO_THORIUM = 'Brine has no thorium; use the option reactor';
 
 /** Engines that listen on a port of their host. */
 const PER_HOST: ReadonlySet<string> = new Set<BuiltinName>(['webhook']);
 
-/** Engines of one master. */
+/** Limit of engines of one master. */
 const ENGINES_MAX = 32;
 
-/** Ours: `host` or `cluster`, for engines that listen on a port. */
+/** Brine's own option: `host` or `cluster`, for engines that listen on a port. */
 const WHERE = 'brine_where';
 
-/** What reading the list depends on. */
 export interface EngineListOptions {
-  /** Whether the site's Salt runs its own engines (`brine.python`). */
+  /** True if the site's Salt runs its own engines (`brine.python`). */
   readonly hasPython: boolean;
-  /** Whether this Node runs TypeScript as it is. */
+  /** True if this Node runs TypeScript directly. */
   readonly runsTypeScript: boolean;
 }
 
 /**
  * Reads `engines:` as Salt does (salt/engines/__init__.py start_engines): a list of names and of
- * maps with one entry, or one map. `engine_module` names the module where the entry is called
- * otherwise; a path means a module of the site. The engine `reactor` is left out: processes have
- * it.
+ * maps with one entry, or one map. `engine_module` names the module if the entry has another name;
+ * a path is a module of the site. The engine `reactor` is left out, because processes have it.
  */
 export function readEngines(
   given: Plain,
@@ -101,11 +99,11 @@ function isReactor(entry: string, config: Plain): boolean {
 
 function entryOf(entry: Plain): readonly (readonly [name: string, config: Plain])[] {
   if (typeof entry === 'string') return [[entry, null]];
-  // Of a map with several entries Salt starts the first.
+  // Salt starts the first entry of a map with several.
   return isObject(entry) ? Object.entries(entry).slice(0, 1) : [['no name', 'no map']];
 }
 
-/** Entries of one name run side by side, as in Salt. */
+/** Entries of one name run concurrently, as in Salt. */
 function free(name: string, taken: ReadonlySet<string>): string {
   if (!taken.has(name)) return name;
   for (let number = 2; ; number += 1) {
@@ -158,7 +156,7 @@ function fileOf(path: string, { runsTypeScript }: EngineListOptions): EngineModu
   return { kind: 'file', path };
 }
 
-/** Whether a name means a file. */
+/** True if a name is a file. */
 function isPath(name: string): boolean {
   return name.includes('/') || /\.[cm]?[jt]s$/.test(name);
 }
@@ -167,12 +165,12 @@ function isBuiltin(name: string): name is BuiltinName {
   return Object.hasOwn(BUILTIN_ENGINES, name);
 }
 
-/** Tells a list from other data. */
+/** True for a list. */
 export function isList(value: Plain | undefined): value is readonly Plain[] {
   return Array.isArray(value);
 }
 
-/** Tells a map from other data. */
+/** True for a map. */
 export function isObject(value: Plain | undefined): value is { readonly [key: string]: Plain } {
   return typeof value === 'object' && value !== null && !isList(value);
 }

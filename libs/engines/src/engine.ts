@@ -1,48 +1,48 @@
-/** Data as engines see it: what JSON can say. Bytes that are no text are in base64. */
+/** Data as engines see it: values of JSON. Bytes that are not UTF-8 are in base64. */
 export type Plain =
   null | boolean | number | string | readonly Plain[] | { readonly [key: string]: Plain };
 
-/** What an event that an engine fires may hold: bytes too, which stay bytes. */
+/** The data of an event that an engine fires. Bytes are allowed and stay bytes. */
 export type Fired =
   Plain | Uint8Array | readonly Fired[] | { readonly [key: string]: Fired | undefined };
 
-/** An event of the cluster, in the hands of an engine. */
+/** An event of the cluster, as an engine receives it. */
 export interface EngineEvent {
-  /** The same whenever the event is given: for outputs that know what they have. */
+  /** The same in every delivery, so that outputs can detect duplicates. */
   readonly id: string;
   readonly tag: string;
   /** With `_stamp`, as readers of the event socket get it. */
   readonly data: { readonly [key: string]: Plain };
-  /** When the cluster had it, unix ms. */
+  /** Time of storage in the cluster, unix ms. */
   readonly timeMs: number;
   /**
-   * The engine is done with it. Events that are done are not given again after a restart; the
-   * others are. No further events come while too many are not done.
+   * Marks the event as processed. Processed events are not delivered again after a restart; the
+   * others are. No more events arrive while too many are unprocessed.
    */
   done(): void;
 }
 
-/** Which events an engine wants. */
+/** The events that an engine subscribes to. */
 export interface EventWish {
   /** Tags with wild cards; default all. */
   readonly tags?: readonly string[] | undefined;
   /**
-   * `saved`: go on after the last event that was done, also of a time in which no engine ran. The
-   * first time, and with `now`: what comes from now on.
+   * `saved`: resume after the last processed event, even if no engine ran meanwhile. The first
+   * time, and with `now`, only new events arrive.
    */
   readonly from?: 'saved' | 'now';
 }
 
-/** How an engine's own figures are shown by `brine status`. */
+/** An engine's own figures, shown by `brine status`. */
 export type EngineFigures = Readonly<Record<string, number | string>>;
 
-/** What an engine works with. A module of the site gets the same as those of Brine. */
+/** The interface of an engine to its master. Modules of a site get the same as those of Brine. */
 export interface EngineContext {
   /** Its name in `engines:`. */
   readonly name: string;
   /** Id of the master, `<host>_master`. */
   readonly masterId: string;
-  /** Aborted when the engine is to stop; it has five seconds then. */
+  /** Aborted when the engine is to stop; it then has five seconds. */
   readonly stopping: AbortSignal;
   /** Events of the whole cluster, in their order, until the engine is to stop. */
   events(wish?: EventWish): AsyncIterable<EngineEvent>;
@@ -58,18 +58,18 @@ export interface EngineContext {
     args?: readonly Plain[],
     kwargs?: { readonly [key: string]: Plain },
   ): Promise<Plain>;
-  /** What {@link save} kept, of whichever process had the engine before; null for nothing. */
+  /** The last value of {@link save}, from any process that had the engine; null: none. */
   saved(): Plain;
-  /** Keeps a value of up to 240 KiB as JSON beyond a restart, and for another host. */
+  /** Stores a value of up to 240 KiB as JSON, for a restart or another host. */
   save(value: Plain): Promise<void>;
-  /** A line for the log of the master. */
+  /** Logs a line in the log of the master. */
   log(level: 'info' | 'warn' | 'error', text: string): void;
-  /** Figures for `brine status`. */
+  /** Sets the figures for `brine status`. */
   tell(figures: EngineFigures): void;
 }
 
 /**
- * An engine: it runs until it is to stop. One that returns earlier, or throws, is started again.
+ * An engine: it runs until it is to stop. If it returns earlier, or throws, it is started again.
  */
 export type EngineStart = (
   engine: EngineContext,

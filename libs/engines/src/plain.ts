@@ -11,7 +11,9 @@ import type { Plain } from './engine.ts';
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** A value of the wire as JSON can say it. @throws RangeError for one that nests too deep */
+/**
+ * Converts a value of the wire to JSON's values. @throws RangeError for a value that nests too deep
+ */
 export function plainOf(value: SaltValue, depth = 0): Plain {
   if (depth > DEFAULT_MAX_DEPTH)
     throw new RangeError(`a value nests deeper than ${DEFAULT_MAX_DEPTH}`);
@@ -26,14 +28,14 @@ export function plainOf(value: SaltValue, depth = 0): Plain {
   return value.name;
 }
 
-/** A map as an object without a prototype, so that no key of it is special. */
+/** Makes an object without a prototype, so that no key has a special meaning. */
 export function plainMap(map: SaltMap, depth = 0): { readonly [key: string]: Plain } {
   const made = Object.create(null) as Record<string, Plain>;
   for (const [key, value] of map) made[pyStr(key)] = plainOf(value, depth);
   return made;
 }
 
-/** Bytes as text where they are UTF-8, else in base64. */
+/** Bytes as text if they are UTF-8, else in base64. */
 function textOfBytes(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
@@ -42,7 +44,7 @@ function textOfBytes(bytes: Uint8Array): string {
   }
 }
 
-/** A value of an engine for the wire. @throws RangeError for one that nests too deep; TypeError */
+/** Converts an engine's value for the wire. @throws RangeError if it nests too deep; TypeError */
 export function saltOf(value: unknown, depth = 0): SaltValue {
   if (depth > DEFAULT_MAX_DEPTH)
     throw new RangeError(`a value nests deeper than ${DEFAULT_MAX_DEPTH}`);
@@ -55,7 +57,7 @@ export function saltOf(value: unknown, depth = 0): SaltValue {
   return saltMap(value, depth + 1);
 }
 
-/** The same for an object. @throws as {@link saltOf} */
+/** Converts an object. @throws as {@link saltOf} */
 export function saltMap(value: object, depth = 0): SaltMap {
   const fields = Object.entries(value).filter(([, item]) => item !== undefined);
   return new Map(fields.map(([key, item]) => [key, saltOf(item, depth)]));

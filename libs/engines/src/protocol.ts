@@ -2,7 +2,7 @@ import type { EventKind } from '@brine/job';
 import type { EngineFigures, EventWish, Plain } from './engine.ts';
 import type { EngineModule } from './engine-list.ts';
 
-/** What the master says to the process of an engine. */
+/** A message from the master to the process of an engine. */
 export type ToEngine =
   | {
       readonly type: 'start';
@@ -14,7 +14,7 @@ export type ToEngine =
     }
   | {
       readonly type: 'event';
-      /** Counted from 1 in each process. */
+      /** Counts from 1 in each process. */
       readonly number: number;
       readonly id: string;
       readonly kind: EventKind;
@@ -26,11 +26,11 @@ export type ToEngine =
   | { readonly type: 'failure'; readonly id: number; readonly text: string }
   | { readonly type: 'stop' };
 
-/** What the process of an engine says to the master. */
+/** A message from the process of an engine to the master. */
 export type FromEngine =
-  /** It can be told to start. */
+  /** The process can receive `start`. */
   | { readonly type: 'loaded' }
-  /** Its module has begun. */
+  /** The module has started. */
   | { readonly type: 'running' }
   | { readonly type: 'listen'; readonly wish: EventWish }
   | { readonly type: 'done'; readonly numbers: readonly number[] }
@@ -51,7 +51,7 @@ export type FromEngine =
   | { readonly type: 'save'; readonly id: number; readonly value: Plain }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly type: 'tell'; readonly figures: EngineFigures }
-  /** It can not run, and would not the next time: a wrong option, no such module. */
+  /** It can not run, and a restart would not help: a wrong option, no such module. */
   | { readonly type: 'refused'; readonly text: string }
   | { readonly type: 'failed'; readonly text: string };
 
@@ -60,26 +60,26 @@ const TYPES = new Set([
   ...['refused', 'failed'],
 ]);
 
-/** Tells a message of an engine's process from anything else that came through its channel. */
+/** Recognizes a message of an engine's process among anything else in its channel. */
 export function isFromEngine(message: unknown): message is FromEngine {
   if (typeof message !== 'object' || message === null || !('type' in message)) return false;
   return typeof message.type === 'string' && TYPES.has(message.type);
 }
 
-/** Bounds of what one engine may have under way. */
+/** Limits of one engine. */
 export const LIMITS = {
-  /** Events that are not done. */
+  /** Events that are not processed. */
   events: 500,
   /** Bytes of their bodies. */
   eventBytes: 8 * 1024 * 1024,
-  /** Events that it fires, calls that it makes. */
+  /** Concurrent fires and calls. */
   fires: 256,
   calls: 8,
-  /** A body that is fired, in bytes. */
+  /** Size of a fired body, in bytes. */
   fireBytes: 16 * 1024 * 1024,
-  /** The record of a run takes 256 KiB, of what does not compress too (RUN_LIMITS.data). */
+  /** The record of a run has 256 KiB, even if it can not be compressed (RUN_LIMITS.data). */
   savedBytes: 240 * 1024,
-  /** Lines for the log in a minute, and their length. */
+  /** Log lines per minute, and their length. */
   linesPerMinute: 200,
   lineChars: 2_000,
   figures: 32,

@@ -2,29 +2,30 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs, type BackoffRange, eachAtOnce, errorText, sleepUnless } from '@brine/tasks';
 import type { EngineContext, EngineEvent } from '../engine.ts';
 
-/** An event that was not taken, and would not be the next time: it is left out. */
+/** An event that was refused for good: it is left out. */
 export class NotTakenError extends Error {
   override readonly name = 'NotTakenError';
 }
 
-/** Which events are sent. */
 export interface DeliveryOptions {
   readonly tags?: readonly string[] | undefined;
-  /** Of events with a field `fun` only these; those without one are sent (Salt: http_logstash). */
+  /**
+   * Limits events with a field `fun` to these; those without one are sent (Salt: http_logstash).
+   */
   readonly funs?: readonly string[] | undefined;
-  /** For tests: waits between tries, ms. */
+  /** Delays between tries in tests, ms. */
   readonly retries?: BackoffRange;
 }
 
 const RETRIES = { firstMs: 500, longestMs: 30_000 };
-/** How long events are gathered for one batch, ms. */
+/** Time in which events are gathered for one batch, ms. */
 const LINGER_MS = 20;
 
 /**
- * Sends each event until it is taken, at least once. Events that can not be sent wait in the stream
- * of the cluster, not here. Ends when the engine is to stop.
- * @param atOnce how many are on their way at a time; 1 keeps their order
- * @param send rejects where the event was not taken; with NotTakenError it is left out
+ * Sends each event until it is taken, at least once. Unsent events wait in the stream of the
+ * cluster, not here. Ends when the engine is to stop.
+ * @param atOnce limit of concurrent sends; 1 keeps the order
+ * @param send rejects if the event was not taken; NotTakenError leaves it out
  */
 export async function deliverEach(
   engine: EngineContext,
@@ -43,9 +44,9 @@ export async function deliverEach(
 }
 
 /**
- * The same for several events together, in their order, one batch after the other.
- * @param send rejects where not all were taken; with NotTakenError they are sent one by one, and
- * only the refused ones are left out
+ * As {@link deliverEach} for batches of events, in their order, one batch after the other.
+ * @param send rejects if not all were taken; after NotTakenError they are sent one by one, and only
+ * the refused ones are left out
  */
 export async function deliverBatches(
   engine: EngineContext,
@@ -62,7 +63,7 @@ export async function deliverBatches(
   }
 }
 
-/** What is here, at least one event and at most so many. */
+/** Gathers the available events, at least one and at most `most`. */
 async function* gathered(
   events: AsyncIterable<EngineEvent>,
   most: number,
@@ -85,13 +86,13 @@ async function* gathered(
   }
 }
 
-/** Whether `funs` lets an event pass. */
+/** True if `funs` lets an event pass. */
 export function isWanted({ data }: EngineEvent, funs: readonly string[] | undefined): boolean {
   const { fun } = data;
   return funs === undefined || fun === undefined || (typeof fun === 'string' && funs.includes(fun));
 }
 
-/** Events on their way, and how it goes. */
+/** Sends events, and counts successes and failures. */
 class Delivery {
   readonly #engine: EngineContext;
   readonly #options: DeliveryOptions;
@@ -125,7 +126,7 @@ class Delivery {
     }
   }
 
-  /** A refusal of several events does not say which of them could be taken. */
+  /** The refusal of a batch does not name the events at fault. */
   async #notTaken(events: readonly EngineEvent[], error: NotTakenError): Promise<void> {
     const [event, ...others] = events;
     if (event !== undefined && others.length === 0) return this.#refused(event, error);

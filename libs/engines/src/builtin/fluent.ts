@@ -8,14 +8,14 @@ import { TcpOutput } from './tcp-output.ts';
 
 const PORT = 24_224;
 const SENDER = 'saltstack';
-/** A server acknowledges at once, or never does. */
+/** A server acknowledges at once, or never. */
 const ACK_MS = 10_000;
 const ANSWER_MAX_BYTES = 64 * 1024;
 
 /**
- * Events to fluentd by its forward protocol, under the tag `saltstack.<app>`
- * (salt/engines/fluent.py). Each asks for an acknowledgement; a server that gives none for the
- * first event is sent the others without.
+ * Sends events to fluentd by its forward protocol, under the tag `saltstack.<app>`
+ * (salt/engines/fluent.py). Each asks for an acknowledgement. If the first event gets none, the
+ * others are sent without.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
@@ -41,7 +41,7 @@ export const start: EngineStart = async (engine, given) => {
   }
 };
 
-/** @throws NotTakenError for an event as deep as the wire takes: the message is one level more */
+/** @throws NotTakenError for an event at the depth limit of the wire: the message adds a level */
 function packed(message: SaltValue[]): Buffer {
   try {
     return pack(message, 'bin');
@@ -51,7 +51,7 @@ function packed(message: SaltValue[]): Buffer {
   }
 }
 
-/** What the server has acknowledged: one message at a time is on its way. */
+/** Waits for acknowledgements: one message at a time is in flight. */
 class Acks {
   readonly #engine: EngineContext;
   #waiting: { readonly chunk: string; resolve(): void; reject(error: Error): void } | undefined;
@@ -63,14 +63,14 @@ class Acks {
     this.#engine = engine;
   }
 
-  /** Resolves when the server has it; at once for a server that never says so. */
+  /** Resolves when the server has it; at once for a server that does not acknowledge. */
   of(chunk: string): Promise<void> {
     if (this.#isKnown === false) return Promise.resolve();
     const acked = new Promise<void>((resolve, reject) => {
       this.#waiting = { chunk, resolve, reject };
       this.#timer = setTimeout(() => this.#late(), ACK_MS);
     });
-    // A write that fails comes first.
+    // A failing write is handled first.
     acked.catch(() => undefined);
     return acked;
   }
@@ -84,12 +84,12 @@ class Acks {
       this.#isKnown = true;
       this.#take()?.resolve();
     } catch (error) {
-      // The rest of the answer is still to come.
+      // The rest of the answer has not arrived yet.
       if (!(error instanceof WireError)) throw error;
     }
   }
 
-  /** The connection is gone: what was sent may be lost. */
+  /** The connection is closed: messages in flight may be lost. */
   gone(): void {
     this.#received = Buffer.alloc(0);
     this.#take()?.reject(new Error('the connection was closed'));

@@ -7,7 +7,7 @@ const AT_ONCE = 8;
 const TIMEOUT_MS = 60_000;
 const HEADERS = new Map([['Content-Type', 'application/json']]);
 
-/** Events as JSON to a web server, one request each (salt/engines/http_logstash.py). */
+/** Posts each event as JSON to a web server (salt/engines/http_logstash.py). */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
   const url = options.text('url');

@@ -8,13 +8,14 @@ import { saltMap } from '../plain.ts';
 import { deliverEach, NotTakenError } from './deliver.ts';
 import { post } from './post.ts';
 
-/** One after the other: a chat shows them in their order. */
+/** One after the other, so that a chat shows them in their order. */
 const AT_ONCE = 1;
 const NO_OUTSIDE = { now: () => Date.now(), random: () => Math.random(), load: () => undefined };
 
 /**
- * Events to any web API by templates: `url`, `headers` and `body` are rendered by Jinja with `tag`,
- * `data` and `master`. For chats, pagers and webhooks of others. An empty body sends nothing.
+ * Sends events to any web API by templates: `url`, `headers` and `body` are rendered by Jinja with
+ * `tag`, `data` and `master`. For chats, pagers and webhooks of others. An empty body sends
+ * nothing.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
@@ -45,12 +46,12 @@ export const start: EngineStart = async (engine, given) => {
 
 const JSON_TYPE = new Map([['Content-Type', 'application/json']]);
 
-/** What a template gives for every event; `preset` where that depends on the event. */
+/** The result of a template that is the same for every event; else `preset`. */
 function fixed(template: string, preset: string): string {
   return template.includes('{') ? preset : render(template, new Map());
 }
 
-/** Why a request can not be made, now or later; undefined for one that can. */
+/** Why a request can never be made; undefined if it can. */
 function whyNot(url: string, headers: ReadonlyMap<string, string>): string | undefined {
   try {
     const { protocol } = new URL(url);
@@ -77,7 +78,7 @@ function variablesOf({ tag, data, timeMs }: EngineEvent, master: string): Variab
   ]);
 }
 
-/** @throws NotTakenError for an event that the template has no answer to */
+/** @throws NotTakenError for an event that the template fails on */
 function render(template: string, variables: Variables): string {
   try {
     return renderTemplate(template, { variables, outside: NO_OUTSIDE });
@@ -87,12 +88,12 @@ function render(template: string, variables: Variables): string {
   }
 }
 
-/** @throws OptionError for a template that no event can be rendered with */
+/** @throws OptionError for a template that fails on every event */
 function checkSyntax(template: string): void {
   try {
     renderTemplate(template, { variables: new Map(), outside: NO_OUTSIDE });
   } catch (error) {
-    // Without an event all names are missing; only the grammar is looked at.
+    // Without an event all names are missing, so only the grammar can be checked.
     if (!(error instanceof JinjaError)) throw error;
     if (error.kind === 'Syntax') throw new OptionError(`a template is wrong: ${error.message}`);
   }

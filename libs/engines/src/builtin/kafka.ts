@@ -3,12 +3,12 @@ import { OptionError, Options } from '../child/options.ts';
 import type { EngineEvent, EngineStart } from '../engine.ts';
 import { deliverBatches, NotTakenError } from './deliver.ts';
 
-/** The client, which is not among the packages of Brine: it wants a newer Node than Brine does. */
+/** The client is no package of Brine, because it needs a newer Node. */
 const LIBRARY = '@platformatic/kafka';
 const MOST = 200;
 const TOPIC = 'salt-events';
 
-/** What is used of the client. */
+/** The part of the client that is used. */
 export interface KafkaLibrary {
   readonly Producer: new (options: Readonly<Record<string, unknown>>) => KafkaProducer;
   readonly stringSerializers: unknown;
@@ -21,8 +21,8 @@ interface KafkaProducer {
 }
 
 /**
- * Events as JSON to a topic of Kafka, in their order for each minion. Every broker that keeps a
- * copy must have them.
+ * Sends events as JSON to a topic of Kafka, in their order for each minion. Every in-sync replica
+ * must have them.
  */
 export const start: EngineStart = async (engine, given) => {
   const library = await loadLibrary();
@@ -48,12 +48,13 @@ export const start: EngineStart = async (engine, given) => {
   }
 };
 
-/** Refusals of a broker that sending again does not change (org.apache.kafka.common.errors). */
+/** Errors of a broker that a retry does not change (org.apache.kafka.common.errors). */
 const TOO_LARGE: ReadonlySet<unknown> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * The client's errors hold one for each partition, with the broker's word in `apiId`.
- * @throws NotTakenError where a broker found messages too large; else the error
+ * Rethrows an error of the client. It has one error per partition, each with the broker's code in
+ * `apiId`.
+ * @throws NotTakenError if a broker found messages too large; else the error
  */
 export function refuse(error: unknown): never {
   if (!isTooLarge(error)) throw error;
@@ -66,7 +67,7 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof AggregateError && error.errors.some(isTooLarge);
 }
 
-/** A message; those of one minion have one key, and so their order. */
+/** Makes a message. Those of one minion have one key, which keeps their order. */
 export function messageOf({ id, tag, data, timeMs }: EngineEvent, topic: string) {
   const { id: minion } = data;
   return {

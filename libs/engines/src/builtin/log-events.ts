@@ -1,7 +1,7 @@
 import { Options } from '../child/options.ts';
 import type { EngineStart } from '../engine.ts';
 
-/** Events into the log of the master, to try things out (salt/engines/test.py). */
+/** Logs events in the master's log, for first experiments (salt/engines/test.py). */
 export const start: EngineStart = async (engine, given) => {
   const tags = new Options(given).texts('tags');
   let events = 0;

@@ -11,7 +11,7 @@ const LOGGER = 'python-logstash-logger';
 /** Largest datagram. */
 const UDP_MAX_BYTES = 65_507;
 
-/** Names that python-logstash keeps for itself, and does not send of an event. */
+/** Names that python-logstash reserves, and does not send. */
 const KEPT = new Set([
   ...['args', 'asctime', 'created', 'exc_info', 'exc_text', 'extra', 'filename', 'funcName', 'id'],
   ...['levelname', 'levelno', 'lineno', 'module', 'msecs', 'message', 'msg', 'name', 'pathname'],
@@ -19,7 +19,7 @@ const KEPT = new Set([
 ]);
 
 /**
- * Events to logstash by UDP or TCP, in the form of python-logstash, version 1
+ * Sends events to logstash by UDP or TCP, in the form of python-logstash, version 1
  * (salt/engines/logstash_engine.py). `event_tag` is ours.
  */
 export const start: EngineStart = async (engine, given) => {
@@ -90,7 +90,7 @@ function udp(host: string, port: number): Output {
 
 function openSocket(host: string): Socket {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
-  // What could not be sent is told where it is sent.
+  // Each send reports its own error.
   socket.on('error', () => undefined);
   return socket;
 }

@@ -7,8 +7,8 @@ const SUBJECT = 'salt.{tag}';
 const MOST = 100;
 
 /**
- * Events as JSON to subjects of another NATS. `{tag}` in the subject stands for the tag, with dots
- * for its slashes. With `jetstream` a stream there must have stored each event.
+ * Sends events as JSON to subjects of another NATS. `{tag}` in the subject is replaced by the tag,
+ * with dots for its slashes. With `jetstream` a stream there must have stored each event.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
@@ -43,13 +43,13 @@ export const start: EngineStart = async (engine, given) => {
   }
 };
 
-/** @throws NotTakenError where one of the messages is never taken, as too large; else the error */
+/** @throws NotTakenError if a message is never taken, as when it is too large; else the error */
 function refuse(error: unknown): never {
   if (!(error instanceof Error) || !('retryable' in error) || error.retryable === true) throw error;
   throw new NotTakenError(error.message, { cause: error });
 }
 
-/** A subject that NATS takes, whatever is in the tag. */
+/** Makes a valid subject, whatever the tag contains. */
 export function subjectOf(template: string, tag: string): string {
   const words = tag.split('/').map((word) => (word === '' ? '_' : word.replace(/[.*>\s]/g, '_')));
   return template.replaceAll('{tag}', words.join('.'));

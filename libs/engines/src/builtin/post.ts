@@ -1,7 +1,7 @@
 import { askWeb } from '@brine/outgoing';
 import { NotTakenError } from './deliver.ts';
 
-/** A request that hands over an event. */
+/** A request that delivers an event. */
 export interface Post {
   readonly url: string;
   readonly method: string;
@@ -13,15 +13,17 @@ export interface Post {
 }
 
 const CONNECT_MS = 10_000;
-/** Of an answer only its status counts. */
+/** Only the status of an answer counts. */
 const ANSWER_MAX_BYTES = 1024 * 1024;
 
-/** Refusals that may end by themselves: too early, too many, and what is the server's own fault. */
+/**
+ * Refusals that may be temporary: timeout, too early, too many; and errors of the server itself.
+ */
 const RETRIED = new Set([408, 425, 429]);
 
 /**
- * Sends a request. @throws NotTakenError where the server refuses the event; Error where it may
- * take it later
+ * Sends a request. @throws NotTakenError if the server refuses the event; Error if a retry may
+ * succeed
  */
 export async function post({ caBundle, ...request }: Post): Promise<void> {
   const { status, reason } = await askWeb({

@@ -9,11 +9,11 @@ import { isObject } from '../engine-list.ts';
 import { plainOf } from '../plain.ts';
 
 const LINE_MAX_CHARS = 1024 * 1024;
-/** Tags of a script for which the last data are remembered (`onchange`). */
+/** Limit of tags of a script whose last data are remembered (`onchange`). */
 const TAGS_MAX = 1_000;
 
 /**
- * Runs a command again and again; each line that it prints is an event with `tag` and `data`
+ * Runs a command repeatedly; each line of its output is an event with `tag` and `data`
  * (salt/engines/script.py).
  */
 export const start: EngineStart = async (engine, given) => {
@@ -43,13 +43,13 @@ export const start: EngineStart = async (engine, given) => {
   }
 };
 
-/** Runs the command once; gives why it failed. */
+/** Runs the command once; resolves with the reason of a failure. */
 async function runOnce(
   engine: EngineContext,
   [program = '', ...args]: readonly string[],
   take: (line: string) => Promise<void>,
 ): Promise<string | undefined> {
-  // As in Salt what it prints on stderr counts too.
+  // As in Salt, stderr counts too.
   const child = spawn(program, args, {
     env: childEnvironment(process.env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,7 +62,7 @@ async function runOnce(
     try {
       kill();
     } catch {
-      // It has ended by itself.
+      // The process has ended by itself.
     }
   };
   engine.stopping.addEventListener('abort', onStop);
@@ -92,7 +92,7 @@ function readerOf(output: 'json' | 'yaml'): (line: string) => Plain {
   return (line) => plainOf(loadYaml(line));
 }
 
-/** The event of a line; undefined for one without a tag. */
+/** The event of a line; undefined for a line without a tag. */
 export function eventIn(
   value: Plain,
   masterId: string,
@@ -105,7 +105,7 @@ export function eventIn(
   return { tag, data: isEmpty || Object.hasOwn(data, 'id') ? data : { ...data, id: masterId } };
 }
 
-/** Words as a shell makes them of a line with quotes and backslashes (Python: shlex.split). */
+/** Splits a line with quotes and backslashes as a shell does (Python: shlex.split). */
 export function splitWords(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;

@@ -6,25 +6,25 @@ import { LIMITS } from '../protocol.ts';
 
 const INTERVAL_S = 3_600;
 const EXPIRE_S = 604_800;
-/** Keys that are deleted by one call. */
+/** Limit of keys deleted by one call. */
 const AT_ONCE = 500;
-/** What is kept beside the minions. */
+/** Size of the record without the minions. */
 const HEAD_BYTES = 100;
 
-/** When each minion that is not present was last seen, unix seconds. */
+/** Time at which each absent minion was last present, unix seconds. */
 export type LastSeen = ReadonlyMap<string, number>;
 
-/** What the rounds before this one found. */
+/** The result of the previous rounds. */
 interface Judged {
-  /** When the last one was, unix seconds. */
+  /** Time of the last round, unix seconds. */
   readonly at: number;
   readonly seen: LastSeen;
 }
 
 /**
- * Deletes the keys of accepted minions that were not present for a time
- * (salt/engines/stalekey.py). Of a large site only the absent minions fit in what is kept. One that
- * is not kept yet counts as seen just now.
+ * Deletes the keys of accepted minions that were absent for a time (salt/engines/stalekey.py). The
+ * record of a large site has room for absent minions only. A minion without a record counts as seen
+ * just now.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
@@ -42,7 +42,7 @@ async function round(engine: EngineContext, last: Judged, expireS: number): Prom
   const accepted = isObject(keys) ? textsOf(keys['minions']) : [];
   const present = textsOf(await engine.call('wheel', 'minions.connected'));
   const nowS = Math.floor(Date.now() / 1000);
-  // When no minion at all is present, the master can not see them: no key is stale by that.
+  // If no minion at all is present, the master is likely cut off, so no key counts as stale.
   const isBlind = present.length === 0 && accepted.length > 0;
   if (isBlind) engine.log('warn', 'no minion is present: no key is judged in this round');
   const judged = isBlind
@@ -59,7 +59,7 @@ async function round(engine: EngineContext, last: Judged, expireS: number): Prom
   return { at: nowS, seen: judged.seen };
 }
 
-/** When each absent minion was last seen, and which keys are stale. */
+/** Computes when each absent minion was last seen, and which keys are stale. */
 export function judge(
   seen: LastSeen,
   facts: {
@@ -83,8 +83,8 @@ export function judge(
 }
 
 /**
- * Those that can be kept beyond a restart: the ones that are absent for longest. After a restart
- * the others count as seen just now, which is the safe side.
+ * Selects the minions that fit in the record: those absent for longest. After a restart the others
+ * count as seen just now, which is the safe side.
  */
 export function thatFit(seen: LastSeen): readonly (readonly [id: string, last: number])[] {
   let bytes = 0;
@@ -96,7 +96,7 @@ export function thatFit(seen: LastSeen): readonly (readonly [id: string, last: n
     });
 }
 
-/** A round that saw nothing must not bring anyone nearer to the end. */
+/** A round that saw no minion must not bring any key nearer to its end. */
 function shifted({ at, seen }: Judged, nowS: number): LastSeen {
   const byS = Math.max(0, nowS - at);
   return new Map([...seen].map(([id, last]) => [id, last + byS]));

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 const CONNECT_MS = 10_000;
 const WRITE_MS = 30_000;
 
-/** A connection that things are written to; made again by the next write after it broke. */
+/** A TCP connection for output; the next write after a failure opens it again. */
 export class TcpOutput {
   readonly #host: string;
   readonly #port: number;
@@ -22,7 +22,7 @@ export class TcpOutput {
     this.#onGone = receive.onGone ?? (() => undefined);
   }
 
-  /** Resolves when the system has the bytes. @throws Error where there is no connection */
+  /** Resolves when the system has the bytes. @throws Error without a connection */
   async write(bytes: Uint8Array): Promise<void> {
     const socket = await this.#connected();
     await new Promise<void>((resolve, reject) => {

@@ -9,30 +9,29 @@ import type { EngineContext, EngineStart } from '../engine.ts';
 
 const TAG = 'salt/engines/hook/';
 const PORT = 5000;
-/** The headers of a request, and the whole of it; a connection without either is closed too. */
+/** Timeouts of a request's headers and of all of it; they also close an idle connection. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 30_000;
-/** Node looks at these times each 30 s as a rule. */
+/** Node checks these timeouts every 30 s by default. */
 const CHECK_MS = 1_000;
 const BODY_MAX_BYTES = 8 * 1024 * 1024;
-/** Bodies of all requests that are being read or stored. */
+/** Limit of the bodies of all requests that are being read or stored. */
 const BODIES_MAX_BYTES = 64 * 1024 * 1024;
 const PATH_MAX_CHARS = 1_024;
 const CONNECTIONS_MAX = 256;
-/** Of one address: a sender on a slow line must leave room for others. */
+/** Limit per address: a slow sender must leave room for others. */
 const CONNECTIONS_OF_ONE = 32;
-/** A connection beyond that has so long to hear why it is closed. */
+/** Time that a refused connection has to receive its answer, ms. */
 const REFUSED_MS = 2_000;
 const HEADERS_MAX = 100;
-/** When a sender that is refused may try again, s. */
+/** Delay after which a refused sender may try again, s. */
 const RETRY_SECONDS = '10';
-/** How often the counts are told. */
+/** Interval at which the counts are logged, ms. */
 const LOG_MS = 1_000;
 
 /**
- * Each `POST` to any path is an event `salt/engines/hook/<path>` with `headers` and `body`
- * (salt/engines/webhook.py). It asks for no login: what reacts to these events must check what they
- * carry.
+ * Fires each `POST` to any path as an event `salt/engines/hook/<path>` with `headers` and `body`
+ * (salt/engines/webhook.py). It has no login: reactions to these events must check their contents.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);
@@ -72,7 +71,7 @@ async function serverOf(options: Options, listener: RequestListener): Promise<Se
   const key = await options.file('ssl_key');
   const times = { connectionsCheckingInterval: CHECK_MS };
   if (cert === undefined && key === undefined) return createServer(times, listener);
-  // Salt serves without TLS where one of the two is missing.
+  // Salt serves without TLS if one of the two is missing.
   if (cert === undefined || key === undefined) {
     throw new OptionError('ssl_crt and ssl_key go together');
   }
@@ -90,14 +89,14 @@ function listening(server: Server, port: number, host: string | undefined): Prom
   });
 }
 
-/** Takes the requests of strangers, each address in its share. */
+/** Accepts requests of strangers; each address has a share. */
 class Hook {
   readonly #engine: EngineContext;
   readonly #share = new FairShare(LIMITS.stored.address);
   readonly #connections = new Map<string, number>();
-  /** Addresses that have too many; the log names each once. */
+  /** Addresses over their limit; the log names each once. */
   readonly #crowding = new Set<string>();
-  /** Connections beyond those; below TLS the socket of a request is another one. */
+  /** Connections over the limit. Names, because TLS gives a request another socket object. */
   readonly #refused = new Set<string>();
   #bytes = 0;
   #counts = { crowded: 0, overShare: 0, overRoom: 0 };
@@ -107,7 +106,7 @@ class Hook {
     this.#engine = engine;
   }
 
-  /** Counts a connection, and gives one too many a moment only. */
+  /** Counts a connection, and closes it after {@link REFUSED_MS} if it is one too many. */
   connected(socket: Socket): void {
     const address = networkOf(socket.remoteAddress ?? '');
     const count = (this.#connections.get(address) ?? 0) + 1;
@@ -133,7 +132,7 @@ class Hook {
     this.#engine.log('warn', `${address} has more than ${CONNECTIONS_OF_ONE} connections`);
   }
 
-  /** Fires the event of a request; gives the status of the answer. */
+  /** Fires the event of a request; returns the status of the answer. */
   async answer(request: IncomingMessage): Promise<number> {
     if (this.#refused.has(nameOf(request.socket))) return refused(request, 429);
     if (request.method !== 'POST') return refused(request, 405);
@@ -158,18 +157,18 @@ class Hook {
       return 200;
     } catch (error) {
       if (error instanceof ShareExceededError) return this.#overShare(error);
-      // A sender that hung up, or was too slow, hears no answer.
+      // A sender that closed the connection, or was too slow, gets no answer.
       if (request.destroyed && !request.complete) return 408;
       const { message } = error as Error;
       this.#engine.log('warn', `a request was not made an event: ${message}`);
-      // The sender may try again.
+      // The sender may retry.
       return 503;
     } finally {
       this.#bytes -= kept;
     }
   }
 
-  /** Tells the counts where they have changed. */
+  /** Logs the counts if they have changed. */
   tell(): void {
     const text = JSON.stringify(this.#counts);
     if (text === this.#logged) return;
@@ -188,13 +187,13 @@ function nameOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** What was not read of a request that is refused is left. */
+/** The rest of a refused request is discarded. */
 function refused(request: IncomingMessage, status: number): number {
   request.resume();
   return status;
 }
 
-/** The path without its first slash, unescaped; undefined for one that is no tag. */
+/** The path without its first slash, unescaped; undefined if it is not a valid tag. */
 function pathOf(url: string): string | undefined {
   const [raw = ''] = url.split('?', 1);
   try {
@@ -206,8 +205,8 @@ function pathOf(url: string): string | undefined {
 }
 
 /**
- * Text where the body is UTF-8; a status for one that is too large, or without room for it.
- * @param keep false where there is no room for more
+ * Reads a body: text if it is UTF-8, a status if it is too large or there is no room.
+ * @param keep returns false if there is no room for more
  */
 async function bodyOf(
   request: IncomingMessage,
@@ -215,7 +214,7 @@ async function bodyOf(
 ): Promise<string | Uint8Array | 413 | 503> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  // Else the connection would go with what is not read, and the answer with it.
+  // Otherwise an early end would destroy the connection before the answer is sent.
   const read = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const part of read) {
     bytes += part.length;
@@ -228,7 +227,7 @@ async function bodyOf(
   return Buffer.from(text, 'utf8').equals(body) ? text : body;
 }
 
-/** Names as tornado writes them: `Content-Type`. */
+/** Names as in tornado: `Content-Type`. */
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
   const found: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

@@ -16,15 +16,15 @@ type Start = Extract<ToEngine, { type: 'start' }>;
 type FedEvent = Extract<ToEngine, { type: 'event' }>;
 type Ending = Extract<FromEngine, { type: 'failed' | 'refused' }>;
 
-/** Events that are done are told together, after so long at the latest, ms. */
+/** Longest delay before finished events are reported together, ms. */
 const DONE_MS = 50;
 const DONE_AT_ONCE = 100;
 
-/** The channel from the process of an engine to its master, as an engine sees it. */
+/** The channel between the process of an engine and its master, as an engine sees it. */
 export class EngineLink implements EngineContext {
   readonly #stopping = new AbortController();
   readonly #asked = new Map<number, { resolve(value: Plain): void; reject(error: Error): void }>();
-  /** A bounded number of questions is under way; the others wait here. */
+  /** Limits concurrent questions; the others wait here. */
   readonly #questions = new Gate(LIMITS.calls);
   #events: FedEvent[] = [];
   readonly #news = new Wakeup();
@@ -51,22 +51,22 @@ export class EngineLink implements EngineContext {
     return this.#stopping.signal;
   }
 
-  /** What is done when the master says how to start. */
+  /** Sets the function that runs when the master sends the start message. */
   whenStarted(onStart: (start: Start) => Promise<void>): void {
     this.#onStart = onStart;
   }
 
-  /** Says that this process can be told to start. */
+  /** Reports that this process can receive the start message. */
   loaded(): void {
     this.#send({ type: 'loaded' });
   }
 
-  /** Says that the module runs. */
+  /** Reports that the module runs. */
   running(): void {
     this.#send({ type: 'running' });
   }
 
-  /** Says why this process ends, and ends it once that is said. */
+  /** Reports why this process ends, and ends it once the report is sent. */
   end(ending: Ending): void {
     this.#reportDone();
     const isAsked = this.#stopping.signal.aborted;
@@ -103,7 +103,7 @@ export class EngineLink implements EngineContext {
     args: readonly Plain[] = [],
     kwargs: { readonly [key: string]: Plain } = {},
   ): Promise<Plain> {
-    // What can not be sent fails here, and not in the master.
+    // Values that can not be sent fail here, and not in the master.
     saltOf([args, kwargs]);
     return this.#ask((id) => ({ type: 'call', id, kind, fun, args, kwargs }));
   }
@@ -134,7 +134,7 @@ export class EngineLink implements EngineContext {
     else if (message.type === 'stop') {
       this.#stopping.abort();
       this.#news.wake();
-      // A module that does not listen yet, or at all, has to end too.
+      // A module that has not started must end too.
       if (this.#start === undefined) process.exit(0);
     } else {
       this.#start = message;
@@ -148,7 +148,9 @@ export class EngineLink implements EngineContext {
     return asked;
   }
 
-  /** An error here would end the engine, and again at each restart: the event would come first. */
+  /**
+   * An error here would end the engine, and again at each restart, which begins with this event.
+   */
   #readable(event: FedEvent): EngineEvent | undefined {
     try {
       return this.#eventOf(event);

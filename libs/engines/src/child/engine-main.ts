@@ -4,7 +4,7 @@ import { runModule } from './run-module.ts';
 
 const link = new EngineLink();
 process.on('disconnect', () => {
-  // Without its master an engine has nothing to do.
+  // Without its master an engine has no purpose.
   process.exit(1);
 });
 process.on('SIGINT', () => undefined);

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Plain } from '../engine.ts';
 import { isList, isObject } from '../engine-list.ts';
 
-/** An option that an engine can not work with; it is not tried again. */
+/** An invalid option of an engine; the engine is not started again. */
 export class OptionError extends Error {
   override readonly name = 'OptionError';
 }
@@ -17,7 +17,7 @@ export class Options {
     this.#given = given;
   }
 
-  /** A text; `preset` where it is absent, without one it must be there. */
+  /** A text; without a `preset` it is required. */
   text(name: string, preset?: string): string {
     const value = this.#value(name);
     if (value === undefined && preset !== undefined) return preset;
@@ -49,7 +49,7 @@ export class Options {
     return value;
   }
 
-  /** One of some words. */
+  /** One of some texts. */
   oneOf<const T extends string>(name: string, words: readonly T[], preset: T): T {
     const value = this.text(name, preset).toLowerCase();
     const found = words.find((word) => word.toLowerCase() === value);
@@ -57,7 +57,7 @@ export class Options {
     return found;
   }
 
-  /** A list of texts; one text counts as a list. Undefined where it is absent or empty. */
+  /** A list of texts; one text counts as a list. Undefined if it is absent or empty. */
   texts(name: string): readonly string[] | undefined {
     const value = this.#value(name);
     if (value === undefined) return undefined;
@@ -87,7 +87,7 @@ export class Options {
     return new Options(value);
   }
 
-  /** The bytes of the file that an option names. */
+  /** Reads the file that an option names. */
   async file(name: string): Promise<Buffer | undefined> {
     const path = this.maybeText(name);
     if (path === undefined) return undefined;

@@ -8,7 +8,7 @@ import { OptionError } from './options.ts';
 
 type Ending = Extract<FromEngine, { type: 'failed' | 'refused' }>;
 
-/** Each is loaded only by the process that runs it. */
+/** Loaded only in the process that runs it. */
 const BUILTINS: Readonly<Record<BuiltinName, () => Promise<{ readonly start: EngineStart }>>> = {
   webhook: () => import('../builtin/webhook.ts'),
   http_logstash: () => import('../builtin/http-logstash.ts'),
@@ -22,7 +22,7 @@ const BUILTINS: Readonly<Record<BuiltinName, () => Promise<{ readonly start: Eng
   kafka: () => import('../builtin/kafka.ts'),
 };
 
-/** Runs the module of an engine; gives why it has ended, undefined where it just returned. */
+/** Runs the module of an engine; resolves with the reason of its end, undefined if it returned. */
 export async function runModule(
   { module, options }: Extract<ToEngine, { type: 'start' }>,
   link: EngineLink,
@@ -52,7 +52,7 @@ async function ofFile(path: string): Promise<EngineStart> {
   return start as EngineStart;
 }
 
-/** No such file, or one that is no engine: it would be the same the next time. */
+/** The file is missing or no engine, which a restart does not change. */
 function isMissing(error: unknown): boolean {
   if (error instanceof OptionError) return true;
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';

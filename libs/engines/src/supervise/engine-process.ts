@@ -1,11 +1,11 @@
-/** How the process of an engine has ended. */
+/** The end of an engine's process. */
 export interface EngineEnd {
   readonly text: string;
-  /** It would not run the next time either. */
+  /** A restart would not help. */
   readonly refused: boolean;
 }
 
-/** The running process of an engine, whatever runs in it. */
+/** The running process of an engine, in Node or Python. */
 export interface EngineProcess {
   readonly pid: number | undefined;
   /** Resolves when the process is gone. Never rejects. */
@@ -14,5 +14,5 @@ export interface EngineProcess {
   stop(): Promise<void>;
 }
 
-/** How long an engine has for its end, ms. */
+/** Time that an engine has to stop, ms. */
 export const STOP_MS = 5_000;

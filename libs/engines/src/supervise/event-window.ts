@@ -1,7 +1,7 @@
 import { Wakeup } from '@brine/tasks';
 import { LIMITS } from '../protocol.ts';
 
-/** An event that an engine has and is not done with. */
+/** An event that an engine has not processed. */
 interface Pending {
   readonly position: string;
   readonly bytes: number;
@@ -9,8 +9,8 @@ interface Pending {
 }
 
 /**
- * The events that an engine has in hand. It bounds them, and says how far the engine has come: up
- * to the first event that is not done.
+ * The unprocessed events of an engine. Bounds their number, and knows the position up to which all
+ * are processed.
  */
 export class EventWindow {
   readonly #pending = new Map<number, Pending>();
@@ -20,22 +20,22 @@ export class EventWindow {
   #position: string | undefined;
   readonly #room = new Wakeup();
 
-  /** Everything up to this position is done; undefined before the first event is. */
+  /** Everything up to this position is processed; undefined before the first event is. */
   get position(): string | undefined {
     return this.#position;
   }
 
-  /** Events that are not done. */
+  /** Number of unprocessed events. */
   get size(): number {
     return this.#pending.size;
   }
 
-  /** Whether the engine may have one more. */
+  /** True if the engine may receive one more. */
   get hasRoom(): boolean {
     return this.size < LIMITS.events && this.#bytes < LIMITS.eventBytes;
   }
 
-  /** Gives an event its number. */
+  /** Assigns a number to an event. */
   add(position: string, bytes: number): number {
     const number = this.#next;
     this.#next += 1;
@@ -44,13 +44,13 @@ export class EventWindow {
     return number;
   }
 
-  /** An event without interest was passed: it is done as soon as those before it are. */
+  /** Skips an event: it is processed as soon as those before it are. */
   pass(position: string): void {
     if (this.#pending.size === 0) this.#position = position;
     else this.done(this.add(position, 0));
   }
 
-  /** The engine is done with an event. Unknown numbers are left alone. */
+  /** Marks an event as processed. Ignores unknown numbers. */
   done(number: number): void {
     const pending = this.#pending.get(number);
     if (pending === undefined || pending.isDone) return;
@@ -66,7 +66,7 @@ export class EventWindow {
     if (this.hasRoom) this.#room.wake();
   }
 
-  /** Resolves when there is room; at once where there is. */
+  /** Resolves when there is room, which may be at once. */
   async room(signal: AbortSignal): Promise<void> {
     if (this.hasRoom) return;
     const onAbort = (): void => this.#room.wake();

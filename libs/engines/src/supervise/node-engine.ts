@@ -14,29 +14,28 @@ import { EventWindow } from './event-window.ts';
 import type { EngineFeed, EnginePorts, FedEvent, RecordKeeper } from './ports.ts';
 import { tagFilter } from './tag-filter.ts';
 
-/** What the process of an engine works with. */
 export interface NodeEngineParts {
   readonly spec: EngineSpec;
   readonly ports: EnginePorts;
   readonly keeper: RecordKeeper;
   readonly counts: EngineCounts;
-  /** The module has begun to run. */
+  /** Called when the module has started. */
   readonly onRunning: () => void;
   readonly onFigures: (figures: EngineFigures) => void;
 }
 
-/** How often it is kept how far an engine has come, ms. */
+/** Interval at which an engine's position is saved, ms. */
 const KEEP_MS = 1_000;
 const TAKEN_AT_ONCE = 100;
 const TAKE_WAIT_MS = 1_000;
-/** After a body could not be fetched, ms. */
+/** Delay after a body could not be fetched, ms. */
 const AGAIN_MS = 1_000;
-/** Memory of the process for objects of JavaScript, MiB: one that takes more ends. */
+/** Heap limit of the process, MiB; exceeding it ends the process. */
 const HEAP_MB = 512;
 
 /**
- * An engine in a process of Node. It gets events and answers over the channel of its process and
- * has no way to NATS or PostgreSQL. A fault of it ends this process only.
+ * An engine in a Node process. It exchanges events and answers over the channel of its process, and
+ * has no access to NATS or PostgreSQL. A fault of it ends this process only.
  */
 export class NodeEngine implements EngineProcess {
   readonly gone: Promise<EngineEnd>;
@@ -81,7 +80,7 @@ export class NodeEngine implements EngineProcess {
       });
       this.#child.on('error', ({ message }) => {
         this.#fail(`its process failed: ${message}`);
-        // A process that never began has no exit.
+        // A process that did not start has no exit event.
         if (this.#child.pid === undefined) end(message);
       });
     });
@@ -91,7 +90,7 @@ export class NodeEngine implements EngineProcess {
     return this.#child.pid;
   }
 
-  /** Events that the engine has and is not done with. */
+  /** Number of unprocessed events. */
   get inHand(): number {
     return this.#window.size;
   }
@@ -104,13 +103,13 @@ export class NodeEngine implements EngineProcess {
     clearTimeout(timer);
   }
 
-  /** A process that says what no process of ours says must not harm the master. */
+  /** An invalid message of an engine must not harm the master. */
   #receive(message: unknown): void {
     if (!isFromEngine(message)) return;
     try {
       this.#received(message);
     } catch (error) {
-      this.#fail(`it said something odd: ${textOf(error)}`);
+      this.#fail(`its process sent an invalid message: ${textOf(error)}`);
       this.#child.kill('SIGKILL');
     }
   }
@@ -159,7 +158,7 @@ export class NodeEngine implements EngineProcess {
     this.#end ??= { text, refused };
   }
 
-  /** Answers a request of the engine, a bounded number of them at a time. */
+  /** Answers a request of the engine, within a limit of concurrent ones. */
   #answered(id: number, kind: 'fires' | 'calls', work: () => Promise<Plain>): void {
     if (this.#underWay[kind] >= LIMITS[kind]) {
       const text = `more than ${LIMITS[kind]} ${kind} at a time`;
@@ -201,7 +200,7 @@ export class NodeEngine implements EngineProcess {
     });
   }
 
-  /** Hands over events, as many as the engine may have. What waits, waits in the stream. */
+  /** Delivers events up to the engine's limit. The others wait in the stream. */
   async #readEvents(fits: (tag: string) => boolean, goesOn: boolean): Promise<void> {
     const { ports, keeper, counts } = this.#parts;
     const { signal } = this.#stopping;
@@ -232,7 +231,10 @@ export class NodeEngine implements EngineProcess {
     }
   }
 
-  /** The body of an event, also after an outage; undefined where it is lost, or at the stop. */
+  /**
+   * Fetches the body of an event, and retries during an outage; undefined if it is lost, or at the
+   * stop.
+   */
   async #bodyOf({ tag, body }: FedEvent): Promise<Uint8Array | undefined> {
     const { signal } = this.#stopping;
     let isReported = false;
@@ -249,7 +251,7 @@ export class NodeEngine implements EngineProcess {
     return undefined;
   }
 
-  /** A body that can not be fetched any more must not stop those behind it. */
+  /** A body that is lost must not stop the events after it. */
   #lost(tag: string, error: unknown): undefined {
     this.#parts.counts.lost += 1;
     this.#lines.line('warn', `event ${tag} was left out: ${textOf(error)}`);
@@ -259,11 +261,11 @@ export class NodeEngine implements EngineProcess {
     const { position } = this.#window;
     if (position === undefined || position === this.#keptPosition) return;
     this.#keptPosition = position;
-    // What is not kept now is kept the next time; until then events may come twice.
+    // A failed save is repeated with the next one; until then events may arrive twice.
     await this.#keep({ position }).catch(() => (this.#keptPosition = undefined));
   }
 
-  /** One change after the other. */
+  /** One save after the other. */
   #keep(change: Partial<RecordKeeper['record']>): Promise<void> {
     const { keeper } = this.#parts;
     const kept = this.#keeping.then(() => keeper.keep({ ...keeper.record, ...change }));
@@ -272,7 +274,7 @@ export class NodeEngine implements EngineProcess {
   }
 
   #send(message: ToEngine): void {
-    // A process that ends at this moment hears nothing; its end is told by `exit`.
+    // A process that is just ending receives nothing; `exit` reports its end.
     if (this.#child.connected) this.#child.send(message, () => undefined);
   }
 
@@ -286,7 +288,7 @@ function levelOf(level: unknown): 'info' | 'warn' | 'error' {
   return level === 'warn' || level === 'error' ? level : 'info';
 }
 
-/** Names and numbers, a bounded number of them. */
+/** Accepts a limited number of names and numbers. */
 function figuresIn(figures: EngineFigures): EngineFigures {
   const fit = Object.entries(figures).slice(0, LIMITS.figures);
   return Object.fromEntries(
@@ -302,7 +304,7 @@ function textOf(error: unknown): string {
   return errorText(error).slice(0, LIMITS.lineChars);
 }
 
-/** From source the entry is TypeScript, from `dist` it is not. */
+/** The entry is TypeScript in the sources and JavaScript in `dist`. */
 const IS_SOURCE = import.meta.url.endsWith('.ts');
 
 function entry(): string {

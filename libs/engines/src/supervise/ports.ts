@@ -2,34 +2,36 @@ import type { EventKind } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import type { Plain } from '../engine.ts';
 
-/** An event on its way to an engine. */
+/** An event to be delivered to an engine. */
 export interface FedEvent {
   readonly kind: EventKind;
   readonly tag: string;
   /** Unix ms. */
   readonly timeMs: number;
-  /** Reading goes on after this event from here. */
+  /** Reading resumes here after this event. */
   readonly position: string;
   readonly body: () => Promise<Uint8Array>;
 }
 
 /** A reader of the bus of the cluster. */
 export interface EngineFeed {
-  /** Up to `max` events; none where none came within `waitMs`. Rejects when it is over. */
+  /**
+   * Returns up to `max` events; an empty list if none arrives within `waitMs`. Rejects at its end.
+   */
   take(max: number, waitMs: number): Promise<readonly FedEvent[]>;
-  /** Reading goes on from here: everything before it was taken or passed over. */
+  /** Reading resumes here: everything before it was taken or skipped. */
   readonly position: string;
-  /** What the reader does not get, in sentences; each once. */
+  /** Reasons why events were not delivered, in sentences; each once. */
   takeNotices(): readonly string[];
   close(): void;
 }
 
-/** What engines reach in their master. */
+/** The access of engines to their master. */
 export interface EnginePorts {
   readonly masterId: string;
-  /** @param position where to go on; absent: what comes from now on */
+  /** @param position where to resume; absent: only new events */
   openFeed(fits: (tag: string) => boolean, position: string | undefined): Promise<EngineFeed>;
-  /** @param engine the name of its entry @throws Error where the engine has had its share */
+  /** @param engine the name of its entry @throws Error if the engine has used its share */
   fire(tag: string, data: SaltMap, engine: string): Promise<void>;
   /** Calls a function as the master's own user. @throws Error with the text of its failure */
   call(called: {
@@ -41,16 +43,16 @@ export interface EnginePorts {
   log(level: 'info' | 'warn' | 'error', text: string): void;
 }
 
-/** What outlives the process of an engine. */
+/** State that outlives the process of an engine. */
 export interface EngineRecord {
-  /** Where the reading of events goes on; undefined at first. */
+  /** Position at which reading resumes; undefined at first. */
   readonly position: string | undefined;
   readonly saved: Plain;
 }
 
-/** Keeps that record; for the process that has the engine. */
+/** Stores that record, in the process that has the engine. */
 export interface RecordKeeper {
   readonly record: EngineRecord;
-  /** Rejects where the engine is another process's, or the bucket is away. */
+  /** Rejects if another process has the engine, or the bucket is unreachable. */
   keep(record: EngineRecord): Promise<void>;
 }

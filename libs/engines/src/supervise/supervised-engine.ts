@@ -13,24 +13,23 @@ import { NodeEngine } from './node-engine.ts';
 import type { EnginePorts, RecordKeeper } from './ports.ts';
 
 /**
- * Delays before an engine is started again. After the last but one it is given up: it is only tried
- * now and then.
+ * Delays before an engine is started again. With the last one it counts as given up, and is only
+ * tried rarely.
  */
 const RESTARTS_MS = [1, 2, 4, 8, 16, 32, 60, 60, 60, 600].map((seconds) => seconds * 1_000);
-/** An engine that ran so long begins with the first delay again, ms. */
+/** After this run time an engine begins with the first delay again, ms. */
 const STEADY_MS = 60_000;
 
-/** What supervising an engine works with. */
 export interface SupervisedParts {
   readonly spec: EngineSpec;
   readonly ports: EnginePorts;
   /** Starts an engine of the site's Salt; absent without an interpreter. */
   readonly startPython?: ((spec: EngineSpec) => EngineProcess) | undefined;
-  /** For tests; default {@link RESTARTS_MS}. */
+  /** Delays in tests; default {@link RESTARTS_MS}. */
   readonly restartsMs?: readonly number[];
 }
 
-/** One engine, which is started again when it ends, for as long as this process has it. */
+/** One engine, which is restarted while this process has it. */
 export class SupervisedEngine {
   readonly #parts: SupervisedParts;
   readonly #counts: EngineCounts = noCounts();
@@ -64,7 +63,7 @@ export class SupervisedEngine {
   }
 
   /**
-   * Runs the engine until the signal is aborted; resolves when its process is gone then. Never
+   * Runs the engine until the signal is aborted; resolves when its process has ended. Never
    * rejects.
    */
   async run(keeper: RecordKeeper, stop: AbortSignal): Promise<void> {
@@ -75,7 +74,7 @@ export class SupervisedEngine {
       if (stop.aborted) break;
       const delayMs = restarts.next(performance.now() - startedAt);
       this.#ended(end, restarts.isLast, delayMs);
-      // What is refused stays so until the configuration, and so this process, is another one.
+      // A refused engine stays so until the configuration, and with it this process, is replaced.
       if (end.refused) await sleepUnless(Infinity, stop);
       else await sleepUnless(delayMs, stop);
       if (!stop.aborted) this.#counts.restarts += 1;

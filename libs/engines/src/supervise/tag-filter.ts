@@ -1,12 +1,12 @@
 import { compileGlob } from '@brine/target';
 
-/** Globs of one engine. */
+/** Limit of globs of one engine. */
 const GLOBS_MAX = 100;
 const GLOB_CHARS_MAX = 1_000;
 
 /**
- * Whether a tag fits one of the globs; without globs every tag does.
- * @throws RangeError for more globs than an engine may have
+ * Returns a test for tags that match one of the globs; without globs every tag matches.
+ * @throws RangeError for too many globs
  */
 export function tagFilter(globs: readonly string[] | undefined): (tag: string) => boolean {
   if (globs === undefined || globs.length === 0) return () => true;
