@@ -25,7 +25,6 @@ import type { Metrics, ServiceContext } from '@brine/service';
 import { isName, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** What the engines of a process are made of. */
 export interface EnginesParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
@@ -35,21 +34,21 @@ export interface EnginesParts {
   readonly local: LocalFunctions;
 }
 
-/** The engines that this process has, and those that others have. */
+/** The engines of this process, and the names of those of others. */
 export interface Engines {
-  /** Each engine is had by one process at a time, of the cluster or of its host. */
+  /** One task per engine: one process of the cluster, or of its host, runs it. */
   readonly tasks: readonly ClusterTask[];
   status(): readonly EngineStatus[];
-  /** Ends the engines here; other processes begin them once their runs are handed on. */
+  /** Stops the engines here; other processes start them once their runs are released. */
   leave(): Promise<void>;
 }
 
-/** After a record could not be stored, ms. */
+/** Delay after a record could not be stored, ms. */
 const AGAIN_MS = 1_000;
-/** Messages of each stream that wait here for one engine. */
+/** Limit of messages of each stream that wait here for one engine. */
 const READ_AHEAD = 200;
 
-/** Opens the engines of a process. The log names each engine that is refused, once. */
+/** Opens the engines of a process. Each refused engine is logged once. */
 export function openEngines(parts: EnginesParts): Engines {
   const { options, log, metrics } = parts.context;
   const { engines, faults } = readEngines(plainOf(saltValue(options.engines)), {
@@ -84,13 +83,13 @@ export function openEngines(parts: EnginesParts): Engines {
   };
 }
 
-/** Whether this Node runs modules in TypeScript as they are. */
+/** True if this Node runs modules in TypeScript directly. */
 function runsTypeScript(): boolean {
   const { typescript } = process.features as { readonly typescript?: unknown };
   return typescript === 'strip' || typescript === 'transform';
 }
 
-/** Runs an engine while its run is this process's, and the process stays. */
+/** Runs an engine until its run is released or the process leaves. */
 async function workOn(
   engine: SupervisedEngine,
   run: StoredRun,
@@ -98,7 +97,7 @@ async function workOn(
 ): Promise<void> {
   const stop = AbortSignal.any([run.released, leaving]);
   let record = recordIn(run.data);
-  // That it was begun is stored: a run that is only moved is taken for one that ends its processes.
+  // Saved first: several takeovers without a save look like an engine that crashes its processes.
   while (!stop.aborted && !(await isSaved(run, record))) await sleep(AGAIN_MS);
   const keeper: RecordKeeper = {
     get record() {
@@ -117,7 +116,7 @@ async function isSaved(run: StoredRun, record: EngineRecord): Promise<boolean> {
     await run.save(recordMap(record));
     return true;
   } catch {
-    // The bucket is away, or the run is another process's: the signal says that.
+    // The bucket is unreachable, or another process owns the run: then the signal is aborted.
     return false;
   }
 }
@@ -141,8 +140,8 @@ function portsOf({ bus, context, ports, local }: EnginesParts): EnginePorts {
     masterId: options.id,
     openFeed: (fits, position) => openFeed(bus, fits, position),
     fire: async (tag, data, engine) => {
-      // What strangers send to an engine may be in it.
-      if (!isName('tag', tag)) throw new RangeError('a tag of an engine holds signs of no name');
+      // The tag may come from strangers who write to an engine.
+      if (!isName('tag', tag)) throw new RangeError('a tag of an engine has invalid characters');
       const body = pack(data);
       const event = { kind: 'local', tag, body, msgId: randomUUID(), engine } as const;
       const append = (): Promise<unknown> => ports.events.append(event);

@@ -44,7 +44,6 @@ import type { Trouble } from '@brine/tasks';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { SiteFunctions } from './site-functions.ts';
 
-/** What functions work with. */
 export interface FunctionTableParts {
   readonly bus: Bus;
   readonly options: MasterOptions;
@@ -60,29 +59,29 @@ export interface FunctionTableParts {
   /** The runs of this process. */
   readonly runs: LongWork;
   readonly banks: MinionBanks;
-  /** What functions reach on this host. */
+  /** Ports of functions to this host. */
   readonly hostPorts: HostPorts;
   /** The reactor of the cluster. */
   readonly reactor: ReactorAdmin;
   /** The schedule of the cluster. */
   readonly schedule: ScheduleAdmin;
-  /** Modules in Python, where the master has some. */
+  /** Modules in Python, if `brine.python` is set. */
   readonly python?: PythonCalls | undefined;
 }
 
 /** Runs that outlive this process. */
 export interface LongWork {
-  /** What the functions of one call begin and see of it. */
+  /** The runs that the functions of one call begin and see. */
   of(call: FunctionCall): OwnedRuns;
-  /** Whether another process has the run of a call now. */
+  /** True if another process owns the run of a call now. */
   isElsewhere(jid: string): boolean;
 }
 
-/** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
+/** Timeout and poll interval of a runner that waits for the stream of returns, in ms. */
 const LISTEN_WAIT_MS = 5_000;
 const LISTEN_LOOK_MS = 10;
 
-/** What a client needs to gather returns, and to follow a batch, whose events are `local` ones. */
+/** Events that a client needs for returns, and for a batch, whose events are `local`. */
 const CLIENT_KINDS = ['ret', 'job', 'syndic', 'local'] as const;
 const BATCH_TAGS = 'salt/batch/';
 
@@ -125,7 +124,7 @@ export class FunctionTable implements LocalFunctions {
     }
   }
 
-  /** What the function of a call works with, until it is closed. */
+  /** Makes the context of a call, until it is closed. */
   contextOf(call: FunctionCall): {
     readonly context: RunnerContext;
     readonly close: () => Promise<void>;
@@ -143,7 +142,7 @@ export class FunctionTable implements LocalFunctions {
       client,
       auditSeal: () => Promise.resolve(auditSeal),
       out: (text) => {
-        // The text is for a terminal; the result does not wait for it.
+        // Text for a terminal; the result does not wait for it.
         fire(`${tag}/progress`, mapOf({ data: text, outputter: 'text' })).catch((err: unknown) =>
           this.#options.onTrouble('what a runner printed was lost', err),
         );
@@ -169,7 +168,7 @@ export class FunctionTable implements LocalFunctions {
     };
   }
 
-  /** A runner that another one calls. @throws what that function throws, or that it may not */
+  /** Runs a runner for another one. @throws the error of that function, or of its refusal */
   async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
     judgeInner(this.#options.ports, outer, { kind: 'runner', fun, ...given });
     const call: FunctionCall = {
@@ -193,7 +192,7 @@ export class FunctionTable implements LocalFunctions {
     }
   }
 
-  /** The whole bus, events of jobs too. */
+  /** All events, those of jobs included. */
   readonly #listenToBus: RunnerMaster['listen'] = async (onEvent, position) => {
     const from = position === undefined ? 'now' : { position };
     const timeline = await Timeline.open(this.#options.bus, { from });
@@ -225,7 +224,7 @@ export class FunctionTable implements LocalFunctions {
       events: {
         listen: (onEvent) =>
           this.listen(CLIENT_KINDS, async (event) => {
-            // Nothing here reads other local events, and the body of one may be large.
+            // No runner reads other local events, and their bodies may be large.
             if (event.kind === 'local' && !event.tag.startsWith(BATCH_TAGS)) return;
             onEvent(event.tag, await event.fetch());
           }),
@@ -236,7 +235,7 @@ export class FunctionTable implements LocalFunctions {
     return new LocalClient(ports, settingsFor(options, call));
   }
 
-  /** Hands over the events of some kinds, from a time on (unix ms) or from now on, until closed. */
+  /** Delivers the events of some kinds, from a time (unix ms) or from now on, until closed. */
   async listen(
     kinds: readonly EventKind[],
     onEvent: (event: EventMessage) => Promise<void> | void,
@@ -252,7 +251,7 @@ export class FunctionTable implements LocalFunctions {
     while (!reader.reading) {
       if (Date.now() > untilMs) {
         reader.close();
-        throw new Error('the stream of events is away');
+        throw new Error('the stream of events is unreachable');
       }
       await sleep(LISTEN_LOOK_MS);
     }
@@ -260,7 +259,7 @@ export class FunctionTable implements LocalFunctions {
   }
 }
 
-/** How a runner publishes: under the name of its caller, where that is not free. */
+/** Settings for a publish by a runner, as its caller if the caller's rights are limited. */
 export function settingsFor(
   options: MasterOptions,
   {

@@ -18,7 +18,6 @@ import type { ThreadedPillars } from '@brine/rendering';
 import type { FileServerAdmin, HostFiles, HostPorts } from '@brine/runners';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** What functions of the master reach on this host is made of this. */
 export interface HostParts {
   readonly bus: Bus;
   readonly options: MasterOptions;

@@ -6,7 +6,6 @@ import { ThreadedSls } from '@brine/rendering';
 import type { OwnStates } from '@brine/runners';
 import { mapOf, SALT_RELEASE, type SaltMap } from '@brine/wire';
 
-/** What the states of the master's own minion are made of. */
 export interface OwnStatesParts {
   readonly options: MasterOptions;
   readonly files: FileServer;
@@ -14,7 +13,7 @@ export interface OwnStatesParts {
   readonly log: Readonly<Record<'error' | 'warn' | 'info', (text: string) => void>>;
 }
 
-/** Renders SLS files of the file server, by threads of their own. */
+/** Renders SLS files of the file server in threads of their own. */
 export function openOwnStates(parts: OwnStatesParts): OwnStates & { close(): Promise<void> } {
   const { options, files, log, python } = parts;
   const threads = new ThreadedSls(options, (text) => log.error(text), python);

@@ -4,10 +4,9 @@ import type { Shown, SiteDocs } from '@brine/runners';
 import type { Trouble } from '@brine/tasks';
 import { boolOf, intOf, isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** A list of names this young is believed when it lacks a name, ms. */
+/** Age below which a list is trusted when it lacks a name, ms. */
 const LIST_MS = 2_000;
 
-/** What functions of the site reach in this process. */
 export interface SitePorts {
   readonly python: PythonCalls;
   /** Fires an event on the bus of the whole cluster. */
@@ -16,7 +15,7 @@ export interface SitePorts {
   readonly now: () => number;
 }
 
-/** Runners and wheels of the site, in Python. Those of Salt itself are not among them. */
+/** Runners and wheels of the site, in Python. Those of Salt itself are not included. */
 export class SiteFunctions implements SiteDocs {
   readonly #ports: SitePorts;
   #list: Promise<SaltMap> | undefined;
@@ -27,19 +26,19 @@ export class SiteFunctions implements SiteDocs {
     this.#ports = ports;
   }
 
-  /** Documentation by name; empty where Python does not answer, which is logged. */
+  /** Documentation by name; empty if Python does not answer, which is logged. */
   async docs(kind: FunctionCall['kind']): Promise<SaltMap> {
     this.#list ??= this.#readOnce();
     return mapIn(await this.#list, kind) ?? mapOf({});
   }
 
-  /** Reads the names again: modules were synchronised. */
+  /** Reads the names again after modules were synchronised. */
   async refresh(): Promise<void> {
     this.#list = this.#readOnce();
     await this.#list;
   }
 
-  /** Whether there is such a function; looks again for one that may be new. */
+  /** True if the function exists; reads the list again if it may be new. */
   async knows(kind: FunctionCall['kind'], fun: string): Promise<boolean> {
     if ((await this.docs(kind)).has(fun)) return true;
     if (this.#ports.now() - this.#listedMs < LIST_MS) return false;
@@ -75,7 +74,7 @@ export class SiteFunctions implements SiteDocs {
     return { value, ...(retcode === undefined ? {} : { retcode }) };
   }
 
-  /** Callers in the meantime share one reading. */
+  /** Concurrent callers share one read. */
   #readOnce(): Promise<SaltMap> {
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
     return this.#reading;
@@ -98,7 +97,7 @@ function outcomeIn(value: SaltValue): FunctionOutcome {
   if (!isMap(value)) throw new Error('Python gave no outcome');
   const retcode = intOf(value, 'retcode') ?? 0;
   const success = boolOf(value, 'success') ?? false;
-  // Data that are no states are no success in Salt, but salt-run exits with 0 then.
+  // In Salt, data that are no states are no success, but salt-run exits with 0.
   const code = success && retcode === 0 ? {} : { retcode };
   return { value: value.get('value') ?? null, success, ...code };
 }

@@ -3,7 +3,7 @@ import type { Presence } from '@brine/presence';
 import { isMap, listOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /**
- * What the owner answers: `{of: [ids]}` by id, anything else with the ids that are present.
+ * Answers a question: `{of: [ids]}` by id, any other with the present ids.
  * @throws MasterUnavailableError while no publisher has reported its connections
  */
 export function answerPresence(presence: Presence, question: SaltValue): SaltMap {

@@ -12,7 +12,6 @@ import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { PresenceOwner, type PresenceOwnerParts } from './presence-owner.ts';
 import { PresenceRecords } from './presence-records.ts';
 
-/** What the presence of the cluster is made of. */
 export interface ClusterPresenceParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
@@ -21,15 +20,15 @@ export interface ClusterPresenceParts {
   readonly ports: MasterPorts;
 }
 
-/** The presence of the cluster, which one process owns at a time. */
+/** The presence of the cluster; one process at a time owns it. */
 export interface ClusterPresence {
-  /** What the cluster does in one process at a time. */
+  /** The cluster task of presence. */
   readonly tasks: readonly ClusterTask[];
-  /** Of the process that owns presence; empty in the others. */
+  /** The status of the owner; empty in other processes. */
   status(): object;
 }
 
-/** Where `publish_session` is off, in seconds. */
+/** Replaces `publish_session` if it is off, in seconds. */
 const DAY_S = 86_400;
 const PRESENCE = 'presence';
 
@@ -89,7 +88,7 @@ function ownerParts({ bus, context, state, ports }: ClusterPresenceParts): Prese
   };
 }
 
-/** The figures of presence, under the names that the status and the metrics have for them. */
+/** The figures of presence, by their names in the status and the metrics. */
 function figuresOf({ presence }: PresenceOwner) {
   const { ended, ...others } = presence.stats();
   return { ...others, loose: ended };

@@ -229,5 +229,5 @@ test('events that can not be stored are told later, under the same id', async ()
   heard(['a', '10.0.0.1']);
   await until('it is told at last', () => expect(ids).toHaveLength(3));
   expect(new Set(ids).size).toBe(1);
-  expect(troubles).toEqual(['presence is not told']);
+  expect(troubles).toEqual(['a change of presence could not be reported']);
 });

@@ -16,54 +16,52 @@ import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
 import { answerPresence } from './answer-presence.ts';
 import type { PresenceRecords } from './presence-records.ts';
 
-/** What looking after presence works with. */
 export interface PresenceOwnerParts {
   readonly bus: Bus;
   readonly records: Pick<PresenceRecords, 'read' | 'write'>;
-  /** Salt: `presence_events`. Without it nothing is fired, and no minion is asked. */
+  /** Salt: `presence_events`. Without it no event is fired, and no minion is asked. */
   readonly fires: boolean;
   /** Salt: `loop_interval`, ms. */
   readonly intervalMs: number;
   readonly graceMs: number;
-  /** For tests: how long none is lost after a publisher began. */
+  /** For tests: time after a publisher's start in which no minion counts as lost. */
   readonly herdMs?: number;
   readonly provenForMs: number;
   /** Keys of minions; `isReady` is false while they are read again. */
   readonly keys: { accepted(): ReadonlySet<string>; isReady(): boolean };
   /** Ids of syndics that answer no jobs. */
   readonly unanswering: () => ReadonlySet<string>;
-  /** Asks minions whether they are there; resolves when the question is stored. */
+  /** Asks minions whether they are connected; resolves when the question is stored. */
   readonly ask: (ids: readonly string[]) => Promise<void>;
-  /** Which of these ids were heard lately, for the first owner that there is. */
+  /** Filters ids by recent activity in the job cache, for the first owner ever. */
   readonly heardLately: (ids: readonly string[]) => Promise<readonly string[]>;
-  /** Stores an event, once for each id. */
+  /** Stores an event, once per `msgId`. */
   readonly fire: (tag: string, data: SaltMap, msgId: string) => Promise<void>;
   readonly onTrouble: Trouble;
 }
 
-/** What of a run this needs. */
 type OwnRun = Pick<StoredRun, 'data' | 'released' | 'check' | 'save'>;
 
 const LOOK_MS = 1_000;
-/** A longer time between two looks was a pause of this process. */
+/** A longer interval means that this process was paused. */
 const PAUSE_MS = 3_000;
-/** While no publisher is known it is asked so often for one. */
+/** Interval at which publishers are asked to report while none is known. */
 const HELLO_MS = 5_000;
-/** After a change could not be told it is tried again, ms. */
+/** Delay after a change could not be reported, ms. */
 const RETRY_MS = 5_000;
 const KEYS_LOOK_MS = 250;
-/** Minions of one question to the job cache. */
+/** Limit of minions in one question to the job cache. */
 const ASKED_AT_ONCE = 10_000;
 
 /**
- * Looks after presence for the cluster as long as the run is this process's: hears publishers and
- * workers, asks minions, fires Salt's events, and saves what it told.
+ * Owns the presence of the cluster until its run is released. Receives reports of publishers and
+ * workers, asks minions, fires Salt's events, and saves the reported state.
  */
 export class PresenceOwner {
   readonly #parts: PresenceOwnerParts;
   readonly #presence: Presence;
   #helloAt = -Infinity;
-  /** Changes told since there is a record of them: part of the id of the next one. */
+  /** Number of reported changes since the first record; part of the id of the next one. */
   #changes = 0;
   #nextTickAt = 0;
   #inTrouble = false;
@@ -87,7 +85,7 @@ export class PresenceOwner {
     return this.#presence;
   }
 
-  /** Never rejects: what fails is tried again, until the run is another process's. */
+  /** Never rejects: failures are retried until the run is released. */
   async work(run: OwnRun): Promise<void> {
     if (!(await this.#begin(run))) return;
     const releasers = this.#open();
@@ -101,7 +99,7 @@ export class PresenceOwner {
     }
   }
 
-  /** Goes on from what was saved; false where the run was lost meanwhile. */
+  /** Restores the saved state; false if the run was released meanwhile. */
   async #begin(run: OwnRun): Promise<boolean> {
     const saved = await this.#saved(run);
     if (saved === undefined) return false;
@@ -120,11 +118,11 @@ export class PresenceOwner {
     return !run.released.aborted;
   }
 
-  /** What the owner before saved; undefined where the run was lost meanwhile. */
+  /** The state that the previous owner saved; undefined if the run was released meanwhile. */
   async #saved(run: OwnRun): Promise<readonly SavedMinion[] | undefined> {
     const { keys, records, onTrouble } = this.#parts;
     while (!run.released.aborted) {
-      // Before the keys are read every saved minion would seem to have lost its own.
+      // Without keys, every saved minion would seem to have lost its key.
       while (!keys.isReady() && !run.released.aborted) await pause(KEYS_LOOK_MS, run.released);
       try {
         return await records.read();
@@ -136,7 +134,7 @@ export class PresenceOwner {
     return undefined;
   }
 
-  /** A master that never had presence knows its minions by what the job cache has of them. */
+  /** A master without earlier presence starts with the minions that are in the job cache. */
   async #seed(): Promise<void> {
     const { keys, heardLately, onTrouble } = this.#parts;
     const all = [...keys.accepted()];
@@ -147,16 +145,16 @@ export class PresenceOwner {
         this.#presence.takeProofs(heard, performance.now());
       }
     } catch (err) {
-      // They are known as soon as they say something.
+      // They become known with their next message.
       onTrouble('presence begins without what the job cache knows', err);
     }
   }
 
-  /** Listens to publishers and minions; the releasers end that. */
+  /** Subscribes to publishers and minions; the releasers end that. */
   #open(): Releasers {
     const { bus, onTrouble } = this.#parts;
     const presence = this.#presence;
-    const trouble = (err: unknown): void => onTrouble('presence is not heard', err);
+    const trouble = (err: unknown): void => onTrouble('presence is not received', err);
     const releasers = new Releasers();
     const pauses = new PauseWatch({
       everyMs: LOOK_MS,
@@ -170,7 +168,7 @@ export class PresenceOwner {
         bus,
         what,
         (data) => {
-          // What comes after a pause is read before any timer fires.
+          // Messages that arrive after a pause are read before any timer fires.
           pauses.look();
           take(data);
         },
@@ -179,7 +177,7 @@ export class PresenceOwner {
     const serving = serve(bus, PRESENCE_QUESTIONS, (question) =>
       answerPresence(presence, question),
     );
-    // Another process owns the run by then: answers in progress are not awaited.
+    // Another process owns the run by then, so answers in progress are not awaited.
     releasers.add(() => void serving.close().catch(trouble));
     releasers.add(
       follow('told', (data) => {
@@ -217,7 +215,7 @@ export class PresenceOwner {
     });
   }
 
-  /** Fires what changed, then saves it: what is told twice in between has one id. */
+  /** Fires the changes, then saves them: a change that is reported twice in between has one id. */
   async #tick(run: OwnRun): Promise<void> {
     const { keys, bus, intervalMs } = this.#parts;
     const startedAt = performance.now();
@@ -232,11 +230,11 @@ export class PresenceOwner {
       await this.#save(run, Date.now());
       this.#inTrouble = false;
     } catch (err) {
-      if (!run.released.aborted) this.#trouble('presence is not told', err);
+      if (!run.released.aborted) this.#trouble('a change of presence could not be reported', err);
     }
   }
 
-  /** Salt: salt/master.py Maintenance.handle_presence, which fires the change first. */
+  /** Order of Salt: the change is first (salt/master.py Maintenance.handle_presence). */
   async #fire({ present, added, lost }: PresenceChanges): Promise<void> {
     const { fires, fire } = this.#parts;
     const hasChanged = added.length + lost.length > 0;
@@ -285,7 +283,7 @@ function publishersIn(data: SaltMap): readonly { readonly by: string; readonly h
   });
 }
 
-/** Resolves after a time, or earlier where the signal is aborted. */
+/** Resolves after a time, or earlier if the signal is aborted. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -1,7 +1,7 @@
 import { type Bucket, escapeKey } from '@brine/bus';
 import { packMinions, readMinions, type SavedMinion, SHARDS } from '@brine/presence';
 
-/** What the next owner of presence goes on from, in the bucket `brine_presence`. */
+/** The saved state of presence for its next owner, in the bucket `brine_presence`. */
 export class PresenceRecords {
   readonly #bucket: Pick<Bucket, 'get' | 'put'>;
 
@@ -9,7 +9,7 @@ export class PresenceRecords {
     this.#bucket = bucket;
   }
 
-  /** All minions that were saved. @throws BusError */
+  /** Reads all saved minions. @throws BusError */
   async read(): Promise<readonly SavedMinion[]> {
     const shards = Array.from({ length: SHARDS }, (_, shard) => this.#bucket.get(keyOf(shard)));
     const entries = await Promise.all(shards);

@@ -5,12 +5,11 @@ import type { ReactorAdmin } from '@brine/runners';
 import type { Trouble } from '@brine/tasks';
 import { listOf, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 
-/** What answers stock runners of this host. */
 export interface ManageParts {
   readonly admin: ReactorAdmin;
-  /** Made for `MANAGE_PURPOSE`. */
+  /** A MAC for `MANAGE_PURPOSE`. */
   readonly mac: Pick<RecordMac, 'isOf'>;
-  /** Id of the master itself, which `set_leader` names. */
+  /** Id of the master, which `set_leader` names. */
   readonly id: string;
   readonly fire: (tag: string, data: SaltMap) => Promise<void>;
   readonly onTrouble: Trouble;
@@ -18,8 +17,8 @@ export interface ManageParts {
 
 /**
  * Answers the runner `reactor` of a stock Salt on this host, which asks by events and waits for
- * others (salt/runners/reactor.py). The event-bus of the host has taken the master's key out of the
- * event and put a proof in its place; without one nothing is changed.
+ * events (salt/runners/reactor.py). The event-bus of the host has replaced the master's key in the
+ * event by a proof; without a proof nothing is changed.
  */
 export async function manageByEvent(event: EventMessage, parts: ManageParts): Promise<boolean> {
   const { tag, kind, proof, timeMs } = event;

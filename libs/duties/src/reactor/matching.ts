@@ -13,24 +13,23 @@ import { kindsFor, MANAGE_ROOT, type ReactorMap, wantsJobs } from '@brine/reacto
 import { isRetryable, type Trouble } from '@brine/tasks';
 import { mapOf, pack, scanMap, trimEvent, unpackMap, VALUE_TRIMMED, WireError } from '@brine/wire';
 
-/** What the matching of events works with. */
 export interface MatchingParts {
   readonly bus: Bus;
   readonly queue: Pick<ReactionQueue, 'add'>;
   /** `max_event_size` in bytes; 0: none. */
   readonly maxEventSize: number;
-  /** Takes an event by which stock runners manage the reactor; true: it was one. */
+  /** Handles an event by which stock runners manage the reactor; false: it is another event. */
   readonly manage: (event: EventMessage) => Promise<boolean>;
   readonly count: (outcome: MatchOutcome) => void;
   readonly onTrouble: Trouble;
-  /** The queue takes everything again. */
+  /** Called when the queue accepts all reactions again. */
   readonly onRelief: (text: string) => void;
 }
 
-/** What became of an event that an entry of the list matches. */
+/** The outcome of an event that an entry of the list matches. */
 export type MatchOutcome = 'queued' | 'known' | 'dropped' | 'over share' | 'own' | 'not leader';
 
-/** What is to be matched. */
+/** The list to be matched. */
 export interface Wanted {
   readonly map: ReactorMap;
   readonly isLeader: boolean;
@@ -38,30 +37,32 @@ export interface Wanted {
 
 /** The durable reader that all processes share. */
 const READER = 'reactor';
-/** A master without a reactor loses its place after so long: it must not hold up the purge. */
+/**
+ * Time after which a master without a reactor loses its position, so that the purge can continue.
+ */
 const FORGET_MS = 10 * 60_000;
 /**
- * Enough to hide the way to NATS and back: two processes match 5,000 events per second. What is
- * more stands there in front of returns: with 128 (one run each) 99 % of them were done in a
- * process within 250 ms, with 16 within 50.
+ * Enough to hide the round trip to NATS: two processes match 5,000 events per second. More would
+ * delay returns. A process finished 99 % of returns within 250 ms with 128 (one run each), within
+ * 50 ms with 16.
  */
 const EVENTS_AT_ONCE = 16;
-/** An event comes again after so long when the queue is away. */
+/** Delay after which an event is delivered again while the queue is unreachable. */
 const AGAIN_MS = 1_000;
 /** The user of runs that a reaction began: their events cause no reaction (Salt: event_user). */
 export const REACTOR_USER = 'Reactor';
-/** Events whose data a minion or a lower master chose: their `user` is a word of theirs. */
+/** Events whose data a minion or a lower master chose, so their `user` proves nothing. */
 const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic']);
-/** Sources over their share are named in the log again after so long; and so many are known. */
+/** Interval at which a source over its share is logged again, and the limit of such sources. */
 const LOG_AGAIN_MS = 600_000;
 const LOGGED_MAX = 1_000;
-/** A body that is stored elsewhere is fetched up to so many times max_event_size. */
+/** Limit of a separately stored body, as a multiple of max_event_size. */
 const FETCH_FACTOR = 8;
 
 /**
  * Reads the events of the cluster and puts those that an entry of the list matches into the queue
- * of reactions. All processes share one place in each stream: each event is matched by one of them.
- * A slow reaction holds up no event.
+ * of reactions. All processes share one position in each stream, so one of them matches each event.
+ * A slow reaction delays no event.
  */
 export class Matching {
   readonly #parts: MatchingParts;
@@ -71,7 +72,7 @@ export class Matching {
   #kinds = '';
   #running: Promise<void>[] = [];
   #isFull = false;
-  /** Sources that had too much waiting, and when the log named them. */
+  /** Sources with too many waiting events, and the time when they were logged. */
   readonly #loggedOf = new Map<string, number>();
   #isClosed = false;
 
@@ -80,12 +81,12 @@ export class Matching {
     this.#wanted = wanted;
   }
 
-  /** Whether events are being read just now. */
+  /** True while events are read. */
   get reading(): boolean {
     return this.#events?.reading === true && (this.#jobs?.reading ?? true);
   }
 
-  /** Begins to read, or goes on with another list. */
+  /** Starts to read, or switches to another list. */
   async want(wanted: Wanted): Promise<void> {
     this.#wanted = wanted;
     const { globs } = wanted.map;
@@ -93,7 +94,7 @@ export class Matching {
     const jobs = wantsJobs(globs);
     const key = `${kinds.join()} ${jobs}`;
     if (key === this.#kinds || this.#isClosed) return;
-    // A reader that other processes made may want other kinds.
+    // The reader may exist with the kinds of another process's list.
     await changeSubjects(this.#parts.bus, STREAMS.events, READER, kinds.map(subjects.event));
     this.#kinds = key;
     this.#events?.close();
@@ -212,7 +213,7 @@ export class Matching {
     count(queued === 'added' ? 'queued' : 'known');
   }
 
-  /** The event is in the stream; what is left out is the reaction, as where the queue is full. */
+  /** The event is in the stream; only its reaction is dropped, as when the queue is full. */
   #overShare({ source = '', name }: NewReaction): void {
     const { count, onTrouble } = this.#parts;
     count('over share');
@@ -224,7 +225,7 @@ export class Matching {
     onTrouble(`${source} has its share of the queue of reactions: ${what}`);
   }
 
-  /** The body as readers of the host's sockets have it: large values trimmed, `_stamp` of Salt. */
+  /** The body as readers of the host's sockets get it: large values trimmed, `_stamp` of Salt. */
   async #bodyOf(event: EventMessage): Promise<Uint8Array> {
     const { kind, jid, minion } = event;
     const most = this.#parts.maxEventSize > 0 ? this.#parts.maxEventSize * FETCH_FACTOR : Infinity;
@@ -248,7 +249,7 @@ export class Matching {
   }
 }
 
-/** Who chose the event; undefined for the master itself. Log-ins are those of strangers. */
+/** The peer that chose the event; undefined for the master itself. Log-ins come from strangers. */
 function sourceOf({ kind, minion, engine }: EventMessage): string | undefined {
   if (engine !== undefined) return `engine ${engine}`;
   if (kind === 'auth') return 'log-ins';
@@ -259,7 +260,7 @@ function trimmedStandIn(about: ReturnType<typeof mapOf>): Uint8Array {
   return pack(about.set('return', VALUE_TRIMMED));
 }
 
-/** Undefined for a body that is no map. */
+/** Returns undefined for a body that is no map. */
 function scanned(body: Uint8Array): ReturnType<typeof scanMap> | undefined {
   try {
     return scanMap(body);
@@ -269,7 +270,7 @@ function scanned(body: Uint8Array): ReturnType<typeof scanMap> | undefined {
   }
 }
 
-/** What tools of the host and this master say of the reactor; a peer may fire under any tag. */
+/** True for events of host tools and this master; a peer may fire under any tag. */
 function isManaging({ kind, tag }: Pick<EventMessage, 'kind' | 'tag'>): boolean {
   return kind === 'local' && tag.includes(MANAGE_ROOT);
 }
@@ -278,7 +279,7 @@ function isOwn(body: Uint8Array): boolean {
   return scanned(body)?.value('user') === REACTOR_USER;
 }
 
-/** The span that an event comes from: that of its sender, or of its job. */
+/** The span of the event's sender, or of its job. */
 function linkOf({ link, kind, jid, minion, tag, traced }: EventMessage): string | undefined {
   if (link !== undefined) return link;
   if (kind === 'ret' && isJid(jid) && minion !== undefined) {

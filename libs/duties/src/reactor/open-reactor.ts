@@ -35,12 +35,11 @@ import type { ReactorList } from './reactor-list.ts';
 import { reactorMetrics } from './reactor-metrics.ts';
 import { mostWaiting, reactorThreads } from './settings.ts';
 
-/** What the reactor of a process is made of. */
 export interface ReactorParts {
   readonly context: ServiceContext;
   readonly bus: Bus;
   readonly list: ReactorList;
-  /** The master's private key, which events that manage the reactor are signed with. */
+  /** The master's private key, which signs events that manage the reactor. */
   readonly pem: string;
   readonly files: FileServer;
   readonly python: PythonCalls | undefined;
@@ -50,7 +49,7 @@ export interface ReactorParts {
   /** The functions of this process. */
   readonly local: LocalFunctions;
   readonly runs: { of(call: FunctionCall): OwnedRuns };
-  /** What this process knows of minions. */
+  /** Minions in this process's copy of the state. */
   readonly state: { ready(): boolean };
   /** Answers a request as a worker answers those of gateways; one id is one request. */
   readonly answer: CallParts['answer'];
@@ -59,26 +58,26 @@ export interface ReactorParts {
 
 /** The reactor of a process. */
 export interface OpenReactor {
-  /** Makes the calls of the master's own: those of reactions, and those of the schedule. */
+  /** Makes the master's own calls, for reactions and the schedule. */
   readonly calls: ReactionCalls;
   status(): object;
-  /** Takes nothing more; resolves when what is under way has ended. */
+  /** Takes nothing more; resolves when the current work has ended. */
   leave(): Promise<void>;
   close(): Promise<void>;
 }
 
 type Options = ServiceContext['options'];
 
-/** A process that does not know the list yet looks again after so long. */
+/** Poll interval of a process that has not read the list yet. */
 const LIST_WAIT_MS = 250;
-/** Failures that one process puts on record per second; the others are counted. */
+/** Limit of failures that one process records per second; the others are only counted. */
 const RECORDS_PER_SECOND = 10;
-/** A process that is told to stop waits so long for calls that are under way. */
+/** Time that a stopping process waits for running calls. */
 const CLOSE_MS = 5_000;
 const JID_TRIES = 100;
 const NO_ENTRY = 'No entry of this worker matches; is `reactor` the same on all hosts?';
 
-/** Opens the reactor of a process: it matches events, and works on the queue of the cluster. */
+/** Opens the reactor of a process: it matches events, and processes the queue of the cluster. */
 export function openReactor(parts: ReactorParts): OpenReactor {
   return new Reactor(parts);
 }
@@ -87,7 +86,7 @@ class Reactor implements OpenReactor {
   readonly calls: ReactionCalls;
   readonly #parts: ReactorParts;
   readonly #matching: Matching | undefined;
-  /** What another host has queued, a process without a reactor leaves to that host. */
+  /** Undefined without a reactor: entries that other hosts queued are left to them. */
   readonly #work: QueueWork | undefined;
   readonly #threads: ThreadedSls;
   readonly #files: ReactionFiles;
@@ -147,11 +146,11 @@ class Reactor implements OpenReactor {
     const { id, name: tag, data, deliveries, timeMs } = work;
     const { list } = this.#parts;
     while (list.wanted.key === '') {
-      // Without the list nothing would react, and that would be the end of it.
+      // Without the list nothing would match, and the event would be discarded.
       if (!(await this.#pause(LIST_WAIT_MS))) return 'again';
       await list.refreshed();
     }
-    // The process that matched the event may have known of a change first.
+    // The process that matched the event may have received a change of the list earlier.
     if (!list.wanted.map.wants(tag)) await list.refreshed();
     if (!list.wanted.map.wants(tag)) {
       await this.#failed({ id, tag, what: tag, why: NO_ENTRY }, 'missing');
@@ -206,7 +205,7 @@ class Reactor implements OpenReactor {
     throw new OutageError('no job id is free');
   }
 
-  /** On record, in the log and counted; beyond an allowance counted alone. */
+  /** Records, logs and counts a failure; beyond the limit only counts it. */
   async #failed(failed: FailedReaction, kind: FailureKind): Promise<void> {
     const { log } = this.#parts.context;
     const second = Math.floor(Date.now() / 1_000);
@@ -224,13 +223,11 @@ class Reactor implements OpenReactor {
     }
   }
 
-  /** False at once when this process is to stop. */
+  /** False at once if this process is to stop. */
   async #pause(ms: number): Promise<boolean> {
     const { signal } = this.#stop;
     return sleep(ms, true, { signal, ref: false }).catch(() => false);
   }
-
-  // What it stands on.
 
   #openThreads(options: Options): ThreadedSls {
     const { context, python } = this.#parts;
@@ -262,7 +259,7 @@ class Reactor implements OpenReactor {
       kind: 'event',
       atOnce: reactorThreads(context.options),
       isBusy: () => this.#requests.areSlow,
-      // Runners and wheels have places of their own; jobs must not wait for long ones.
+      // Runners and wheels have separate places, so that jobs do not wait for long ones.
       waiting: () => this.calls.pending,
       work: (work) => this.#react(work),
       onTrouble: (text, err) => context.log.warn({ err }, text),
@@ -296,14 +293,14 @@ class Reactor implements OpenReactor {
     );
   }
 
-  /** Once for one asking event, however often that is delivered. */
+  /** Once per asking event, however often that is delivered. */
   async #fire(asked: { readonly seq: number }, tag: string, data: SaltMap): Promise<void> {
     const msgId = `reactor:${asked.seq}:${tag}`;
     await this.#parts.ports.events.append({ kind: 'local', tag, body: pack(data), msgId });
   }
 }
 
-/** UTC with microseconds and zone, as Python's isoformat writes it. */
+/** UTC with microseconds and zone, as in Python's isoformat. */
 function stampOf(timeMs: number): string {
   const micros = String(Math.floor((timeMs % 1) * 1_000)).padStart(3, '0');
   return `${new Date(Math.floor(timeMs)).toISOString().slice(0, -1)}${micros}+00:00`;

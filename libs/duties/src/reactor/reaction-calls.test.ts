@@ -50,7 +50,7 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
       append: async ({ tag }: { tag: string }) => {
         if (tag.endsWith('/ret') && appendFails > 0) {
           appendFails -= 1;
-          throw new MasterUnavailableError('the stream of events is away');
+          throw new MasterUnavailableError('the stream of events is unreachable');
         }
         fired.push(tag);
         return { duplicate: false };

@@ -20,21 +20,20 @@ import { settingsFor } from '../functions/function-table.ts';
 import { REACTOR_USER } from './matching.ts';
 import { reactorThreads } from './settings.ts';
 
-/** What caused a call: an event, or a due time of the schedule. */
+/** The cause of a call: an event, or a due time of the schedule. */
 export interface CallCause {
-  /** The tag, or the name of the job of the schedule. */
+  /** The tag, or the name of the scheduled job. */
   readonly name: string;
-  /** When the event was stored, or the time that was due; unix ms. */
+  /** Time of the event's storage, or the due time; unix ms. */
   readonly timeMs: number;
-  /** When this process began with it; unix ms. */
+  /** Time at which this process began with it; unix ms. */
   readonly begunMs: number;
-  /** A W3C traceparent of what caused it. */
+  /** The W3C traceparent of the cause. */
   readonly link?: string | undefined;
-  /** The user that events of the run name; default `Reactor`, whose events cause no reaction. */
+  /** The user in events of the run; default `Reactor`, whose events cause no reaction. */
   readonly user?: string;
 }
 
-/** What calls of the master's own are made with. */
 export interface CallParts {
   readonly options: MasterOptions;
   /** The ports of requests. */
@@ -43,7 +42,7 @@ export interface CallParts {
   readonly answer: (body: Uint8Array, sent: LocalRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
-  /** Whether this process knows the minions: while it reads them again, targets match none. */
+  /** False while this process reads the minions again: then targets match none. */
   readonly isReady: () => boolean;
   /** The functions of this process. */
   readonly local: LocalFunctions;
@@ -51,11 +50,11 @@ export interface CallParts {
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   readonly onTrouble: Trouble;
-  /** Runners and wheels that run at once in this process. */
+  /** Limit of concurrent runners and wheels in this process. */
   readonly atOnce: number;
 }
 
-/** Opens the calls of a process's own, for the reactor and the schedule. */
+/** Opens a process's own calls, for the reactor and the schedule. */
 export function openCalls(
   { options, telemetry, log }: ServiceContext,
   parts: Pick<CallParts, 'answer' | 'ownKey' | 'ports' | 'local'> & {
@@ -80,8 +79,8 @@ export function openCalls(
 
 /**
  * Makes the calls of reactions and of the schedule, as the master's own user: jobs through the
- * client, runners and wheels through the one table. One key is one call: made again after the death
- * of a process, a job is not published twice, and a run that others can go on with is waited for.
+ * client, runners and wheels through the one table. Each key is called once. If a call is repeated
+ * after the death of a process, a job is not published twice, and a resumable run is awaited.
  */
 export class ReactionCalls {
   readonly #parts: CallParts;
@@ -92,19 +91,19 @@ export class ReactionCalls {
     this.#parts = parts;
   }
 
-  /** Runners and wheels that run now. */
+  /** Number of running runners and wheels. */
   get running(): number {
     return this.#running;
   }
 
-  /** As {@link running}, and those that wait for their turn. */
+  /** As {@link running}, plus those that wait for their turn. */
   get pending(): number {
     return this.#running + this.#waiting.length;
   }
 
   /**
-   * Makes a call; resolves when a job is published, or a run has ended, however it ended.
-   * @throws OutageError where another try may help; Error for a call that can not be made
+   * Makes a call; resolves when a job is published, or a run has ended, with or without success.
+   * @throws OutageError if a retry may succeed; Error for a call that can not be made
    */
   async make(made: CallToMake, cause: CallCause): Promise<void> {
     const { call } = made;
@@ -137,7 +136,7 @@ export class ReactionCalls {
     await client.publish({ tgt, tgtType, fun, arg, ret, jid, kwargs, recordsRoot: true });
   }
 
-  /** Where the store does not say, the job is published again: minions know its id. */
+  /** If the store does not answer, the job is published again: minions know its id. */
   async #isPublished(jid: string): Promise<boolean> {
     try {
       return isMap(await this.#parts.ports.jobs.ask('job', mapOf({ jid })));
@@ -187,7 +186,7 @@ export class ReactionCalls {
     }
   }
 
-  /** Two spans in the trace of the job or run: from the event to here, and from here on. */
+  /** Records two spans in the trace of the job or run: from the event to now, and from now on. */
   #record({ jid, key, call }: CallToMake, cause: CallCause, error?: string): void {
     const { recordSpan } = this.#parts.spans;
     const { name, timeMs, begunMs, link } = cause;
@@ -196,7 +195,7 @@ export class ReactionCalls {
       jid,
       part: 'event',
       link,
-      // A clock that is behind that of NATS must not make a span that ends before it starts.
+      // A clock behind that of NATS must not make a span that ends before it starts.
       startMs: Math.min(timeMs, begunMs),
       endMs: begunMs,
       attributes: { 'salt.tag': name, 'brine.reaction': key },
@@ -214,7 +213,7 @@ export class ReactionCalls {
   }
 }
 
-/** Most of a tag that a row on record has; a minion may choose 8 KiB. */
+/** Length limit of a tag in a record; a minion may choose 8 KiB. */
 const NAME_MAX = 256;
 
 function viaOf({ name }: CallCause): string {

@@ -8,11 +8,10 @@ import { RENDER_THREADS, type ThreadedSls } from '@brine/rendering';
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { RenderGate, TooSlowError } from './render-gate.ts';
 
-/** What the files of reactions are found and rendered with. */
 export interface ReactionFilesParts {
   readonly files: FileServer;
   readonly threads: Pick<ThreadedSls, 'ask'>;
-  /** The directory of what minions push (Salt: `file_recv`): nothing below it is run. */
+  /** The directory of files that minions push (Salt: `file_recv`): no file in it is run. */
   readonly pushedDir: string;
   /** Id of the master's own minion. */
   readonly id: () => string;
@@ -21,17 +20,17 @@ export interface ReactionFilesParts {
   readonly runner: (fun: string, args: readonly SaltValue[], kwargs: SaltMap) => Promise<SaltValue>;
 }
 
-/** The kind of an error: a render that was given up for its time. */
+/** Name of the error of a render that exceeded its time. */
 const TOO_SLOW = 'AbortError';
 const SERVED = 'salt://';
 const BASE = 'base';
-/** Bytes of one file. */
+/** Size limit of one file. */
 const FILE_MAX_BYTES = 16 * 1024 * 1024;
-/** Most files of one item of the list. */
+/** Limit of files of one item of the list. */
 const FOUND_MAX = 1_000;
 const NONE = new Uint8Array(0);
 
-/** Finds and renders SLS files of reactions: those of this host and of the file server. */
+/** Finds and renders SLS files of reactions, of this host and of the file server. */
 export class ReactionFiles {
   readonly #parts: ReactionFilesParts;
   readonly #gate = new RenderGate(RENDER_THREADS);
@@ -41,7 +40,7 @@ export class ReactionFiles {
   }
 
   /**
-   * The files that an item of the list means: a path, a glob of paths, or `salt://…?saltenv=…`.
+   * The files of a list item: a path, a glob of paths, or `salt://…?saltenv=…`.
    * @throws Error for a file that a minion pushed
    */
   async find(item: string): Promise<readonly ReactionFile[]> {
@@ -66,7 +65,7 @@ export class ReactionFiles {
     }
   }
 
-  /** @throws Error with what is wrong in the file; OutageError where too many renders wait */
+  /** @throws Error with the fault in the file; OutageError if too many renders wait */
   async render(file: ReactionFile, names: SaltMap): Promise<SaltValue> {
     const { grains, threads, runner } = this.#parts;
     const id = this.#parts.id();
@@ -94,7 +93,7 @@ export class ReactionFiles {
     }
   }
 
-  /** The file itself may be one of the host; what it includes is a file of the file server. */
+  /** The file itself may be on the host; its includes are on the file server. */
   #pieces(file: ReactionFile) {
     return async (saltenv: string, path: string, loc: number): Promise<Uint8Array | undefined> => {
       if (file.saltenv === undefined && path === file.path) {

@@ -14,30 +14,29 @@ import { loadYaml, YamlWork } from '@brine/yaml';
 import { ReactorState, type SharedReactor } from './reactor-state.ts';
 import { asksForReactor } from './settings.ts';
 
-/** What the list of reactors is made of. */
 export interface ReactorListParts {
   readonly context: Pick<ServiceContext, 'options' | 'log'>;
   readonly bus: Bus;
-  /** The master's private key, which failures are sealed with. */
+  /** The master's private key, which seals failures. */
   readonly pem: string;
 }
 
-/** What is to be reacted to. */
+/** The current list of reactions. */
 export interface WantedReactions {
   readonly map: ReactorMap;
   readonly isLeader: boolean;
-  /** The same for the same list; empty before the first one was read. */
+  /** Identifies the list; empty before the first read. */
   readonly key: string;
 }
 
-/** How often the list is read, where no other process says that it has changed. */
+/** Interval at which the list is read, without a broadcast of a change. */
 const REFRESH_MS = 5_000;
-/** The kind of the broadcast that says so. */
+/** The kind of the broadcast about a change. */
 const CHANGED = 'reactor';
-/** A map of reactors in a file of its own. */
+/** Size limit of a map of reactors in its own file. */
 const MAP_MAX_BYTES = 4 * 1024 * 1024;
 
-/** The list of reactors: that of the configuration, with what runners have changed in it. */
+/** The list of reactors: the configuration, with the changes of runners. */
 export class ReactorList {
   /** For the runner `reactor`, and for stock runners of this host. */
   readonly admin: ReactorAdmin;
@@ -46,7 +45,7 @@ export class ReactorList {
   #wanted: WantedReactions = { map: new ReactorMap(null), isLeader: true, key: '' };
   #want: ((wanted: WantedReactions) => Promise<void>) | undefined;
   #refreshing: Promise<void> | undefined;
-  /** Why the list could not be read; told once. */
+  /** The last read error; it is logged once. */
   #trouble = '';
 
   constructor(parts: ReactorListParts) {
@@ -60,7 +59,9 @@ export class ReactorList {
     return this.#wanted;
   }
 
-  /** Reads the list again and again, and calls `want` with it, until the returned end is called. */
+  /**
+   * Reads the list periodically and calls `want` with it, until the returned function is called.
+   */
   follow(want: (wanted: WantedReactions) => Promise<void>): () => void {
     this.#want = want;
     const { bus, context } = this.#parts;
@@ -69,7 +70,7 @@ export class ReactorList {
       (broadcast) => {
         if (broadcast.get('kind') === CHANGED) void this.refreshed();
       },
-      (err) => context.log.warn({ err }, 'changes of the reactor by other processes are not heard'),
+      (err) => context.log.warn({ err }, 'changes of the reactor by others are not received'),
     );
     const timer = setInterval(() => void this.refreshed(), REFRESH_MS);
     void this.refreshed();
@@ -79,7 +80,7 @@ export class ReactorList {
     };
   }
 
-  /** Reads again what is to be reacted to. Never rejects: what is known stays in force. */
+  /** Reads the list again. Never rejects: after a failure the last list stays in force. */
   async refreshed(): Promise<void> {
     if (!this.admin.isRunning) return;
     this.#refreshing ??= this.#refresh()
@@ -107,7 +108,7 @@ export class ReactorList {
     this.#trouble = '';
   }
 
-  /** The list of the configuration; a text names a file that has it. */
+  /** The list in the configuration; a text is the name of its file. */
   async #configured(): Promise<SaltValue> {
     const { reactor } = this.#parts.context.options;
     if (typeof reactor !== 'string') return saltValue(reactor);

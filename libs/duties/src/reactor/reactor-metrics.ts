@@ -3,18 +3,17 @@ import type { FailureKind } from '@brine/reactor';
 import type { Metrics } from '@brine/service';
 import type { MatchOutcome } from './matching.ts';
 
-/** What the reactor of a process reports of itself. */
 export interface ReactorMetrics {
-  /** An event that an entry of the list matches. */
+  /** Counts an event that an entry of the list matches. */
   matched(outcome: MatchOutcome): void;
-  /** A reaction came to an end; seconds since its event was stored. */
+  /** Counts a finished reaction; seconds since its event was stored. */
   reacted(end: WorkEnd, seconds: number): void;
-  /** A call is made. */
+  /** Counts a call. */
   calls(kind: 'local' | 'runner' | 'wheel'): void;
   failed(kind: FailureKind, onRecord: boolean): void;
 }
 
-/** Upper bounds in seconds: a reaction may wait for a storm, or run for an hour. */
+/** Upper bounds in seconds: a reaction may wait in a storm, or run for an hour. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 3_600] as const;
 
 /** Counts events, reactions and calls of the reactor. */

@@ -10,14 +10,14 @@ import {
   UNCHANGED,
 } from '@brine/reactor';
 
-/** What all processes know of the reactor, besides its configuration. */
+/** The state of the reactor that all processes share, beside its configuration. */
 export interface SharedReactor {
   readonly changes: ReactorChanges;
-  /** Whether it reacts at all (Salt: `reactor.set_leader`). */
+  /** True if it reacts at all (Salt: `reactor.set_leader`). */
   readonly isLeader: boolean;
 }
 
-/** A failure with its time, as it is kept. */
+/** A failure with its time. */
 export interface KeptFailure extends FailedReaction {
   readonly kind: FailureKind;
   /** Unix ms. */
@@ -31,14 +31,14 @@ interface FailurePage {
   readonly list: readonly KeptFailure[];
 }
 
-/** Failures stand in pages, each the value of one key; the oldest page is written over. */
+/** Failures are stored in pages, one per key; the oldest page is overwritten. */
 export const FAILURES = { perPage: 50, pages: 20 } as const;
 
-/** How long the plan of a reaction that is at work is kept, in ms. */
+/** Time that the plan of an unfinished reaction is kept, in ms. */
 const OPEN_MS = 7 * 86_400_000;
 /**
- * How long it is known that a reaction is over, in ms. NATS forgets its last acknowledgements when
- * it is killed, and then delivers events again that were reacted to.
+ * Time that the plan of a finished reaction is kept, in ms. A killed NATS loses its last
+ * acknowledgements, and delivers their events again.
  */
 const ENDED_MS = 10 * 60_000;
 
@@ -48,27 +48,27 @@ const NOTHING: SharedReactor = { changes: UNCHANGED, isLeader: true };
 
 /**
  * The bucket `brine_reactor`: changes to the list, plans of reactions at work, failures. Every
- * method rejects with OutageError where the bucket is away.
+ * method rejects with OutageError while the bucket is unreachable.
  */
 export class ReactorState implements PlanStore {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
 
-  /** @param box seals failures: their texts may quote what a file holds */
+  /** @param box seals failures: their texts may quote the contents of a file */
   constructor(bucket: Bucket, box: SecretBox) {
     this.#bucket = bucket;
     this.#box = box;
   }
 
-  /** What was changed by runners. */
+  /** Reads the changes that runners made. */
   async shared(): Promise<SharedReactor> {
     const entry = await outage(this.#bucket.get(LIST_KEY));
     return entry === undefined ? NOTHING : readShared(entry.value);
   }
 
   /**
-   * Changes what all processes know. The change may be made several times, over what others wrote.
-   * @returns what the last change gave: a text says in words why nothing was changed
+   * Changes the shared state. `make` may be called several times, after writes of others.
+   * @returns the last result of `make`: a text is the reason why nothing was changed
    */
   async change(
     make: (shared: SharedReactor) => SharedReactor | string,
@@ -94,16 +94,16 @@ export class ReactorState implements PlanStore {
     return outage(this.#bucket.update(planKey(id), value, revision, { livesMs }));
   }
 
-  /** Keeps a failure, over the oldest one where there are 1,000. */
+  /** Stores a failure; overwrites the oldest one of 1,000. */
   async keepFailure(failure: KeptFailure): Promise<void> {
     const at = await this.#nextFailure();
     const first = at - (at % FAILURES.perPage);
     const key = pageKey((at / FAILURES.perPage) % FAILURES.pages);
     const kept = changeValue(this.#bucket, key, (entry) => {
       const page = entry && this.#page(entry.value);
-      // It was so slow that its page is another round's now.
+      // This write was so slow that its page already belongs to a later round.
       if (page !== undefined && page.first > first) return { answer: undefined };
-      // A page of the round before is begun again.
+      // A page of the previous round starts empty.
       const list = page?.first === first ? page.list : [];
       const value = this.#box.seal(json({ first, list: [...list, failure] }));
       return { answer: undefined, value };
@@ -111,7 +111,7 @@ export class ReactorState implements PlanStore {
     await outage(kept);
   }
 
-  /** The failures that are kept, the newest first, and how many there ever were. */
+  /** The stored failures, the newest first, and the number of all failures ever. */
   async failures(): Promise<{ readonly list: readonly KeptFailure[]; readonly count: number }> {
     const count = countIn(await outage(this.#bucket.get(FAILED_KEY)));
     const pages = await Promise.all(
@@ -160,7 +160,7 @@ function parsed(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString('utf8'));
 }
 
-/** This release alone writes these values. */
+/** Only this release writes these values. */
 function readShared(value: Uint8Array): SharedReactor {
   return { ...NOTHING, ...(parsed(value) as Partial<SharedReactor>) };
 }

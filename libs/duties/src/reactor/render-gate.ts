@@ -1,17 +1,17 @@
-/** A file that took all the time that there is rests for so long, ms. */
+/** Rest of a file that exceeded the time limit, ms. */
 const REST_MS = 60_000;
-/** Files at rest that are remembered. */
+/** Limit of resting files that are remembered. */
 const RESTING_MAX = 1_000;
 
-/** A file took all the time that a render may take. */
+/** A file exceeded the time limit of a render. */
 export class TooSlowError extends Error {
   override readonly name = 'TooSlowError';
 }
 
 /**
- * Renders as many files at once as there are threads. The time of a render counts from its begin,
- * so files that wait behind a slow one are not given up for it. A file that never ends holds the
- * threads once in a while, and not for each of its events.
+ * Renders as many files at once as there are threads. The time of a render counts from its start,
+ * so a slow file does not fail those behind it. A file that never ends blocks a thread only once
+ * per rest, and not for each event.
  */
 export class RenderGate {
   readonly #threads: number;
@@ -20,13 +20,13 @@ export class RenderGate {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** @param threads files that render at once */
+  /** @param threads limit of concurrent renders */
   constructor(threads: number, now: () => number = () => performance.now()) {
     this.#threads = threads;
     this.#now = now;
   }
 
-  /** @throws TooSlowError for a file at rest, and what `render` throws */
+  /** @throws TooSlowError for a resting file, and the errors of `render` */
   async through<T>(path: string, render: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#threads) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -39,7 +39,7 @@ export class RenderGate {
       throw error;
     } finally {
       const next = this.#waiting.shift();
-      // The place goes on to the next one.
+      // The next render takes this place.
       if (next === undefined) this.#running -= 1;
       else next();
     }

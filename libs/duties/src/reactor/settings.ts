@@ -1,10 +1,10 @@
 import { type MasterOptions, saltValue } from '@brine/config';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
 
-/** Salt's default for `reactor_worker_hwm`: the queue is on disk, so it holds what finds room. */
+/** Salt's default for `reactor_worker_hwm`. The queue is on disk, so its limit is the disk. */
 const STOCK_HWM = 10_000;
 
-/** Whether the configuration asks for a reactor (salt/runners/reactor.py). */
+/** True if a reactor is configured (salt/runners/reactor.py). */
 export function asksForReactor({
   reactor,
   engines,
@@ -15,20 +15,20 @@ export function asksForReactor({
   return ownSettings(engines).length > 0;
 }
 
-/** Reactions that a process is at, at once: also the runners and wheels that they run. */
+/** Limit of concurrent reactions in a process, and of the runners and wheels that they run. */
 export function reactorThreads(
   options: Pick<MasterOptions, 'engines' | 'reactorWorkerThreads'>,
 ): number {
   return Math.max(1, engineSetting(options, 'worker_threads') ?? options.reactorWorkerThreads);
 }
 
-/** Reactions that may wait in the queue of the cluster; 0: as many as find room on disk. */
+/** Limit of waiting reactions in the queue of the cluster; 0: the room on disk. */
 export function mostWaiting(options: Pick<MasterOptions, 'engines' | 'reactorWorkerHwm'>): number {
   const hwm = engineSetting(options, 'worker_hwm') ?? options.reactorWorkerHwm;
   return hwm === STOCK_HWM ? 0 : hwm;
 }
 
-/** A setting of the engine `reactor`, which goes over the option (salt/engines/reactor.py). */
+/** A setting of the engine `reactor`, which overrides the option (salt/engines/reactor.py). */
 function engineSetting(
   { engines }: Pick<MasterOptions, 'engines'>,
   name: string,
@@ -38,8 +38,8 @@ function engineSetting(
 }
 
 /**
- * The settings of each engine `reactor`, whatever the name of its entry. Engines are a list of
- * names, and of maps of which the first key counts, or one map.
+ * The settings of each engine `reactor`, under any entry name. Engines are a list of names and of
+ * maps, of which the first key counts, or one map.
  */
 function ownSettings(engines: MasterOptions['engines']): SaltMap[] {
   const value = saltValue(engines);

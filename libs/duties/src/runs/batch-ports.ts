@@ -31,7 +31,6 @@ export type ListenToEvents = (
   sinceMs?: number,
 ) => Promise<{ close(): void }>;
 
-/** What the batches of a process reach their master by. */
 export interface BatchPortsParts {
   readonly options: MasterOptions;
   /** The ports of requests. */
@@ -42,13 +41,13 @@ export interface BatchPortsParts {
   readonly traceOwn: WorkerTraces['own'];
 }
 
-/** Longest sleep at a time: a timer takes no more than 24 days. */
+/** Longest single sleep: a timer takes no more than 24 days. */
 const SLEEP_MAX_MS = 60_000;
-/** Questions whose answers are listened to. A batch asks again and again. */
+/** Limit of questions whose answers are read; a batch asks repeatedly. */
 const QUESTIONS_MAX = 1_000;
 const PING_KINDS = ['ret', 'job', 'syndic'] as const;
 
-/** The ports of one batch. Whatever it publishes is judged by the rights of its caller. */
+/** The ports of one batch. Each publish is subject to the rights of its caller. */
 export function batchPorts(
   run: StoredRun,
   parts: BatchPortsParts,
@@ -120,12 +119,12 @@ class BatchPublisher {
     this.#load = load;
   }
 
-  /** The job of the batch, to these minions: the same ones make the same request. */
+  /** Publishes the job of the batch to these minions. The same ids make the same request. */
   async part(ids: readonly string[]): Promise<readonly string[]> {
     const hash = createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 24);
     const load: SaltMap = new Map([...this.#load, ['tgt', [...ids]], ['tgt_type', 'list']]);
     const kwargs = mapIn(load, 'kwargs');
-    // It is for the target that the batch began with.
+    // The delimiter belongs to the target that the batch began with.
     if (kwargs?.has('delimiter') === true) {
       load.set('kwargs', new Map([...kwargs].filter(([name]) => name !== 'delimiter')));
     }
@@ -151,7 +150,7 @@ class BatchPublisher {
     refusedOrNot(await this.publish(load, randomUUID()));
   }
 
-  /** @throws BatchRefusedError for a load that is none: trying again would not help */
+  /** @throws BatchRefusedError for an invalid load, which a retry would not change */
   async publish(load: SaltMap, id: string): Promise<SaltMap> {
     this.#run.check();
     const { call: by } = this.#run;
@@ -171,7 +170,7 @@ class BatchPublisher {
   }
 }
 
-/** @throws BatchRefusedError for the answer to a publish that is none */
+/** @throws BatchRefusedError if the publish was refused */
 function refusedOrNot(value: SaltMap): SaltMap {
   const error = value.get('error');
   if (error === undefined || error === null) return value;
@@ -235,7 +234,7 @@ async function ping(client: LocalClient, load: SaltMap) {
     if (job === undefined) return undefined;
     const [up, down]: [string[], string[]] = [[], []];
     for await (const item of client.returns(job)) {
-      // As in Salt, a batch does not tell of ids that no master knows.
+      // As in Salt, a batch does not report ids that no master knows.
       if (item.kind === 'return') up.push(item.id);
       else if (item.unknown !== true) down.push(item.id);
     }
@@ -246,7 +245,7 @@ async function ping(client: LocalClient, load: SaltMap) {
   }
 }
 
-/** What an event of the stream says to a batch. */
+/** Reads an event of the stream as news for a batch. */
 async function newsOf(
   event: EventMessage,
   batch: {
@@ -264,7 +263,7 @@ async function newsOf(
   if (id === undefined) return;
   if (event.jid === jid) {
     const data = await dataOf(event);
-    // Only a minion itself returns for it; all else in the data is what that minion says.
+    // Only a minion itself returns for its id; the rest of the data is its own choice.
     if (data === undefined || textOf(data, 'id') !== id || !data.has('return')) return;
     onNews({ kind: 'return', id, retcode: highestRetcode(data.get('retcode')) });
   } else if (event.jid !== undefined && questions.has(event.jid)) {
@@ -283,14 +282,14 @@ async function dataOf(event: EventMessage): Promise<SaltMap | undefined> {
   return isMap(data) ? data : undefined;
 }
 
-/** The answer to find_job names the job where it runs, and is empty where it does not. */
+/** The answer to find_job names the job if it runs, and is empty if not. */
 function isRunning(ret: SaltValue | undefined): boolean {
   if (!isMap(ret) || ret.size === 0) return false;
   const inner = ret.get('return');
   return !(isMap(inner) && inner.size === 0);
 }
 
-/** The returns that the job cache has of these minions, as retcodes. */
+/** The returns of these minions in the job cache, as retcodes. */
 async function returnedOf(
   { jobs }: MasterPorts,
   jid: string,

@@ -36,39 +36,37 @@ import { errorText, InFlight, type Trouble } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
 
-/** What the runs of a process are made of. */
 export interface ClusterRunsParts {
   readonly bus: Bus;
-  /** The master's private key, which the records are sealed with. */
+  /** The master's private key, which seals the records. */
   readonly pem: string;
   readonly processId: string;
   readonly onTrouble: Trouble;
-  /** For tests: how long a lease lasts, and how many runs there may be. */
+  /** For tests: the lease and the limit of runs. */
   readonly limits?: RunStoreOptions;
 }
 
-/** What the work of runs is done with. */
 export interface RunWorkParts extends BatchPortsParts {
   /** Runs functions in this process. */
   readonly local: LocalFunctions;
-  /** What a call of another process works with; close it afterwards. */
+  /** Makes the context of another process's call; close it afterwards. */
   readonly contextOf: (call: FunctionCall) => {
     readonly context: RunnerContext;
     readonly close: () => Promise<void>;
   };
-  /** What the cluster does as long as it lives, in one process at a time. */
+  /** Permanent tasks of the cluster, each in one process at a time. */
   readonly tasks: readonly ClusterTask[];
 }
 
 const BATCH = 'batch';
-/** How long an ordered stop waits for calls that only this process can end. */
+/** Time that an ordered stop waits for calls that only this process can end. */
 const LEAVE_MS = 120_000;
 
 /** The runs of this process, in the bucket `brine_runs`. */
 export class ClusterRuns {
   readonly #parts: ClusterRunsParts;
   readonly #store: RunStore;
-  /** Calls whose run another process has now; it reports their outcomes. */
+  /** Calls whose run another process took over; it reports their outcomes. */
   readonly #elsewhere = new Set<string>();
   readonly #calls = new InFlight(RUNNERS_MAX);
   readonly #resumed = new InFlight(Infinity);
@@ -87,7 +85,7 @@ export class ClusterRuns {
     this.#store = new RunStore(store, parts.limits);
   }
 
-  /** Begins to do the work of runs that no process owns. Call once. */
+  /** Starts to work on runs without an owner. Call once. */
   serve(parts: RunWorkParts): void {
     const { tasks } = parts;
     const work = new RunWork(parts, this.#parts.bus);
@@ -107,7 +105,7 @@ export class ClusterRuns {
     return this.#store.stats();
   }
 
-  /** Whether no further call of a runner may begin: here, or in the whole cluster. */
+  /** True if no further call of a runner may begin, here or in the whole cluster. */
   get isFull(): boolean {
     return this.#calls.isFull || this.#store.isFull(CALL);
   }
@@ -133,19 +131,19 @@ export class ClusterRuns {
     };
   }
 
-  /** Whether another process has the run of a call now. */
+  /** True if another process owns the run of a call now. */
   isElsewhere(jid: string): boolean {
     return this.#elsewhere.has(jid);
   }
 
-  /** What was saved last of a run; undefined for none. */
+  /** The last saved data of a run; undefined: none. */
   async dataOf(name: string): Promise<SaltMap | undefined> {
     return (await this.#store.offers.find(name))?.data;
   }
 
   /**
-   * For an ordered stop: takes nothing more, and hands on what other processes can resume. Calls
-   * that none can resume have two minutes to end.
+   * For an ordered stop: takes nothing more, and releases resumable runs. Other calls have two
+   * minutes to end.
    */
   async leave(): Promise<void> {
     await this.#store.handOver();
@@ -173,7 +171,7 @@ export class ClusterRuns {
   }
 }
 
-/** What is done for each kind of run. */
+/** The work of each kind of run. */
 class RunWork {
   readonly #parts: RunWorkParts;
   readonly #bus: Bus;
@@ -190,7 +188,7 @@ class RunWork {
     if (outcome.moved !== true) await this.#reply(run, outcome);
   }
 
-  /** Does the work of a run of which another process may have done a part. */
+  /** Works on a run of which another process may have done a part. */
   async resume(run: StoredRun): Promise<void> {
     const { jid, kind } = run;
     const task = this.#parts.tasks.find((one) => one.kind === kind && one.name === jid);
@@ -210,7 +208,7 @@ class RunWork {
     await this.#reply(run, outcome);
   }
 
-  /** The process that waits for the outcome may be gone; the event has it in any case. */
+  /** The process that waits for the outcome may have died; the event reports it in any case. */
   async #reply(run: StoredRun, outcome: FunctionOutcome): Promise<void> {
     try {
       await reportOutcome(this.#bus, run.call, run.jid, outcome);
@@ -228,7 +226,7 @@ class RunWork {
     try {
       return await work(run, context);
     } catch (err) {
-      // The next owner goes on, and it alone tells.
+      // The next owner continues, and only it reports.
       if (run.released.aborted || err instanceof MasterUnavailableError) throw err;
       const text = errorText(err);
       const value = `Exception occurred in runner ${call.fun}: ${text}`;
@@ -246,7 +244,7 @@ class RunWork {
       ports = batchPorts(run, this.#parts);
       await workBatch(run, ports);
     } catch (err) {
-      // The next owner goes on.
+      // The next owner continues.
       if (run.released.aborted) return;
       this.#parts.onTrouble(`batch ${run.jid} is given up`, err);
       const reason = errorText(err);
@@ -257,7 +255,7 @@ class RunWork {
   }
 }
 
-/** For a run that takes its processes with it: it must not take all of them. */
+/** Ends a run that crashes its processes, before it has crashed all of them. */
 const TOO_OFTEN = {
   value: 'The processes that ran it died or gave it up one after the other. It is not tried again.',
   success: false,

@@ -12,38 +12,38 @@ import {
   unpack,
 } from '@brine/wire';
 
-/** What becomes of a due time when a process reaches for it. */
+/** The result of a claim for a due time. */
 export type Claim =
-  /** It is this process's; `again`: another process began with it and is gone. */
+  /** This process owns it; `again`: another process began with it and died. */
   | { readonly kind: 'mine'; readonly jid: string; readonly again: boolean }
-  /** It has ended before. */
+  /** It has already ended. */
   | { readonly kind: 'known' }
-  /** Another process is at it. */
+  /** Another process works on it. */
   | { readonly kind: 'elsewhere' }
-  /** As many as may are running. */
+  /** The maximum of runs is running. */
   | { readonly kind: 'full' };
 
-/** Who reaches for a due time. */
+/** The process that claims a due time. */
 export interface Claimant {
   readonly processId: string;
-  /** Runs of the job at a time; undefined: any number. */
+  /** Limit of concurrent runs of the job; undefined: none. */
   readonly maxRunning: number | undefined;
   readonly nowMs: number;
   newJid(): string;
 }
 
-/** Due times of a job that are remembered when they have ended. */
+/** Number of ended due times per job that are remembered. */
 const REMEMBERED = 32;
-/** Runs of a job that are remembered while they run; beyond it the oldest is taken for lost. */
+/** Number of current runs per job that are remembered; beyond it the oldest counts as lost. */
 const RUNNING_MAX = 128;
-/** A run of which nothing was heard for so long has lost its process, ms. */
+/** A run without a beat for this time has lost its process, ms. */
 export const SILENT_MS = 45_000;
-/** After so long the message of a run is gone too: it does not count as running any more. */
+/** After this time the message of a run is deleted too, so it no longer counts as running. */
 const LOST_MS = 15 * 60_000;
 
 /**
- * What became of the due times of each job, in the bucket `brine_reactor`. A due time is claimed
- * before it runs, so that it runs once however often its message comes.
+ * The outcomes of each job's due times, in the bucket `brine_reactor`. A due time is claimed before
+ * it runs, so that it runs once, however often its message is delivered.
  */
 export class DueRecords {
   readonly #bucket: Pick<Bucket, 'get' | 'update'>;
@@ -52,18 +52,18 @@ export class DueRecords {
     this.#bucket = bucket;
   }
 
-  /** The runs of a job that are remembered, the newest first. @throws BusError */
+  /** The remembered runs of a job, the newest first. @throws BusError */
   async runs(name: string): Promise<readonly ScheduledRun[]> {
     const entry = await this.#bucket.get(keyOf(name));
     return entry === undefined ? [] : readRuns(entry.value);
   }
 
-  /** Reaches for a due time. @throws BusError */
+  /** Claims a due time. @throws BusError */
   claim(name: string, dueMs: number, claimant: Claimant): Promise<Claim> {
     return this.#change(name, (runs) => claimed(runs, dueMs, claimant));
   }
 
-  /** Says that a run goes on; false where another process has it. @throws BusError */
+  /** Records that a run is alive; false if another process owns it. @throws BusError */
   alive(name: string, dueMs: number, processId: string, nowMs: number): Promise<boolean> {
     return this.#change(name, (runs) => {
       const run = runs.find((one) => one.dueMs === dueMs);
@@ -75,7 +75,7 @@ export class DueRecords {
     });
   }
 
-  /** Says how a run has ended. @throws BusError */
+  /** Records the end of a run. @throws BusError */
   async ended(
     name: string,
     dueMs: number,
@@ -89,7 +89,7 @@ export class DueRecords {
     });
   }
 
-  /** Changes what is known of a job, again where another process was first. */
+  /** Changes the record of a job, and retries if another process was first. */
   #change<T>(name: string, make: (runs: readonly ScheduledRun[]) => Change<T>): Promise<T> {
     return changeValue(this.#bucket, keyOf(name), (entry) => {
       const { answer, next } = make(entry === undefined ? [] : readRuns(entry.value));
@@ -100,7 +100,7 @@ export class DueRecords {
 
 interface Change<T> {
   readonly answer: T;
-  /** Absent: nothing is to be stored. */
+  /** Absent: nothing is stored. */
   readonly next?: readonly ScheduledRun[];
 }
 
@@ -118,13 +118,13 @@ function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claiman
     };
   }
   const oldest = runs.at(-1);
-  // What is older than all that is remembered was forgotten.
+  // Due times before all remembered ones have been forgotten.
   if (runs.length >= REMEMBERED && oldest !== undefined && dueMs < oldest.dueMs) {
     return { answer: { kind: 'known' } };
   }
   const running = runs.filter((run) => isRunning(run, nowMs));
   if (running.length >= maxRunning) {
-    // Put on record, so that it does not run when the message comes again.
+    // Recorded, so that it does not run when the message is delivered again.
     const skipped = { dueMs, jid: '', worker: processId, seenMs: nowMs, endedMs: nowMs };
     const reason = 'maxrunning';
     return { answer: { kind: 'full' }, next: kept([{ ...skipped, reason }, ...runs], nowMs) };
@@ -134,7 +134,7 @@ function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claiman
   return { answer: { kind: 'mine', jid, again: false }, next: kept([begun, ...runs], nowMs) };
 }
 
-/** Whether a run counts as one that is under way. */
+/** True if a run counts as running. */
 export function isRunning(run: ScheduledRun, nowMs: number): boolean {
   return run.endedMs === undefined && nowMs - run.seenMs < LOST_MS;
 }
@@ -143,7 +143,7 @@ function replaced(runs: readonly ScheduledRun[], run: ScheduledRun): readonly Sc
   return runs.map((one) => (one.dueMs === run.dueMs ? run : one));
 }
 
-/** All that run, and the newest of those that have ended. */
+/** All current runs, and the newest ended ones. */
 function kept(runs: readonly ScheduledRun[], nowMs: number): readonly ScheduledRun[] {
   const sorted = [...runs].sort((a, b) => b.dueMs - a.dueMs);
   const running = sorted.filter((run) => isRunning(run, nowMs)).slice(0, RUNNING_MAX);

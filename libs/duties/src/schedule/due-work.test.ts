@@ -201,7 +201,7 @@ describe('a due job', () => {
   });
 
   test('runs once, also where what became of it is told while NATS is away', async () => {
-    const away = new MasterUnavailableError('the stream of events is away');
+    const away = new MasterUnavailableError('the stream of events is unreachable');
     const fails = new Map(
       [`salt/run/${JID}/ret`, '__schedule_return', 'ended'].map((what) => [what, away]),
     );

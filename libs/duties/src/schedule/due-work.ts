@@ -12,10 +12,9 @@ import { hasSecretArguments } from '@brine/wire/load';
 import { type DueRecords, SILENT_MS } from './due-records.ts';
 import { pythonText } from './python-times.ts';
 
-/** A job of the schedule names its function without the kind. */
+/** A scheduled job names its function without the kind. */
 const MASTER_KINDS = ['runner', 'wheel'] as const;
 
-/** What running due jobs works with. */
 export interface DueWorkParts {
   /** Jobs that this master can run. */
   readonly schedule: Schedule;
@@ -27,35 +26,35 @@ export interface DueWorkParts {
   readonly local: LocalFunctions;
   /** Long work for the functions of a call. */
   readonly runsOf: (call: FunctionCall) => OwnedRuns;
-  /** Of which kind a function is; undefined where the master has none of this name. */
+  /** The kind of a function; undefined if the master does not have it. */
   readonly kindOf: (fun: string) => Promise<FunctionCall['kind'] | undefined>;
-  /** Hands a result to a returner of the site's Salt; undefined without `brine.python`. */
+  /** Passes a result to a returner of the site's Salt; undefined without `brine.python`. */
   readonly handToReturner: ((returner: string, load: SaltMap) => Promise<void>) | undefined;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   readonly count: (outcome: DueOutcome) => void;
   readonly onTrouble: Trouble;
-  /** Takes no new work any more. */
+  /** True if this process takes no new work. */
   readonly isLeaving: () => boolean;
 }
 
-/** What became of a job that was taken out of the queue, for the metrics. */
+/** The outcome of a queued job, for the metrics. */
 export type DueOutcome = 'run' | 'failed' | 'known' | 'maxrunning' | 'unknown';
 
-/** How often a run is said to go on: two of three may be lost. */
+/** Interval of a run's beats: two of three may be lost. */
 const ALIVE_MS = SILENT_MS / 3;
 /**
- * A job that the schedule of this host does not have waits so long for one that has it: hosts get a
- * new schedule one after the other.
+ * Time that a job without an entry on this host waits for a host that has it: hosts get a new
+ * schedule one after the other.
  */
 const YOUNG_MS = 10 * 60_000;
-/** Between two looks at a run that another process has. */
+/** Poll interval for a run of another process. */
 const LOOK_MS = 5_000;
 /** Salt: schedule.handle_func, for a function that raised. */
 const RAISED = 254;
 
 /**
- * Runs jobs of the schedule that are due, out of the queue that all processes share. A due time
- * runs once. One that was cut off by the death of its process runs again, under the same job id.
+ * Runs due jobs of the schedule out of the queue that all processes share. A due time runs once. If
+ * its process dies, it runs again under the same job id.
  */
 export class DueWork {
   readonly #parts: DueWorkParts;
@@ -68,7 +67,7 @@ export class DueWork {
   }
 
   /**
-   * Works on what is due. @throws where a bucket or a stream is away: it comes again then
+   * Works on a due job. @throws if a bucket or a stream is unreachable: it is delivered again then
    */
   async work({ name, timeMs, data }: QueuedWork): Promise<WorkEnd> {
     const { count, onTrouble } = this.#parts;
@@ -111,7 +110,7 @@ export class DueWork {
         await this.#run({ job, fun, dueMs, jid: claim.jid }, claim.again);
         return 'over';
       }
-      // A message that came again while its process is at it: it may die yet.
+      // A repeated message while another process works on it, which may still die.
       if (isLeaving()) return 'again';
       await sleep(LOOK_MS);
     }
@@ -121,7 +120,7 @@ export class DueWork {
     const { records, processId, count, onTrouble } = this.#parts;
     const { job, dueMs } = due;
     const timer = setInterval(() => {
-      // Where it fails the next one may succeed; three are in the time of silence.
+      // A failure is no problem: there are three beats in {@link SILENT_MS}.
       records.alive(job.name, dueMs, processId, Date.now()).catch(() => undefined);
     }, ALIVE_MS);
     try {
@@ -139,7 +138,7 @@ export class DueWork {
     }
   }
 
-  /** Runs the function; undefined where another process came to its end. */
+  /** Runs the function; undefined if another process has finished it. */
   async #outcomeOf(due: DueRun, again: boolean): Promise<FunctionOutcome | undefined> {
     const { kindOf, ports, local, runsOf, onTrouble, spans } = this.#parts;
     const { job, fun, jid, dueMs } = due;
@@ -186,7 +185,7 @@ export class DueWork {
     return outcome;
   }
 
-  /** Without a place in the job cache for a job that has none. */
+  /** Without a place in the job cache for a job with `return_job: False` or `nocache`. */
   #keepingPorts({ returnJob }: ScheduledJob): MasterPorts {
     const ports = this.#parts.ports;
     if (returnJob === 'keep') return ports;

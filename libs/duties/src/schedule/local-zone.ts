@@ -7,7 +7,7 @@ export const LOCAL_ZONE: Zone = {
   offsetAt: (ms) => -new Date(ms).getTimezoneOffset() * MINUTE_MS,
 };
 
-/** Its name, as `Europe/Berlin`. */
+/** Its name, such as `Europe/Berlin`. */
 export function localZoneName(): string {
   return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
 }

@@ -15,13 +15,12 @@ import { LOCAL_ZONE, localZoneName } from './local-zone.ts';
 import { SCHEDULE } from './schedule-admin.ts';
 import { type ScheduleOutcome, ScheduleOwner } from './schedule-owner.ts';
 
-/** Jobs of the schedule that run at once in one process. */
+/** Limit of concurrent scheduled jobs in one process. */
 const AT_ONCE = 32;
 
-/** How long a process that stops waits for them, ms. */
+/** Time that a stopping process waits for them, ms. */
 const CLOSE_MS = 5_000;
 
-/** What the schedule of a process is made of. */
 export interface MasterScheduleParts {
   readonly bus: Bus;
   readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log' | 'telemetry'>;
@@ -32,23 +31,23 @@ export interface MasterScheduleParts {
   readonly local: LocalFunctions;
   readonly runs: { of(call: FunctionCall): OwnedRuns };
   readonly admin: ScheduleAdmin;
-  /** Modules in Python, where the master has some. */
+  /** Modules in Python, if `brine.python` is set. */
   readonly python: PythonCalls | undefined;
 }
 
-/** The part of the cluster's schedule that this process has. */
+/** This process's part of the cluster's schedule. */
 export interface MasterSchedule {
-  /** What the cluster does in one process at a time; none without a schedule. */
+  /** The cluster task of the schedule; none without a schedule. */
   readonly tasks: readonly ClusterTask[];
-  /** Begins to take what is due out of the queue. */
+  /** Starts to take due jobs out of the queue. */
   start(): void;
   stats(): object;
-  /** Takes nothing more; resolves when what runs has ended. */
+  /** Takes nothing more; resolves when the running jobs have ended. */
   leave(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens the schedule of a process. Without one it takes no work and looks after nothing. */
+/** Opens the schedule of a process. Without a schedule it does nothing. */
 export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
   const { bus, context, ports, local, runs, admin, processId, python } = parts;
   const { options, log, telemetry, metrics } = context;
@@ -103,7 +102,7 @@ export function openSchedule(parts: MasterScheduleParts): MasterSchedule {
     leave,
     close: async () => {
       const left = leave().then(() => queued?.close());
-      // What takes longer is cut off; another process gets its message.
+      // Longer work is cut off; another process gets its message.
       await Promise.race([left, sleep(CLOSE_MS, undefined, { ref: false })]);
     },
   };
@@ -115,7 +114,7 @@ function scheduleOf({ schedule }: Pick<ServiceContext['options'], 'schedule'>): 
   return readSchedule(isMap(given) ? given : mapOf({}), new Date().getFullYear());
 }
 
-/** A runner, else a wheel, of the table or of the site. */
+/** The kind of a function: a runner, else a wheel, of the table or of the site. */
 async function kindOfFunction(
   local: LocalFunctions,
   fun: string,
@@ -127,7 +126,7 @@ async function kindOfFunction(
   return undefined;
 }
 
-/** One line for each job that does not run as it is written; the start says the others. */
+/** Logs jobs with a missing function or an unusable returner; the start logs other faults. */
 async function logFaults(
   { jobs }: Schedule,
   kindOf: (fun: string) => Promise<FunctionCall['kind'] | undefined>,

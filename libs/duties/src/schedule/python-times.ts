@@ -3,8 +3,8 @@ import { strftime, wallClock } from '@brine/wire/text';
 
 /**
  * The times that Salt adds to the metadata of a run (schedule.handle_func). `_TOS` is the offset of
- * the time zone, which a master never knows. `_TS` is the local time. `_TT` is the time in UTC, and
- * has the month where Salt means the minute.
+ * the time zone, which a master never has. `_TS` is the local time. `_TT` is the time in UTC, with
+ * the month where Salt means the minute.
  */
 export function pythonText(now: Date): SaltMap {
   return mapOf({

@@ -5,12 +5,12 @@ import { isMap, mapOf, pack, type SaltMap, unpack } from '@brine/wire';
 import { DueRecords } from './due-records.ts';
 import { LOCAL_ZONE } from './local-zone.ts';
 
-/** Name of the run that looks after the schedule. */
+/** Name of the run that owns the schedule. */
 export const SCHEDULE = 'schedule';
 
 const KEY = escapeKey('schedule');
 
-/** What runners see of the schedule, and what they ask of it, in the bucket `brine_reactor`. */
+/** The schedule as runners see and change it, in the bucket `brine_reactor`. */
 export function openScheduleAdmin(
   bus: Bus,
   runs: { dataOf(name: string): Promise<SaltMap | undefined> },

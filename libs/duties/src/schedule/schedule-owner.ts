@@ -21,17 +21,16 @@ import {
 import type { Trouble } from '@brine/tasks';
 import { mapOf, pack } from '@brine/wire';
 
-/** What looking after a schedule works with. */
 export interface OwnerParts {
   /** Jobs that this master can run. */
   readonly schedule: Schedule;
   readonly zone: Zone;
-  /** Name of the time zone, which other processes must share. */
+  /** Name of the time zone; all processes must have the same. */
   readonly zoneName: string;
   /** Salt's `loop_interval`, in ms. */
   readonly loopMs: number;
   readonly queue: { add(reaction: Reaction): Promise<QueuedAs> };
-  /** What operators asked for. */
+  /** Reads the requests of operators. */
   readonly asked: () => Promise<Asked>;
   readonly count: (outcome: ScheduleOutcome) => void;
   readonly onTrouble: Trouble;
@@ -39,17 +38,17 @@ export interface OwnerParts {
   readonly now: () => number;
 }
 
-/** What became of a due time, for the metrics. */
+/** The outcome of a due time, for the metrics. */
 export type ScheduleOutcome = 'queued' | 'skipped' | 'missed' | 'dropped';
 
-/** How often it is looked what operators ask for, and whether the clock was set. */
+/** Interval at which the requests of operators and the clock are checked. */
 const LOOK_MS = 1_000;
 const ASK_TIMEOUT_MS = 500;
 
 /**
- * Looks after the schedule of the cluster as long as the run is this process's. What is due goes
- * into the queue of all processes under its name and time, so it is there once. What was told is
- * saved; a process that takes over in between tells it again, under the same name.
+ * Owns the schedule of the cluster until its run is released. A due job goes into the queue of all
+ * processes under its name and time, so it is queued once. Queued jobs are saved; a process that
+ * takes over in between queues them again, under the same name.
  */
 export class ScheduleOwner {
   readonly #parts: OwnerParts;
@@ -61,7 +60,7 @@ export class ScheduleOwner {
     this.#parts = parts;
   }
 
-  /** Never rejects: what fails is tried again, until the run is another process's. */
+  /** Never rejects: failures are retried until the run is released. */
   async work(run: StoredRun): Promise<void> {
     const { schedule, now } = this.#parts;
     this.#noteZone(run);
@@ -71,7 +70,7 @@ export class ScheduleOwner {
     let savedMs: number | undefined;
     while (!run.released.aborted) {
       try {
-        // That it starts is stored first: the next process must not start it once more.
+        // The start is saved first, so that the next process does not start the schedule again.
         if (savedMs === undefined) {
           await run.save(this.#stored(state));
           savedMs = now();
@@ -92,7 +91,7 @@ export class ScheduleOwner {
     }
   }
 
-  /** Puts into the queue what is due now. */
+  /** Queues the jobs that are due now. */
   async #look(
     run: StoredRun,
     state: ScheduleState,
@@ -114,10 +113,10 @@ export class ScheduleOwner {
       timeMs: dueMs,
       body: pack(mapOf({ fun, why })),
     });
-    // Known: it was told before, by this process or the one before it.
+    // Known: this process or its predecessor has queued it.
     if (queued === 'added') count('queued');
     if (queued !== 'full') return;
-    // It is tried again as long as it still counts.
+    // Retried as long as its time counts.
     if (now() - dueMs < latenessOf(this.#settings())) throw new QueueFullError();
     count('dropped');
     onTrouble(`the queue is full: ${job.name} does not run at ${new Date(dueMs).toISOString()}`);
@@ -128,10 +127,10 @@ export class ScheduleOwner {
     count(reason === 'missed' ? 'missed' : 'skipped');
     if (reason !== 'missed') return;
     const time = new Date(dueMs).toISOString();
-    onTrouble(`the schedule was away: ${name} did not run at ${time}`);
+    onTrouble(`the schedule was not served: ${name} did not run at ${time}`);
   }
 
-  /** What operators ask for; the last that is known where the bucket does not answer. */
+  /** Reads the requests of operators; keeps the last ones if the bucket does not answer. */
   async #ask(): Promise<void> {
     const late = pause(ASK_TIMEOUT_MS).then(() => undefined);
     const asked = await Promise.race([this.#parts.asked().catch(() => undefined), late]);
@@ -152,7 +151,7 @@ export class ScheduleOwner {
       const dueMs = known && nextDue(job, known, now(), settings);
       if (dueMs !== undefined) nextMs = Math.min(nextMs, dueMs - now());
     }
-    // While something is tried again, its time is over.
+    // During a retry the next time is over already.
     return this.#isDelayed ? LOOK_MS : Math.max(1, nextMs);
   }
 
@@ -160,7 +159,7 @@ export class ScheduleOwner {
     return stateMap(state).set('zone', this.#parts.zoneName);
   }
 
-  /** Workers of another time zone reckon other due times. */
+  /** Workers of another time zone would compute other due times. */
   #noteZone(run: StoredRun): void {
     const { zoneName, onTrouble } = this.#parts;
     const before = run.data.get('zone');
@@ -169,7 +168,7 @@ export class ScheduleOwner {
   }
 
   #delayed(err: unknown): void {
-    if (!this.#isDelayed) this.#parts.onTrouble('the schedule is held up', err);
+    if (!this.#isDelayed) this.#parts.onTrouble('the schedule is delayed', err);
     this.#isDelayed = true;
   }
 }
@@ -182,7 +181,7 @@ class QueueFullError extends Error {
   }
 }
 
-/** Resolves after a time, or earlier where the signal is aborted. */
+/** Resolves after a time, or earlier if the signal is aborted. */
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

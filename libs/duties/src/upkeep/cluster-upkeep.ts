@@ -4,22 +4,21 @@ import { LastRuns } from '@brine/service';
 import type { Trouble } from '@brine/tasks';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** Work that the cluster does again and again, once for all processes. */
+/** Periodic work of the cluster, once for all processes. */
 export interface UpkeepTask {
-  /** As `brine status` shows it. */
+  /** Its name in `brine status`. */
   readonly name: string;
   readonly everyMs: number;
-  /** Does it; may be cut off anywhere and done again. */
+  /** Does the work; may be cut off at any point and repeated. */
   readonly work: (released: AbortSignal) => Promise<void>;
 }
 
-/** What the upkeep works with. */
 export interface ClusterUpkeepParts {
   readonly tasks: readonly UpkeepTask[];
   readonly onTrouble: Trouble;
   /** Unix ms. */
   readonly now: () => number;
-  /** Default 15 s: how often it is looked what is due. */
+  /** Interval of the check for due tasks; default 15 s. */
   readonly lookMs?: number;
 }
 
@@ -27,8 +26,8 @@ const UPKEEP = 'upkeep';
 const LOOK_MS = 15_000;
 
 /**
- * The regular work of the cluster, in one process at a time. When each was done is saved with the
- * run: a process that takes over goes on by it.
+ * The periodic work of the cluster, in one process at a time. The time of each task is saved with
+ * the run, so a process that takes over continues the intervals.
  */
 export class ClusterUpkeep {
   readonly #parts: ClusterUpkeepParts;
@@ -39,17 +38,17 @@ export class ClusterUpkeep {
     this.#parts = parts;
   }
 
-  /** For the list of what processes do in turn. */
+  /** The cluster task of the upkeep. */
   get task(): ClusterTask {
     return { kind: UPKEEP, name: UPKEEP, work: (run) => this.#work(run) };
   }
 
-  /** When each was last done, in the process that does it. */
+  /** Time of each task's last run, in the process that does it. */
   status(): object {
     return this.#runs.status();
   }
 
-  /** Never rejects: what fails is tried again at the next look. */
+  /** Never rejects: failures are retried at the next check. */
   async #work(run: Pick<StoredRun, 'data' | 'released' | 'check' | 'save'>): Promise<void> {
     const { tasks, now, lookMs = LOOK_MS } = this.#parts;
     const doneMs = new Map(tasks.map(({ name }) => [name, intOf(run.data, name) ?? 0]));
@@ -57,7 +56,7 @@ export class ClusterUpkeep {
     let isSaved = false;
     while (!run.released.aborted) {
       for (const task of tasks) {
-        // A clock that was set back makes it due as well.
+        // After a clock was set back the task is due as well.
         const ageMs = now() - (doneMs.get(task.name) ?? 0);
         if (ageMs >= 0 && ageMs < task.everyMs) continue;
         if (!(await this.#do(task, run))) continue;
@@ -65,7 +64,7 @@ export class ClusterUpkeep {
         this.#runs.ran(task.name, now());
         isSaved = false;
       }
-      // The first save says that the run was begun, and not only moved.
+      // The first save shows that the run was worked on: takeovers without a save count as crashes.
       isSaved ||= await this.#save(run, mapOf(Object.fromEntries<SaltValue>(doneMs)));
       await sleep(lookMs, undefined, { signal: run.released, ref: false }).catch(() => undefined);
     }
@@ -90,7 +89,7 @@ export class ClusterUpkeep {
       await run.save(data);
       return true;
     } catch {
-      // The bucket is away, or the run is another process's: the signal says that.
+      // The bucket is unreachable, or another process owns the run: then the signal is aborted.
       return false;
     }
   }

@@ -4,12 +4,12 @@ import { sweepTokens } from '@brine/master-state';
 import type { ServiceContext } from '@brine/service';
 import { ClusterUpkeep } from './cluster-upkeep.ts';
 
-/** Tokens live for half a day as a rule (Salt: token_expire). */
+/** Tokens live for half a day by default (Salt: token_expire). */
 const TOKENS_EVERY_MS = 3_600_000;
 
 /**
- * What the cluster does again and again.
- * @param pem the master's private key, which tokens are sealed with
+ * The periodic tasks of the cluster.
+ * @param pem the master's private key, which seals tokens
  */
 export function openUpkeep(
   { log }: Pick<ServiceContext, 'log'>,
