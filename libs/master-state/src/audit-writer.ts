@@ -13,19 +13,24 @@ interface WaitingAct {
   readonly leftOut: number;
 }
 
-/** Acts that wait for the stream; further ones are counted, and the next row says how many. */
+/**
+ * Limit of acts that wait for the stream; further ones are counted, and the next row has their
+ * number.
+ */
 const WAITING_MAX = 10_000;
-/** Rows of one message: some 100 KB. */
+/** Limit of rows in one message: about 100 KB. */
 const BATCH_MAX = 200;
 const GATHER_MS = 100;
 const RETRY_MS = 1_000;
 const CLOSE_MS = 3_000;
-/** Code points of a text on record: strangers choose some of them. A minion id fits whole. */
+/**
+ * Length limit of a recorded text in code points: strangers choose some of them. A minion id fits.
+ */
 const TEXT_MAX = 255;
 
 /**
- * Writes acts on record without delaying requests. It gathers acts, seals them in a chain of its
- * own and appends them to EVENTS, from which the store saves them.
+ * Records acts without delaying requests. It gathers acts, seals them in a chain of its own and
+ * appends them to EVENTS, from which the store saves them.
  */
 export class AuditWriter {
   readonly writer: string;
@@ -44,7 +49,7 @@ export class AuditWriter {
     events: Pick<EventWriter, 'append'>,
     seal: AuditSeal,
     options: {
-      /** Begins the name of the writer; the rest is random. */
+      /** Prefix of the writer's name; the rest is random. */
       readonly name: string;
       readonly onTrouble: Trouble;
     },
@@ -55,12 +60,12 @@ export class AuditWriter {
     this.writer = `${options.name}-${randomBytes(6).toString('hex')}`;
   }
 
-  /** Acts that found no room since the last row. */
+  /** Number of acts that found no room since the last row. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Puts an act on record. Never throws and never waits. */
+  /** Records an act. Never throws and never waits. */
   record(act: AuditedAct): void {
     if (this.#waiting.length >= WAITING_MAX || this.#closed) {
       this.#leftOut += 1;
@@ -74,12 +79,12 @@ export class AuditWriter {
     });
   }
 
-  /** Counts an act that is left out; the next row says how many were. */
+  /** Counts an act that is left out; the next row has the number. */
   leaveOut(): void {
     this.#leftOut += 1;
   }
 
-  /** Writes the acts that wait, for 3 s at most, and a last row that marks the end. */
+  /** Writes the waiting acts within 3 s, and a last row that marks the end. */
   async close(): Promise<void> {
     if (this.#n > 0 || this.#waiting.length > 0) {
       this.record({ kind: 'key', outcome: 'end of record' });
@@ -133,7 +138,7 @@ export class AuditWriter {
   }
 }
 
-/** The act with every text in a form that the store takes, cut to the room of a row. */
+/** The act with every text in a form that the store accepts, cut to the size of a row. */
 function storable(act: AuditedAct): AuditedAct {
   const entry = Object.entries(act).map(([name, value]: [string, unknown]) => [
     name,
@@ -142,10 +147,10 @@ function storable(act: AuditedAct): AuditedAct {
   return Object.fromEntries(entry) as AuditedAct;
 }
 
-/** Refusals on record: rows of these stay for good, so they are fewer than events. */
+/** Limit of recorded refusals. Their rows stay for good, so they are fewer than events. */
 const RECORDED_STRANGERS = { atOnce: 200, eachSecond: 1 };
 
-/** Opens the record of a worker. Refusals beyond the allowance are only counted. */
+/** Opens the record of a worker. Refusals beyond the limit are only counted. */
 export function openAudit(
   bus: Bus,
   seal: AuditSeal,
@@ -172,15 +177,15 @@ export function openAudit(
   };
 }
 
-/** Events of refused and waiting log-ins at once, as when a fleet is rolled out. */
+/** Limit of a burst of events about refused and waiting log-ins, as when a fleet is rolled out. */
 const AT_ONCE = 5_000;
 
-/** After that each second, per worker: some 500 MB of events in the time they are kept. */
+/** Limit per second and worker after that: about 500 MB of events in their retention time. */
 const EACH_SECOND = 200;
 
 /**
- * Whether one more event of a log-in that was not accepted may be written. Every peer that reaches
- * port 4506 can cause such events, and they take room in the stream that returns need.
+ * Limits the events of log-ins that were not accepted. Every peer that reaches port 4506 can cause
+ * such events, and they take room in the stream that returns need.
  */
 export function strangerAllowance(
   { atOnce = AT_ONCE, eachSecond = EACH_SECOND } = {},

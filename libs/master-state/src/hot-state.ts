@@ -1,7 +1,9 @@
 import type { Bucket } from '@brine/bus';
 import { MasterUnavailableError } from '@brine/master';
 
-/** Names what is away when the hot state does not answer, so that the rules choose what is safe. */
+/**
+ * Names the unreachable part when the hot state does not answer, so that callers can react safely.
+ */
 export async function fromHotState<T>(what: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -23,7 +25,7 @@ export function reachableBucket(
   };
 }
 
-/** One question at a time per key: overlapping callers get the same answer. */
+/** One question at a time per key: concurrent callers share its answer. */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Promise<T>>();
 

@@ -3,12 +3,12 @@ import { ask } from '@brine/bus/rpc';
 import { type JobQueries, MasterUnavailableError } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** A longer query would outlast the timeout of the client that asked. */
+/** A longer query would exceed the timeout of its client. */
 const QUERY_TIMEOUT_MS = 4000;
 /**
- * A page of returns has up to 50 MB. A busy host takes many seconds to read it, to pack it and to
- * send it through NATS. Given up after a short time, it would be read in vain each time it is asked
- * for. A runner waits for as long; gateways answer other clients after 28 s.
+ * A page of returns has up to 50 MB. A busy host takes many seconds to read it, pack it and send it
+ * through NATS. After a short timeout it would be read in vain, at each try. A runner waits as
+ * long; gateways answer other clients after 28 s.
  */
 const PAGE_TIMEOUT_MS = 60_000;
 const PAGES: ReadonlySet<string> = new Set(['get_jid', 'export', 'import']);

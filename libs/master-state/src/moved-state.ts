@@ -23,23 +23,23 @@ import {
 } from './minions/stored-banks.ts';
 import { keyOfToken, openToken, sealToken } from './tokens.ts';
 
-/** Data of a minion on their way from or to another master. */
+/** Data of a minion that are moved from or to another master. */
 export interface MovedBank {
   readonly bank: StoredBank;
   readonly id: string;
   readonly env?: string;
   readonly data: SaltMap;
-  /** When they were written, unix ms. */
+  /** Time at which they were written, unix ms. */
   readonly timeMs: number;
 }
 
-/** As the largest record of NATS: a larger one is not taken. */
+/** The largest record of NATS; a larger one is refused. */
 const RECORD_MAX_BYTES = 4 * 1024 * 1024;
 
 /**
- * What moves between a stock master and the buckets of this one: data of minions, tokens, session
- * keys, users' keys. Each is taken only if it is newer than what is there, so that a move may be
- * done again. Throws MasterUnavailableError where NATS does not answer.
+ * Moves state between a stock master and the buckets of this one: data of minions, tokens, session
+ * keys, users' keys. Each item is written only if it is newer than the stored one, so that a move
+ * may be repeated. Throws MasterUnavailableError if NATS does not answer.
  */
 export class MovedState {
   readonly #buckets: Readonly<Record<'minions' | 'pillars' | 'mine' | 'tokens', Bucket>> & {
@@ -67,7 +67,7 @@ export class MovedState {
     this.#stored = openStoredBanks(bus, masterKey);
   }
 
-  /** Takes data of a minion; false if there are newer ones. @throws RangeError if too large */
+  /** Stores data of a minion; false if newer ones exist. @throws RangeError if too large */
   async takeBank({ bank, id, env, data, timeMs }: MovedBank): Promise<boolean> {
     const key = env === undefined || env === '' ? escapeKey(id) : escapeKey(id, env);
     const bucket = this.#bucketOf(bank);
@@ -86,7 +86,7 @@ export class MovedState {
     return true;
   }
 
-  /** Takes a token; false if it is known, or was taken back here. */
+  /** Stores a token; false if it exists, or was revoked here. */
   async takeToken(token: string, record: TokenRecord): Promise<boolean> {
     const key = keyOfToken(token);
     if ((await this.#get(this.#buckets.tokens, key)) !== undefined) return false;
@@ -95,7 +95,7 @@ export class MovedState {
     return true;
   }
 
-  /** Takes the session key of a minion; false if there is one as new. */
+  /** Stores the session key of a minion; false if one of the same age or newer exists. */
   async takeSession(id: string, key: string, madeMs: number): Promise<boolean> {
     const name = escapeKey(id);
     const known = await this.#get(this.#buckets.sessions, name);
@@ -108,7 +108,7 @@ export class MovedState {
     return true;
   }
 
-  /** Takes the keys of a host's users; false if the host has some. */
+  /** Stores the keys of a host's users; false if the host has some. */
   async takeUserKeys(host: string, keys: Readonly<Record<string, string>>): Promise<boolean> {
     const { secrets } = this.#buckets;
     const name = escapeKey('userkeys', host);
@@ -119,7 +119,7 @@ export class MovedState {
     return true;
   }
 
-  /** Tells workers that run that others have written data of minions. */
+  /** Makes running workers read the new data of minions. */
   async done(): Promise<void> {
     if (this.#hasNew) await announceDropped(this.#buckets.secrets, Date.now());
     this.#hasNew = false;
@@ -140,12 +140,14 @@ export class MovedState {
     }
   }
 
-  /** Data of one minion; undefined where there are none. */
+  /** Data of one minion; undefined if there are none. */
   bank(bank: StoredBank, id: string): Promise<SaltMap | undefined> {
     return this.#stored.fetch(bank, id);
   }
 
-  /** Tokens that have not ended. Those of a release that did not keep their names are counted. */
+  /**
+   * Tokens that have not expired. Those of a release that did not store their names are counted.
+   */
   async tokens(
     nowMs: number,
   ): Promise<{ readonly tokens: ReadonlyMap<string, TokenRecord>; readonly nameless: number }> {
@@ -185,9 +187,10 @@ function isEmpty({ value }: BucketEntry): boolean {
   return value.length === 0 || (value.length === 1 && value[0] === NO_MINE[0]);
 }
 
-/** When the data were written: grains say it, the others are as old as their record. */
+/** Time of a write: grains contain it, other data are as old as their record. */
 function writtenMs(bank: StoredBank, entry: BucketEntry): number {
-  // What was emptied here on purpose stays empty, unless the minion told the other master anew.
+  // Data that were emptied on purpose stay empty, unless the minion sent newer ones to the other
+  // master.
   if (bank !== 'grains' || isEmpty(entry)) return entry.timeMs;
   return intOf(unpackMap(entry.value), 'updated_at') ?? entry.timeMs;
 }

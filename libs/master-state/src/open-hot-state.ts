@@ -55,7 +55,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     secrets: secretsBucket,
     requests: new Bucket(bus, 'brine_requests'),
     ready,
-    /** Whether it is all there by then. */
+    /** Resolves with true if everything is loaded by then. */
     readyWithin: (timeoutMs: number): Promise<boolean> => until(timeoutMs, ready),
     close: () => {
       for (const watch of watches) watch.close();
@@ -66,7 +66,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
   };
 }
 
-/** Keeps the copies of this process as the buckets are. */
+/** Keeps the copies of this process equal to the buckets. */
 function watchesOf(
   buckets: Readonly<Record<'keysBucket' | 'sessionsBucket' | 'secretsBucket', Bucket>>,
   copies: {
@@ -85,7 +85,7 @@ function watchesOf(
       onChange: (entry) => {
         keys.changed(entry);
         const [id = ''] = splitKey(entry.key);
-        // Another worker deleted the key, and with it the data: a new minion may bring the same.
+        // Another worker deleted the key, and with it the data: a new minion may send the same.
         if (keys.cached(id)?.state !== 'deleted') return;
         minionData.forget(id);
         pillars.forget(id);

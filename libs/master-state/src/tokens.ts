@@ -5,12 +5,12 @@ import type { TokenRecord, Tokens } from '@brine/master';
 import { fromJson, toJson } from '@brine/wire/text';
 import { fromHotState } from './hot-state.ts';
 
-/** What stands in place of a token that was taken back: a bucket has no delete. */
+/** Replaces a revoked token: a bucket has no delete. */
 const GONE = new Uint8Array(0);
 
 /**
  * Tokens in the bucket `brine_tokens`, sealed and under a hash of their names: a copy of the bucket
- * gives no log-in. Each look goes to the source, so a token begins and ceases to count at all
+ * gives no log-in. Each read goes to the source, so that a new or revoked token takes effect at all
  * workers at once.
  */
 export class BucketTokens implements Tokens {
@@ -41,9 +41,9 @@ export class BucketTokens implements Tokens {
 }
 
 /**
- * Takes the room of tokens that have expired: NATS forgets them after a year only, and the bucket
- * has a bound. One that can not be opened stays. Gives how many.
- * @throws BusError where NATS is away
+ * Removes expired tokens: NATS deletes them only after a year, and the bucket is bounded. An
+ * unreadable token stays. Returns their number.
+ * @throws BusError if NATS is unreachable
  */
 export async function sweepTokens(
   bucket: Pick<Bucket, 'entries' | 'update'>,
@@ -65,16 +65,16 @@ function hasExpired(box: SecretBox, value: Uint8Array, nowSeconds: number): bool
   try {
     return openToken(box, value).record.expire < nowSeconds;
   } catch {
-    return false; // Of another master's key, or of a later release.
+    return false; // Sealed with another master's key, or by a later release.
   }
 }
 
-/** Where a token stands: under a hash of it. */
+/** The key of a token: a hash. */
 export function keyOfToken(token: string): BucketKey {
   return escapeKey(createHash('sha256').update(token).digest('hex'));
 }
 
-/** The record of a token, with the token itself: a stock master keeps tokens by their names. */
+/** The record of a token, with the token itself: a stock master stores tokens by their names. */
 export function sealToken(
   box: SecretBox,
   token: string,

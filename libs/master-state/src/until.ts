@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often it is looked, ms. */
+/** Poll interval, ms. */
 const LOOK_MS = 20;
 
-/** Waits until something in this process is so, at most for `timeoutMs`; whether it is. */
+/** Polls until a condition is true, at most for `timeoutMs`; resolves with its value. */
 export async function until(timeoutMs: number, isSo: () => boolean): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   while (!isSo() && performance.now() < end) await sleep(LOOK_MS);

@@ -3,10 +3,10 @@ import type { SecretBox } from '@brine/crypt';
 import type { UserKeys } from '@brine/master';
 import { fromHotState, SingleFlight } from './hot-state.ts';
 
-/** Records of `brine_secrets` that hold the user keys of one host. */
+/** Prefix of records in `brine_secrets` with the user keys of one host. */
 const KIND = 'userkeys';
 
-/** Strangers may try keys as fast as they like: the source is asked at most this often. */
+/** Minimum delay between two reads of the source, because strangers may try keys at any rate. */
 const REFRESH_PAUSE_MS = 250;
 
 /** Local users' keys of all hosts, from the sealed `brine_secrets` bucket. */
@@ -22,14 +22,14 @@ export class BucketUserKeys implements UserKeys {
     this.#box = box;
   }
 
-  /** Takes a change of the bucket; records of other kinds pass by. */
+  /** Applies a change of the bucket; ignores records of other kinds. */
   changed(entry: BucketEntry): void {
     const [kind, host] = splitKey(entry.key);
     if (kind !== KIND || host === undefined) return;
     this.#hosts.set(host, parseKeys(this.#box.open(entry.value)));
   }
 
-  /** Forgets everything: the bucket is another one than before. */
+  /** Forgets everything, because the bucket was replaced. */
   reset(): void {
     this.#hosts.clear();
   }

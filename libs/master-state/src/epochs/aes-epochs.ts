@@ -21,17 +21,17 @@ import { EpochHolders } from './epoch-holders.ts';
 /** One master AES key and its number. */
 export interface AesEpoch {
   readonly epoch: number;
-  /** The key as Salt's Crypticle takes it. */
+  /** The key in the form of Salt's Crypticle. */
   readonly keyString: string;
-  /** When it was made, unix ms. */
+  /** Time of its creation, unix ms. */
   readonly madeMs?: number;
 }
 
 /**
- * How long a rotation waits for all holders, ms. A slower one fetches the key when it needs it.
+ * Time that a rotation waits for all processes, ms. A slower process fetches the key when needed.
  */
 const HOLDERS_WAIT_MS = 3_000;
-/** Publications are sent up to half a minute after they were made, and read again from there. */
+/** Retention of old keys: publications are sent, and read again, for half a minute. */
 const KEPT_MS = 3_600_000;
 const PRUNED = Buffer.alloc(0);
 const START_WAIT_MS = 15_000;
@@ -39,10 +39,9 @@ const POLL_MS = 20;
 const CURRENT = escapeKey('aes-current');
 
 /**
- * The master's AES keys, one per epoch, shared by all processes: the keys are in `brine_secrets`,
- * sealed; a marker in PUBLICATIONS says from which publication on an epoch is in force. The epoch
- * of the last marker is also noted in the bucket, because the stream is purged and its markers with
- * it.
+ * The master's AES keys, one per epoch, shared by all processes. The keys are in `brine_secrets`,
+ * sealed. A marker in PUBLICATIONS defines the first publication of an epoch. The bucket also has
+ * the epoch of the last marker, because the purge of the stream removes markers.
  */
 export class AesEpochs {
   readonly #bus: Bus;
@@ -71,9 +70,9 @@ export class AesEpochs {
   }
 
   /**
-   * Waits for the streams, or for those named, reads keys and markers, and makes the first epoch
-   * where there is none.
-   * @throws BusError when that does not work out in time.
+   * Waits for the streams (or those in `of`), reads keys and markers, and makes the first epoch if
+   * there is no epoch yet.
+   * @throws BusError after a timeout
    */
   static async connect(bus: Bus, box: SecretBox, of?: readonly string[]): Promise<AesEpochs> {
     await waitForStreams(bus, of === undefined ? {} : { of });
@@ -94,36 +93,38 @@ export class AesEpochs {
     }
   }
 
-  /** The epoch of the last marker read, and its key. Known once connected. */
+  /** The epoch of the last marker, and its key. Known once connected. */
   current(): AesEpoch {
     const kept = this.#keys.get(this.#current);
-    if (kept === undefined) throw new BusError('BUS_BODY_GONE', 'the AES key is not held yet');
+    if (kept === undefined) throw new BusError('BUS_BODY_GONE', 'the AES key is not loaded yet');
     return kept;
   }
 
   /**
-   * As {@link current}, after the end of a rotation that has been begun: its marker may be in the
-   * stream although this process has not read it yet.
-   * @throws BusError `BUS_TIMEOUT` when the markers can not be read in time.
+   * As {@link current}, after the end of a started rotation: its marker may be in the stream
+   * although this process has not read it yet.
+   * @throws BusError `BUS_TIMEOUT` if the markers can not be read in time.
    */
   async settled(timeoutMs: number): Promise<AesEpoch> {
     if (this.holding > this.#current) await this.#markers.caughtUp(timeoutMs);
     return this.current();
   }
 
-  /** Calls back when another publisher is gone: its minions hear nothing until they reconnect. */
+  /**
+   * Calls back when another publisher has gone: its minions receive nothing until they reconnect.
+   */
   onPublisherGone(callback: () => void): void {
     this.#holders.onPublisherGone(callback);
   }
 
-  /** The key of an epoch, if this process holds it. */
+  /** The key of an epoch, if this process has it. */
   byEpoch(epoch: number): AesEpoch | undefined {
     return this.#keys.get(epoch);
   }
 
   /**
-   * The key of an epoch, read from the bucket if need be.
-   * @throws BusError `BUS_BODY_GONE` where there is no such epoch.
+   * The key of an epoch, from memory or the bucket.
+   * @throws BusError `BUS_BODY_GONE` for an unknown epoch
    */
   async keyOf(epoch: number): Promise<AesEpoch> {
     const kept = this.#keys.get(epoch);
@@ -136,7 +137,7 @@ export class AesEpochs {
     return read;
   }
 
-  /** The epoch in force for the publication at a sequence. */
+  /** The epoch of the publication at a sequence. */
   epochAt(seq: number): number {
     const marker = this.#markers.before(seq);
     if (marker !== undefined) return marker.epoch;
@@ -147,35 +148,35 @@ export class AesEpochs {
   }
 
   /**
-   * The epoch in force now, if the publication at `seq` is of an earlier one. Minions have the key
-   * of the last marker, and a frame of an older key makes them log in. Undefined if it is of no
-   * earlier epoch. Undefined too if its serial is not below those of the new key, which begin at
-   * the marker's time: a minion that took it would drop the lower serials that follow.
+   * The current epoch, if the publication at `seq` has an earlier one. Minions have the key of the
+   * last marker, and a frame of an older key makes them log in. Undefined if `seq` has the current
+   * epoch. Undefined too if its serial is not below those of the new key, which begin at the
+   * marker's time: a minion would then drop the lower serials that follow.
    */
   overtaking(seq: number, serial: number): number | undefined {
     const last = this.#markers.last;
     return last !== undefined && seq < last.seq && serial < last.timeUs ? last.epoch : undefined;
   }
 
-  /** The highest epoch whose key this process holds; 0 before it holds any. */
+  /** The highest epoch whose key this process has; 0: none. */
   get holding(): number {
     return Math.max(0, ...this.#keys.keys());
   }
 
-  /** Secrets in the bucket that did not open with this master's key. */
+  /** Number of secrets in the bucket that this master's key did not open. */
   get unreadable(): number {
     return this.#unreadable;
   }
 
-  /** Whether keys and markers are being followed just now. */
+  /** True while keys and markers are followed. */
   get ready(): boolean {
     return this.#watch.ready && this.#markers.reading;
   }
 
   /**
-   * Begins the next epoch: its key goes to the bucket, all processes that announced themselves get
-   * up to 3 s to hold it, then the marker is appended. Calls that overlap, here or in another
-   * process, begin the same epoch. Resolves when this process has read the marker.
+   * Starts the next epoch. Its key goes to the bucket; all announced processes have up to 3 s to
+   * load it; then the marker is appended. Concurrent calls, here or in another process, start the
+   * same epoch. Resolves when this process has read the marker.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_TIMEOUT`.
    */
   rotate(): Promise<AesEpoch> {
@@ -187,15 +188,15 @@ export class AesEpochs {
 
   /**
    * Deletes keys that were replaced more than an hour ago, everywhere. A thief of the bucket and of
-   * `master.pem` can then not read what was published under them.
-   * @returns how many were forgotten
+   * `master.pem` then can not read what was published under them.
+   * @returns the number of deleted keys
    */
   async prune(nowMs = Date.now()): Promise<number> {
     let pruned = 0;
     for (const epoch of [...this.#keys.keys()].sort((one, other) => one - other)) {
       const madeMs = this.#keys.get(epoch + 1)?.madeMs;
       if (epoch >= this.#current || madeMs === undefined || nowMs - madeMs < KEPT_MS) break;
-      // A value, as all deletions in a bucket: `create` of this epoch shall fail for ever.
+      // A value, like all deletions in a bucket: `create` of this epoch must fail for ever.
       await this.#bucket.put(escapeKey('aes', String(epoch)), PRUNED);
       this.#keys.delete(epoch);
       pruned += 1;
@@ -211,7 +212,7 @@ export class AesEpochs {
 
   async #rotate(): Promise<AesEpoch> {
     const epoch = this.#current + 1;
-    // The key of a rotation that was begun and never finished is good: it was never used.
+    // The key of an unfinished rotation was never used, so it can be used now.
     if (!this.#keys.has(epoch)) await this.#make(epoch);
     this.#holders.announce();
     await until(HOLDERS_WAIT_MS, () => this.#holders.allHold(epoch));
@@ -224,19 +225,19 @@ export class AesEpochs {
     const value = { epoch, key: newKeyString(), createdAt: Date.now() };
     const sealed = this.#box.seal(Buffer.from(JSON.stringify(value), 'utf8'));
     const created = await this.#bucket.create(escapeKey('aes', String(epoch)), sealed);
-    // Where another process was first, its key counts.
+    // If another process was first, its key counts.
     if (created === undefined) await this.keyOf(epoch);
     else this.#keys.set(epoch, { epoch, keyString: value.key, madeMs: value.createdAt });
   }
 
   #marked(epoch: number): void {
     this.#current = Math.max(this.#current, epoch);
-    // The key is held by now, unless the rotation did not wait for us any longer.
+    // The key is here by now, unless the rotation timed out waiting for this process.
     if (!this.#keys.has(epoch)) void this.keyOf(epoch).catch(() => undefined);
     void this.#note(epoch);
   }
 
-  /** Notes in the bucket what the last marker said; only ever upwards. */
+  /** Stores the epoch of the last marker in the bucket; it only increases. */
   async #note(epoch: number): Promise<void> {
     if (this.#noted >= epoch) return;
     try {
@@ -266,7 +267,7 @@ export class AesEpochs {
       const secret = readSecret(this.#box.open(value));
       if (secret !== undefined) this.#keys.set(secret.epoch, secret);
     } catch {
-      // Sealed with another master's key, or damaged: as good as not there.
+      // Sealed with another master's key, or damaged: treated as missing.
       this.#unreadable++;
     }
     this.#holders?.announce();
@@ -290,22 +291,22 @@ function readNote(bytes: Uint8Array): number | undefined {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     return isRecord(value) && typeof value['epoch'] === 'number' ? value['epoch'] : undefined;
   } catch {
-    return undefined; // not written by us; the markers tell as well
+    return undefined; // not written by us; the markers have the epoch too
   }
 }
 
-/** From this sequence of PUBLICATIONS on, the key of this epoch is in force. */
+/** From this sequence of PUBLICATIONS on, the key of this epoch is used. */
 interface EpochMarker {
   readonly seq: number;
   readonly epoch: number;
-  /** When the stream stored it, µs since 1970. */
+  /** Storage time in the stream, µs since 1970. */
   readonly timeUs: number;
 }
 
-/** Markers remembered; the stream is purged long before it holds so many. */
+/** Limit of remembered markers; the stream is purged long before it has so many. */
 const MAX_MARKERS = 1_000;
 
-/** The markers of PUBLICATIONS: those that are in the stream, then each as it comes. */
+/** The markers of PUBLICATIONS: the stored ones, then each new one. */
 class EpochMarkers {
   readonly #bus: Bus;
   readonly #reader: PublicationReader;
@@ -321,29 +322,29 @@ class EpochMarkers {
     void this.#follow();
   }
 
-  /** Whether the stream is being read just now. */
+  /** True while the stream is read. */
   get reading(): boolean {
     return this.#reader.reading;
   }
 
-  /** The marker in force for a publication; undefined where none before it is known. */
+  /** The marker that applies to a publication; undefined if none before it is known. */
   before(seq: number): EpochMarker | undefined {
     return this.#markers.findLast((marker) => marker.seq < seq);
   }
 
-  /** The last marker that is known. */
+  /** The last known marker. */
   get last(): EpochMarker | undefined {
     return this.#markers.at(-1);
   }
 
-  /** The first marker that is known. */
+  /** The first known marker. */
   get first(): EpochMarker | undefined {
     return this.#markers[0];
   }
 
   /**
-   * Resolves when every marker stored so far has been read.
-   * @throws BusError `BUS_TIMEOUT` when that takes longer, and as `Inbox.request` does.
+   * Resolves when all stored markers have been read.
+   * @throws BusError `BUS_TIMEOUT` if that takes longer, and as `Inbox.request` does.
    */
   async caughtUp(timeoutMs: number): Promise<void> {
     const until = performance.now() + timeoutMs;
@@ -365,7 +366,7 @@ class EpochMarkers {
     return handleEach(this.#reader, (published) => {
       if (published.kind !== 'marker') return;
       if (published.incarnation !== this.#incarnation) {
-        // Another stream: its sequences have nothing to do with those noted.
+        // Another stream: its sequences have no relation to the remembered ones.
         this.#incarnation = published.incarnation;
         this.#markers = [];
       }

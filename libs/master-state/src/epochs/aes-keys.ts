@@ -4,13 +4,13 @@ import type { Trouble } from '@brine/tasks';
 import { fromHotState } from '../hot-state.ts';
 import type { AesEpochs } from './aes-epochs.ts';
 
-/** Version 2 minions still seal with the last key until they have signed in again. */
+/** Version 2 minions still seal with the last key until they have logged in again. */
 const OVERLAP_MS = 60_000;
 
-/** A log-in that a rotation holds back longer than this is answered "not now". */
+/** Longest delay of a log-in by a rotation; then the answer is "not now". */
 const ROTATION_WAIT_MS = 2_500;
 
-/** The master's AES key, handed over where the stream of publications says so. */
+/** The master's AES key, replaced at the markers in the stream of publications. */
 export class EpochAesKeys implements AesKeys {
   readonly #epochs: AesEpochs;
   readonly #onTrouble: Trouble;

@@ -3,9 +3,9 @@ import { type Bus, ConnectionWatch, isRecord, SUBJECT_ROOT } from '@brine/bus';
 
 const SUBJECT = `${SUBJECT_ROOT}.epochs`;
 const ANNOUNCE_MS = 1_000;
-/** A process that was silent for so long is gone: it is not waited for. */
+/** A process that is silent for this time counts as gone; a rotation does not wait for it. */
 const SILENT_MS = 3_500;
-/** Processes remembered at once; one host has a handful. */
+/** Limit of remembered processes; one host has a handful. */
 const MAX_HOLDERS = 10_000;
 
 interface Answered {
@@ -15,8 +15,8 @@ interface Answered {
 }
 
 /**
- * Which process holds the key of which epoch. Every process with AES keys announces it each second,
- * so that a rotation can wait for all of them. A publisher that falls silent is noticed too.
+ * Tracks which process has the key of which epoch. Every process with AES keys announces its epoch
+ * each second, so that a rotation can wait for all of them. A silent publisher is noticed too.
  */
 export class EpochHolders {
   readonly #bus: Bus;
@@ -32,7 +32,7 @@ export class EpochHolders {
     this.#holding = holding;
     const subscription = bus.connection.subscribe(SUBJECT, {
       callback: (error, msg) => {
-        // Refused to a process that only announces; it rotates nothing.
+        // Refused to a process that only announces and never rotates.
         if (error === null || error === undefined) this.#receive(msg.data);
       },
     });
@@ -51,17 +51,17 @@ export class EpochHolders {
     this.announce();
   }
 
-  /** Calls back when another publisher took its leave, or has been silent for 3.5 s. */
+  /** Calls back when another publisher has closed, or was silent for 3.5 s. */
   onPublisherGone(callback: () => void): void {
     this.#onPublisherGone.add(callback);
   }
 
-  /** Tells the others now what this process holds. */
+  /** Announces the epoch of this process at once. */
   announce(): void {
     this.#announce({});
   }
 
-  /** Whether every process heard of lately holds this epoch's key. */
+  /** True if every recently announced process has this epoch's key. */
   allHold(epoch: number): boolean {
     const now = performance.now();
     for (const { holding, at } of this.#answered.values()) {
@@ -70,7 +70,7 @@ export class EpochHolders {
     return this.#holding() >= epoch;
   }
 
-  /** Other processes heard of lately. */
+  /** Number of other processes that announced themselves recently. */
   get others(): number {
     return [...this.#answered.keys()].filter((id) => id !== this.#id).length;
   }
@@ -109,7 +109,7 @@ export class EpochHolders {
     try {
       value = JSON.parse(Buffer.from(data).toString('utf8'));
     } catch {
-      return; // nothing that a process of ours sent
+      return; // not sent by a process of ours
     }
     if (!isRecord(value)) return;
     const { id, holding, name, gone } = value;

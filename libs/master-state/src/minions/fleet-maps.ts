@@ -3,19 +3,18 @@ import { PackedMaps, type SaltValue } from '@brine/wire';
 import { fromHotState } from '../hot-state.ts';
 
 /**
- * The data of a whole fleet stays in memory only while targets use it: 100,000 minions with 10 KB
- * of grains are 1 GB in each worker. It is dropped when no target asked for it for this long, in
- * ms.
+ * Data of a fleet are dropped if no target used them for this time, in ms. They take memory:
+ * 100,000 minions with 10 KB of grains are 1 GB in each worker.
  */
 const IDLE_MS = 10 * 60_000;
 
-/** What an entry of the bucket says; `packed` is undefined where there is nothing (any more). */
+/** An entry of the bucket; `packed` is undefined if it is empty. */
 export interface FleetEntry {
   readonly id: string;
   readonly packed: Uint8Array | undefined;
 }
 
-/** One map of each minion of a bucket, packed, read on demand and followed while it is in use. */
+/** Packed maps of all minions in a bucket, read on demand and followed while in use. */
 export class FleetMaps {
   readonly #bucket: Bucket;
   readonly #what: string;
@@ -24,14 +23,14 @@ export class FleetMaps {
   #watch: BucketWatch | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  /** `what` stands in the error where the bucket cannot be reached; `read` passes over entries. */
+  /** `what` names the unreachable bucket in errors; `read` may skip entries. */
   constructor(bucket: Bucket, what: string, read: (entry: BucketEntry) => FleetEntry | undefined) {
     this.#bucket = bucket;
     this.#what = what;
     this.#read = read;
   }
 
-  /** Makes all readable by `get`; resolves at once when they are. */
+  /** Loads all maps, so that `get` finds them; resolves at once if they are loaded. */
   async ready(): Promise<void> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.close(), IDLE_MS);
@@ -47,7 +46,7 @@ export class FleetMaps {
     return this.#maps.get(id);
   }
 
-  /** Knows at once what was just written, where it is in use. */
+  /** Applies a local write at once, if the maps are in use. */
   set(id: string, packed: Uint8Array): void {
     if (this.#watch !== undefined) this.#maps.set(id, packed);
   }
@@ -56,7 +55,7 @@ export class FleetMaps {
     this.#maps.delete(id);
   }
 
-  /** Stops watching, and drops all. */
+  /** Stops watching, and drops all maps. */
   close(): void {
     clearTimeout(this.#idle);
     this.#watch?.close();

@@ -4,12 +4,12 @@ import { Bucket } from '@brine/bus';
 import { escapeKey } from '@brine/bus';
 import { NO_MINE } from './mines.ts';
 
-/** A bucket has no deletions, so that no stale copy brings back what was deleted. */
+/** A bucket has no deletions, so that no stale copy can restore a deleted record. */
 const GONE = Buffer.alloc(0);
 
 /**
- * Drops the session key of a minion whose key is no longer accepted. If `data` says so, also drops
- * what the minion sent about itself. Several processes may do it, also for a minion that has
+ * Drops the session key of a minion whose key is no longer accepted. With `data`, also drops the
+ * data that the minion sent about itself. Several processes may do it, also for a minion that has
  * neither.
  * @throws BusError as {@link Bucket.put}.
  */

@@ -2,9 +2,9 @@ import { type Bucket, type BucketEntry, splitKey } from '@brine/bus';
 import { fromHotState } from '../hot-state.ts';
 
 /**
- * The minions that have a record of their own in a bucket. Reads the whole bucket once, a part at a
- * time; nothing of it stays in memory but the ids.
- * @param what stands in the error where the bucket cannot be reached
+ * The ids of minions with a record in a bucket. Reads the whole bucket once, in parts, and keeps
+ * only the ids in memory.
+ * @param what names the unreachable bucket in errors
  * @throws MasterUnavailableError
  */
 export function idsIn(

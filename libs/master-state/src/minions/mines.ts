@@ -5,15 +5,15 @@ import { fromHotState } from '../hot-state.ts';
 import { idsIn } from './ids-in.ts';
 
 /**
- * Most bytes of one minion's mine: it is one message of NATS, whose `max_payload` is 8 MB. Real
- * mines hold addresses and disks, some KB.
+ * Size limit of a minion's mine: one message of NATS, whose `max_payload` is 8 MB. Real mines have
+ * addresses and disks, some KB.
  */
 const MINE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** A mine that was flushed: nil in msgpack. */
+/** The record of a flushed mine: nil in msgpack. */
 export const NO_MINE: Uint8Array = pack(null);
 
-/** The mine, in the `brine_mine` bucket: one record per minion, nil where it was flushed. */
+/** The mine, in the `brine_mine` bucket: one record per minion, nil after a flush. */
 export class BucketMines implements Mines {
   readonly #bucket: Bucket;
 
@@ -36,7 +36,7 @@ export class BucketMines implements Mines {
     return fromHotState('the mine', changed);
   }
 
-  /** The minions that have something in the mine. */
+  /** Ids of minions with data in the mine. */
   ids(): Promise<string[]> {
     return idsIn(this.#bucket, 'the mine', ({ value }) => value[0] !== NO_MINE[0]);
   }

@@ -10,19 +10,18 @@ import type { BucketPillars } from './pillar-bucket.ts';
 const AT_ONCE = 32;
 
 /**
- * The record of `brine_secrets` that says when records of minions were emptied last. All workers
- * watch that bucket. A worker that wrote the same data before would not write it again otherwise.
+ * Record of `brine_secrets` with the time when records of minions were last emptied. All workers
+ * watch that bucket. Without it, a worker would not write data again that it had written before.
  */
 const DROPPED = escapeKey('dropped');
 
-/** What the banks are made of. */
 interface BankParts {
   readonly minionData: BucketMinionData;
   readonly pillars: BucketPillars;
   readonly mines: BucketMines;
   /** `brine_secrets`. */
   readonly secrets: Bucket;
-  /** Environments that pillars are kept for, beside none. */
+  /** Pillar environments with records, beside none. */
   readonly pillarEnvs: readonly string[];
   /** Unix ms. */
   readonly now: () => number;
@@ -56,7 +55,7 @@ export class BucketBanks implements MinionBanks {
     else if (!(await mines.change(id, () => data))) {
       throw new RangeError(`the mine of ${id} is too large to be kept`);
     }
-    // The other workers know another value as the last one that they wrote.
+    // Other workers remember the emptied value as the last one that they wrote.
     if (bank !== 'mine') await this.#announceDropped();
   }
 
@@ -91,12 +90,12 @@ export class BucketBanks implements MinionBanks {
   }
 }
 
-/** Tells all workers to write again what minions say: others have changed the records. */
+/** Makes all workers write the data of minions again, after others changed the records. */
 export async function announceDropped(secrets: Bucket, nowMs: number): Promise<void> {
   await fromHotState('minion data', secrets.put(DROPPED, Buffer.from(String(nowMs))));
 }
 
-/** Whether an entry of `brine_secrets` says that records of minions were emptied. */
+/** True for the entry of `brine_secrets` about emptied records. */
 export function isDropped(entry: BucketEntry): boolean {
   return entry.key === DROPPED;
 }

@@ -8,14 +8,14 @@ import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
 import { idsIn } from './ids-in.ts';
 
 /**
- * Hashes of the grains stored last, so that a minion that restarts does not write the same again.
+ * Number of remembered hashes of grains, so that a restarting minion does not write the same again.
  */
 const HASHES_KEPT_MAX = 100_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** By size, each entry 1: with `max` the cache would allocate all entries at once. */
 const PLACES = { maxSize: HASHES_KEPT_MAX, sizeCalculation: () => 1 };
 
-/** What minions said about themselves, from the `brine_minions` bucket, read on demand. */
+/** Data that minions sent about themselves, from the `brine_minions` bucket, read on demand. */
 export class BucketMinionData implements MinionData {
   readonly #bucket: Bucket;
   readonly #grains: FleetMaps;
@@ -36,23 +36,23 @@ export class BucketMinionData implements MinionData {
     this.#grains.set(id, packed);
   }
 
-  /** Another minion of this id may bring the same grains: they have to be written again then. */
+  /** Another minion of this id may send the same grains: they must then be written again. */
   forget(id: string): void {
     this.#stored.delete(id);
     this.#grains.delete(id);
   }
 
-  /** What was written before is written again when it comes. */
+  /** Earlier writes are repeated when their data arrive again. */
   forgetAll(): void {
     this.#stored.clear();
   }
 
-  /** The minions whose grains are kept. */
+  /** Ids of minions with stored grains. */
   ids(): Promise<string[]> {
     return idsIn(this.#bucket, 'minion data', ({ value }) => value.length > 0);
   }
 
-  /** Empties the record of a minion; false where there was none. */
+  /** Empties the record of a minion; false if it was empty or missing. */
   async drop(id: string): Promise<boolean> {
     const key = escapeKey(id);
     const entry = await fromHotState('minion data', this.#bucket.get(key));

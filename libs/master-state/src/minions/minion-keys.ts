@@ -6,10 +6,10 @@ import type { MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';
 
-/** Parsed keys kept; a parsed RSA key is some 3 KB, parsing one costs 0.15 ms. */
+/** Number of cached parsed keys. A parsed RSA key takes 3 KB; parsing takes 0.15 ms. */
 const PARSED_KEPT_MAX = 20_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** By size, each entry 1: with `max` the cache would allocate all entries at once. */
 const PLACES = { maxSize: PARSED_KEPT_MAX, sizeCalculation: () => 1 };
 
 const STATES: ReadonlySet<string> = new Set<KeyState>([
@@ -19,7 +19,7 @@ const STATES: ReadonlySet<string> = new Set<KeyState>([
   'deleted',
 ]);
 
-/** Key states from the `brine_keys` bucket, watched whole: some 600 bytes a minion. */
+/** Key states from the `brine_keys` bucket, watched as a whole: about 600 bytes per minion. */
 export class BucketMinionKeys implements MinionKeys {
   readonly #bucket: Bucket;
   readonly #keys = new Map<string, StoredMinionKey>();
@@ -44,17 +44,17 @@ export class BucketMinionKeys implements MinionKeys {
     return fromHotState('minion keys', this.#forget(id, what));
   }
 
-  /** Takes a change of the bucket, from the watch. */
+  /** Applies a change of the bucket, from the watch. */
   changed(entry: BucketEntry): void {
     const [id = ''] = splitKey(entry.key);
-    // From a version that accepted such ids: no tool could see its file.
+    // Written by a release that accepted such ids; no tool could see their files.
     if (!mayHaveKey(id)) return;
     const known = this.#keys.get(id);
     if (known !== undefined && known.revision > entry.revision) return;
     this.#remember(id, parseKey(entry.value, entry.revision));
   }
 
-  /** Forgets everything: the bucket is another one than before. */
+  /** Forgets everything, because the bucket was replaced. */
   reset(): void {
     this.#keys.clear();
     for (const ids of Object.values(this.#byState)) ids.clear();
@@ -108,7 +108,7 @@ export class BucketMinionKeys implements MinionKeys {
     return this.#byState.pending.size;
   }
 
-  /** Minions by key state, for the status page. */
+  /** Numbers of minions by key state, for the status page. */
   counts(): Record<'accepted' | 'pending' | 'rejected' | 'denied', number> {
     let denied = 0;
     for (const key of this.#keys.values()) denied += key.denied.length > 0 ? 1 : 0;
@@ -136,7 +136,7 @@ function plain(key: MinionKey): MinionKey {
   return { state: key.state, pub: key.pub, denied: key.denied };
 }
 
-/** A record that cannot be read counts as no record: it is never taken for an accepted key. */
+/** An unreadable record counts as missing, so it never counts as an accepted key. */
 function parseKey(value: Uint8Array, revision: number): StoredMinionKey | undefined {
   let record: unknown;
   try {

@@ -8,27 +8,27 @@ import { fromHotState } from '../hot-state.ts';
 import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
 import { idsIn } from './ids-in.ts';
 
-/** Most bytes of a record, compressed; it is one message of NATS, whose `max_payload` is 8 MB. */
+/** Size limit of a compressed record: one message of NATS, whose `max_payload` is 8 MB. */
 const RECORD_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Most bytes that a record may unpack to. */
+/** Size limit of an inflated record. */
 const PILLAR_MAX_BYTES = 64 * 1024 * 1024;
 
 const HASHES_KEPT_MAX = 100_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** By size, each entry 1: with `max` the cache would allocate all entries at once. */
 const PLACES = { maxSize: HASHES_KEPT_MAX, sizeCalculation: () => 1 };
 
-/** A pillar that was made earlier. */
+/** A stored pillar. */
 export interface KeptPillar {
   readonly pillar: SaltMap;
-  /** When it was made, unix ms. */
+  /** Time of compilation, unix ms. */
   readonly madeMs: number;
 }
 
 /**
- * The pillars made last, sealed with the master's key, from the `brine_pillars` bucket: what
- * targets by pillar are judged by, and `pillar_cache` of all workers.
+ * The last pillars, sealed with the master's key, from the `brine_pillars` bucket. Targets by
+ * pillar and the `pillar_cache` of all workers use them.
  */
 export class BucketPillars {
   readonly #bucket: Bucket;
@@ -43,7 +43,7 @@ export class BucketPillars {
   }
 
   /**
-   * Keeps a pillar; `always` also where it is the same as before, so that its age begins again.
+   * Stores a pillar; with `always` also an unchanged one, to renew its age.
    * @throws RangeError for a pillar of more than 4 MiB, compressed
    */
   async keep(id: string, env: string | null, pillar: SaltMap, always: boolean): Promise<void> {
@@ -65,12 +65,12 @@ export class BucketPillars {
     return packed && { pillar: unpackMap(packed), madeMs: entry?.timeMs ?? 0 };
   }
 
-  /** The minions with a pillar that was made for no environment of its own. */
+  /** Ids of minions with a pillar of no environment. */
   ids(): Promise<string[]> {
     return idsIn(this.#bucket, 'the pillars', ({ value }) => value.length > 0);
   }
 
-  /** Empties a record; false where there was none. */
+  /** Empties a record; false if it was empty or missing. */
   async drop(id: string, env: string | null): Promise<boolean> {
     const key = keyOf(id, env);
     const entry = await fromHotState('the pillars', this.#bucket.get(key));
@@ -81,12 +81,12 @@ export class BucketPillars {
     return true;
   }
 
-  /** What was written before is written again when it is made. */
+  /** Earlier writes are repeated when their pillars are made again. */
   forgetAll(): void {
     this.#stored.clear();
   }
 
-  /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
+  /** Loads the pillars of all minions for `of`; resolves at once if they are loaded. */
   ready(): Promise<void> {
     return this.#pillars.ready();
   }
@@ -95,7 +95,7 @@ export class BucketPillars {
     return this.#pillars.get(id);
   }
 
-  /** A minion of this id that comes again has to have its pillar written again. */
+  /** If a minion of this id returns, its pillar must be written again. */
   forget(id: string): void {
     this.#stored.delete(keyOf(id, null));
     this.#pillars.delete(id);

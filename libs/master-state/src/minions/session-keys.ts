@@ -4,25 +4,25 @@ import type { SessionKeys } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState, SingleFlight } from '../hot-state.ts';
 
-/** Opened session keys kept; one is some 2 KB. The sealed ones, 300 bytes, are all in memory. */
+/** Number of cached opened keys, 2 KB each. The sealed ones, 300 bytes, are all in memory. */
 const OPENED_KEPT_MAX = 20_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** By size, each entry 1: with `max` the cache would allocate all entries at once. */
 const PLACES = { maxSize: OPENED_KEPT_MAX, sizeCalculation: () => 1 };
 
 /**
- * A replaced session key opens requests for this long: the minion learns of the new one at its next
+ * Time that a replaced session key still opens requests: the minion gets the new one at its next
  * log-in.
  */
 const OVERLAP_MS = 60_000;
 
 /**
- * After a failing MAC the key is read from the source at most this often per id. So a stranger with
- * a known id can not turn garbage into load on the hot state.
+ * After a wrong MAC the key is read from the source at most this often per id, so that a stranger
+ * with a known id can not cause load on the hot state.
  */
 const REFETCH_PAUSE_MS = 250;
 
-/** A session key as its record holds it. */
+/** A session key as stored in its record. */
 export interface Session {
   readonly key: string;
   /** Unix milliseconds. */
@@ -30,7 +30,7 @@ export interface Session {
   readonly previous?: string;
 }
 
-/** A record as the watch delivered it. */
+/** A record from the watch. */
 interface Sealed {
   readonly value: Uint8Array;
   readonly revision: number;
@@ -46,7 +46,7 @@ interface Opened {
 export class BucketSessionKeys implements SessionKeys {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
-  /** Seconds after which a key is renewed (`publish_session`); 0 keeps it. */
+  /** Seconds after which a key is renewed (`publish_session`); 0: never. */
   readonly #maxAgeSeconds: number;
   readonly #opened = new LRUCache<string, Opened>(PLACES);
   readonly #fetchedAt = new LRUCache<string, number>(PLACES);
@@ -60,20 +60,20 @@ export class BucketSessionKeys implements SessionKeys {
     this.#maxAgeSeconds = maxAgeSeconds;
   }
 
-  /** Takes a change of the bucket: the next use opens the new value. */
+  /** Applies a change of the bucket; the next use opens the new value. */
   changed(entry: BucketEntry): void {
     const [id = ''] = splitKey(entry.key);
     const { revision } = entry;
     if ((this.#sealed.get(id)?.revision ?? 0) > revision) return;
     const known = this.#opened.peek(id);
     if (known !== undefined && known.revision < revision) this.#opened.delete(id);
-    // An empty value is that of a minion whose key is gone.
+    // An empty value means that the minion's key was deleted.
     if (entry.value.length === 0) this.#sealed.delete(id);
-    // A copy: the message it came in must not stay in memory for it.
+    // A copy, because the value would keep its whole message in memory.
     else this.#sealed.set(id, { value: Uint8Array.from(entry.value), revision });
   }
 
-  /** Forgets everything: the bucket is another one than before. */
+  /** Forgets everything, because the bucket was replaced. */
   reset(): void {
     this.#sealed.clear();
     this.#opened.clear();
@@ -83,7 +83,7 @@ export class BucketSessionKeys implements SessionKeys {
   cached(id: string): readonly Crypticle[] {
     const opened = this.#opened.get(id);
     if (opened !== undefined) return opened.keys;
-    // Another worker made it: the first return of a minion here needs no look at the source.
+    // Another worker made it, so the first return of a minion here needs no read from the source.
     const sealed = this.#sealed.get(id);
     return sealed === undefined ? [] : this.#open(id, sealed).keys;
   }
@@ -93,7 +93,7 @@ export class BucketSessionKeys implements SessionKeys {
       const now = performance.now();
       if (now - (this.#fetchedAt.get(id) ?? -Infinity) < REFETCH_PAUSE_MS) return this.cached(id);
       const entry = await this.#entry(id);
-      // Only an answer counts: with no key for want of one, the minion would log in again.
+      // Only an answer counts: without a key because of an outage, the minion would log in again.
       this.#fetchedAt.set(id, now);
       return this.#take(id, entry)?.keys ?? [];
     });
@@ -132,7 +132,7 @@ export class BucketSessionKeys implements SessionKeys {
       const value = sealSession(this.#box, session);
       const written = this.#bucket.update(escapeKey(id), value, entry?.revision ?? 0);
       const revision = await fromHotState('session keys', written);
-      // Another worker was first: its key is the one.
+      // Another worker was first: its key counts.
       if (revision === undefined) continue;
       this.#sealed.set(id, { value, revision });
       return this.#remember(id, session, revision).keys[0] ?? new Crypticle(session.key);
@@ -150,7 +150,7 @@ export class BucketSessionKeys implements SessionKeys {
     return this.#open(id, sealed);
   }
 
-  /** @throws where the record was not sealed with this master's key. */
+  /** @throws if the record was not sealed with this master's key. */
   #open(id: string, { value, revision }: Sealed): Opened {
     return this.#remember(id, openSession(this.#box, value), revision);
   }
@@ -175,7 +175,7 @@ export function sealSession(box: SecretBox, session: Session): Uint8Array {
   return box.seal(Buffer.from(JSON.stringify(session), 'utf8'));
 }
 
-/** Reads {@link sealSession}. @throws where it was not sealed with this master's key */
+/** Reads {@link sealSession}. @throws if it was not sealed with this master's key */
 export function openSession(box: SecretBox, sealed: Uint8Array): Session {
   const value: unknown = JSON.parse(Buffer.from(box.open(sealed)).toString('utf8'));
   if (typeof value === 'object' && value !== null) {
@@ -184,5 +184,5 @@ export function openSession(box: SecretBox, sealed: Uint8Array): Session {
       return { key, createdAt, ...(typeof previous === 'string' ? { previous } : {}) };
     }
   }
-  throw new TypeError('a session record holds no key');
+  throw new TypeError('a session record has no key');
 }

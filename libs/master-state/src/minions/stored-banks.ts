@@ -6,13 +6,12 @@ import { BucketMines } from './mines.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketPillars } from './pillar-bucket.ts';
 
-/** What is stored of each minion. */
 export type StoredBank = BankName;
 
-/** What is stored of minions, for a process that only reads it. */
+/** Reads stored data of minions, in a process that never writes them. */
 export interface StoredBanks {
   /**
-   * @param env of a pillar; absent for the one that was made for no environment of its own
+   * @param env environment of a pillar; absent: that of no environment
    * @throws MasterUnavailableError
    */
   fetch(bank: StoredBank, id: string, env?: string): Promise<SaltMap | undefined>;
@@ -25,7 +24,7 @@ export const BANK_BUCKETS: Readonly<Record<StoredBank, BucketName>> = {
   mine: 'brine_mine',
 };
 
-/** Whose record a key of these buckets is; undefined for one of another kind. */
+/** The minion of a key in these buckets; undefined for a key of another kind. */
 export function bankRecordOf(
   bank: StoredBank,
   key: BucketKey,
@@ -35,7 +34,7 @@ export function bankRecordOf(
   return bank === 'pillar' && more.length === 0 ? { id, env } : undefined;
 }
 
-/** Opens the stored banks. @param masterKey pillars are sealed with it */
+/** Opens the stored banks. @param masterKey seals pillars */
 export function openStoredBanks(bus: Bus, masterKey: PrivateKey): StoredBanks {
   const minionData = new BucketMinionData(new Bucket(bus, BANK_BUCKETS.grains));
   const mines = new BucketMines(new Bucket(bus, BANK_BUCKETS.mine));

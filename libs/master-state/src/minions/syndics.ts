@@ -3,16 +3,16 @@ import type { Syndics } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';
 
-/** Records in `brine_secrets` that mark syndics: all workers watch that bucket anyway. */
+/** Prefix of records in `brine_secrets` that mark syndics: all workers watch that bucket anyway. */
 const KIND = 'syndic';
 
-/** Ids of which "no syndic" is believed without another look; there are thousands to a syndic. */
+/** Limit of ids that are cached as "no syndic"; there are thousands per syndic. */
 const KEPT_MAX = 10_000;
 
-/** For so long it is believed: a syndic tells once, at its start. */
+/** Time of that cache: a syndic announces itself once, at its start. */
 const BELIEVED_MS = 10_000;
 
-/** Whether a minion answers under this id too. An empty record: no syndic any more. */
+/** Whether a syndic answers as a minion too. An empty record: no longer a syndic. */
 const RECORDS = { unanswering: Buffer.from([1]), answers: Buffer.from([2]) } as const;
 
 /** Which minions are syndics. */
@@ -26,7 +26,7 @@ export class BucketSyndics implements Syndics {
     this.#bucket = bucket;
   }
 
-  /** Takes a change of the bucket; records of other kinds pass by. */
+  /** Applies a change of the bucket; ignores records of other kinds. */
   changed(entry: BucketEntry): void {
     const [kind, id] = splitKey(entry.key);
     if (kind !== KIND || id === undefined) return;
@@ -38,7 +38,7 @@ export class BucketSyndics implements Syndics {
     if (record !== undefined) this.#others.delete(id);
   }
 
-  /** Forgets everything: the bucket is another one than before. */
+  /** Forgets everything, because the bucket was replaced. */
   reset(): void {
     this.#unanswering.clear();
     this.#answering.clear();
@@ -47,7 +47,7 @@ export class BucketSyndics implements Syndics {
   async isKnown(id: string): Promise<boolean> {
     if (this.#isCached(id)) return true;
     if (this.#others.has(id)) return false;
-    // The watch may lag behind what another worker has just written.
+    // The watch may lag behind a write of another worker.
     const entry = await fromHotState('syndics', this.#bucket.get(keyOf(id)));
     if (entry !== undefined) this.changed(entry);
     if (this.#isCached(id)) return true;

@@ -5,19 +5,20 @@ import { pack, type SaltValue, unpack } from '@brine/wire';
 import { fromHotState } from '../hot-state.ts';
 
 /**
- * After this time the worker that began has ended or is gone. The longest work is a runner that a
- * minion waits for, 20 s. A gateway gives what a dead worker had to another one within seconds.
+ * After this time the worker that began has ended or died. The longest work is a runner that a
+ * minion waits for, 20 s. A gateway gives the requests of a dead worker to another one within
+ * seconds.
  */
 const TAKE_OVER_MS = 30_000;
 /** A gateway delivers a request again for two minutes, a minion sends one again for a minute. */
 const AWAITED_MS = 300_000;
-/** Longer replies are not kept: a repetition gets an empty one. */
+/** Longer replies are not stored: a repetition gets an empty one. */
 const REPLY_MAX_BYTES = 4_096;
 
-/** Noted for a sending whose reply is not needed again. */
+/** Marks a request whose reply is not needed again. */
 const NO_REPLY = new Uint8Array();
 
-/** What is known of a request. The reply may be a secret, and is sealed. */
+/** The record of a request. The reply may be a secret, and is sealed. */
 interface Note {
   readonly by: string;
   readonly sealed: Uint8Array | undefined;
@@ -45,7 +46,7 @@ export class BucketOnce implements Once {
     const created = this.#bucket.create(escapeKey(key), value);
     if ((await fromHotState(WHAT, created)) !== undefined) return { kind: 'begun' };
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
-    // It went out of the bucket just now: the next sending finds that out.
+    // The record has just expired; the next delivery creates it again.
     if (first === undefined) return { kind: 'under-way' };
     const note = read(first);
     if (note.sealed !== undefined) return { kind: 'done', reply: this.#replyIn(note.sealed) };
@@ -59,7 +60,7 @@ export class BucketOnce implements Once {
   }
 
   async note(key: string, by: string): Promise<number> {
-    // No work is under way that would end it: another command with this nonce need not wait.
+    // No work is running that would end this record: another command with this nonce need not wait.
     const value = pack([by, NO_REPLY]);
     const created = this.#bucket.create(escapeKey(key), value);
     if ((await fromHotState(WHAT, created)) !== undefined) return 0;
@@ -67,7 +68,7 @@ export class BucketOnce implements Once {
     if (first === undefined) return 0;
     const known = read(first);
     if (known.sealed !== undefined) return known.by === by ? 0 : this.#now() - first.timeMs;
-    // It was not written. Where another sending is quicker, the stream still knows that one.
+    // The request was not written. If another delivery is faster, the stream still detects it.
     await fromHotState(WHAT, this.#bucket.update(escapeKey(key), value, first.revision));
     return 0;
   }

@@ -15,92 +15,97 @@ const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';
 
 /**
- * How long the same bytes are the same publish, where they do not name their command. A stock CLI
+ * Times in which the same bytes are the same publish, unless they name their command. A stock CLI
  * sends them again 5 s after the first time, up to three times (Salt: salt/client LocalClient.pub).
  * All but the last two are in ms.
  */
 export const SAME_BYTES = {
-  /** An unanswered request may be taken up by another gateway. */
+  /** Another gateway may take up an unanswered request. */
   unansweredMs: 20_000,
   /**
-   * An answer whose CLI had hung up, or may have died with its gateway, waits for the next try,
-   * which comes 5 s later at the latest. Two commands alike within that time, and a gateway killed
-   * between them, are taken for one. A next try that found no gateway lies in its socket until one
-   * is there: what is read within {@link SAME_BYTES.earlyMs} of a start has `unansweredMs`.
+   * An answer that may not have reached its CLI, because the CLI or the gateway ended, waits for
+   * the next try: 5 s at most. Two equal commands in that time, with a gateway killed between them,
+   * count as one. A try without a gateway waits in its socket until one starts. Requests that are
+   * read within {@link SAME_BYTES.earlyMs} of a start have `unansweredMs`.
    */
   unheardMs: 6_000,
   /**
-   * An answer that took so long comes when the CLI is about to hang up, or has. Counted with the
-   * time that the request lay unread while the gateway was paused.
+   * After this time the CLI is about to time out, or has. Includes the time in which the request
+   * was unread while the gateway was paused.
    */
   slowMs: 4_500,
   /**
    * A slow answer is given to the next try too: that came 1.2 s later on a starved machine. A host
-   * on which a publish takes so long starts no other CLI in that time.
+   * with such a slow publish starts no other CLI in that time.
    */
   slowKeptMs: 2_500,
-  /** An answer is kept until it is known which CLIs heard it: one that did not tries at once. */
+  /** An answer is kept until it is known which CLIs received it: the others retry at once. */
   untilKnownMs: 1_000,
   /**
-   * A request read so soon after the start may have been sent long before, so it counts as slow
-   * (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s. Not longer: if the
-   * same command came again soon after, it would get the old job and no returns.
+   * A request that is read so soon after the start may have been sent long before, so it counts as
+   * slow (found by chaos: 10 s without a gateway). libzmq reconnects every 0.1 s. Not longer: if
+   * the same command came soon after, it would get the old job and no returns.
    */
   earlyMs: 500,
-  /** What lay in the sockets of a paused gateway is read within this after the pause. */
+  /** Requests in the sockets of a paused gateway are read within this time after the pause. */
   readAfterPauseMs: 1_000,
-  /** A gateway waits so long for a worker that knows the ids: one hop and one read. */
+  /** Time that a gateway waits for a worker that knows the ids: one hop and one read. */
   askMs: 400,
   /** Each further wait is twice as long, up to this: on a starved host a hop takes seconds. */
   askMostMs: 3_200,
-  /** Another gateway is found gone within this; the server says at once that none listens. */
+  /**
+   * A dead gateway is detected within this time; NATS reports at once that it has no subscriber.
+   */
   presenceMs: 150,
   /** Answers, and ids of answered requests, that a gateway remembers. */
   maxKept: 1_000,
-  /** More with the very same bytes within seconds is no CLI that tries again. */
+  /** More requests with the same bytes within seconds are no retries of a CLI. */
   maxAskers: 64,
 } as const;
 
-/** What a gateway knows of the bytes whose id it asks for. */
+/** A gateway's facts about the bytes whose id it requests. */
 export interface ClaimedAs {
-  /** The gateway has just begun: they may have been sent long before it read them. */
+  /** The gateway has just started: the bytes may have been sent long before. */
   readonly early: boolean;
-  /** They are those of one command, whatever was answered and however late they come. */
+  /** The bytes belong to one command, however it was answered and however late they arrive. */
   readonly named: boolean;
   /**
-   * How long ago they came, ms, as far as that is known: the claim may have waited for its turn, or
-   * for a worker.
+   * Age of the bytes, ms, as far as it is known: the claim may have waited for its turn, or for a
+   * worker.
    */
   readonly waitedMs: number;
 }
 
-/** What a gateway asks: the id under which the bytes of this hash are to be sent. */
+/** The request of a gateway for the id under which the bytes of this hash are sent. */
 interface RequestClaim extends Partial<ClaimedAs> {
   /** Hash of the request's bytes, hex. */
   readonly hash: string;
   /** The id to use if these bytes have no unanswered one. */
   readonly id: string;
-  /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
+  /** The gateway's process, its {@link RequestSender.id}; it joins its own requests by itself. */
   readonly gateway: string;
-  /** Of an answered one: all that asked were there to hear the answer, so none asks again. */
+  /** For an answered request: all askers have received the answer, so none asks again. */
   readonly heard?: boolean;
-  /** Of an answered one: so long its CLI may ask again, for it may not have heard, in ms. */
+  /**
+   * For an answered request: time in which its CLI may ask again, as it may have missed the answer,
+   * in ms.
+   */
   readonly keptMs?: number;
 }
 
 interface Note {
   readonly id: string;
-  /** The id that the claim came with. */
+  /** The id in the claim. */
   readonly claimed?: string;
   readonly gateway: string;
-  /** Of the claim, or of the answer, in ms since 1970. */
+  /** Time of the claim, or of the answer, in ms since 1970. */
   readonly at: number;
   readonly answered: boolean;
   readonly heard?: boolean;
   readonly keptMs?: number;
 }
 
-/** The ids of unanswered publish requests, for one gateway: workers know them. */
+/** The ids of unanswered publish requests, for one gateway: workers store them. */
 export class RequestIds {
   readonly #bus: Bus;
   readonly #gateway: string;
@@ -114,8 +119,8 @@ export class RequestIds {
   }
 
   /**
-   * The id to send the bytes of this hash under: so the same bytes, sent again after a gateway was
-   * killed, run no second job.
+   * The id under which the bytes of this hash are sent, so that the same bytes run no second job
+   * after a gateway was killed.
    * @throws BusError as {@link ask}.
    */
   async claim(hash: string, id: string, as: ClaimedAs, waitMs = this.#timeoutMs): Promise<string> {
@@ -126,9 +131,9 @@ export class RequestIds {
   }
 
   /**
-   * Tells that the request was answered. From now on the same bytes are a new request. If its CLI
-   * may have hung up before it heard the answer, they are that only after `keptMs`: it may ask
-   * another gateway meanwhile.
+   * Reports that the request was answered. From now on the same bytes are a new request. If its CLI
+   * may have missed the answer, they are new only after `keptMs`: the CLI may ask another gateway
+   * meanwhile.
    * @throws BusError as {@link ask}.
    */
   async answered(hash: string, id: string, keptMs = 0): Promise<void> {
@@ -136,7 +141,7 @@ export class RequestIds {
   }
 
   /**
-   * Tells that all that asked were there to hear the answer, so that none asks again.
+   * Reports that all askers received the answer, so that none asks again.
    * @throws BusError as {@link ask}.
    */
   async heard(hash: string, id: string): Promise<void> {
@@ -154,7 +159,7 @@ export class RequestIds {
 }
 
 /**
- * Keeps the ids of unanswered publish requests in `brine_requests` for gateways, which have no
+ * Stores the ids of unanswered publish requests in `brine_requests` for gateways, which have no
  * rights to buckets: a gateway that could read from JetStream could have the answer written into a
  * stream. Served by every worker.
  */
@@ -183,14 +188,14 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
   });
 }
 
-/** Whether a claim is for the request of the note: the claim itself again, or another gateway's. */
+/** True if a claim is for the request of the note: a repeated claim, or another gateway's. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
   if (claim.named === true) return true;
-  // Its claim once more: the answer to the first came too late, or never.
+  // A repeated claim: the answer to the first came too late, or never.
   if (note.gateway === claim.gateway) return note.claimed === claim.id;
-  // A note from the future: a clock was put back since, and it is of no known age.
+  // A note from the future: a clock was set back since, so its age is unknown.
   const sinceMs = Math.abs(Date.now() - note.at);
-  // As the bytes came. Below none: they came before the answer, so it is theirs as well.
+  // Age at the arrival of the bytes. Below 0 they came before the answer, so it is theirs too.
   const age = sinceMs - (claim.waitedMs ?? 0);
   if (!note.answered) return age < SAME_BYTES.unansweredMs;
   if (age < (note.keptMs ?? 0)) return true;
@@ -199,11 +204,11 @@ async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boo
   return age < untilMs && (await isGone(bus, note.gateway));
 }
 
-/** Whether a gateway has stopped to listen for the words of workers. */
+/** True if a gateway no longer listens for messages of workers. */
 async function isGone(bus: Bus, gateway: string): Promise<boolean> {
-  if (!isToken(gateway)) return true; // No name of a gateway: none can be asked.
+  if (!isToken(gateway)) return true; // Not the name of a gateway.
   try {
-    // An empty list of claims: a gateway that lives has nothing to do and nothing to say.
+    // An empty list of claims: a living gateway has nothing to do for it.
     const subject = `${REPLY_INBOX}.${gateway}.${RENEWALS}`;
     await bus.inbox.request(subject, '', { timeoutMs: SAME_BYTES.presenceMs });
     return false;
@@ -218,14 +223,14 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   const key = escapeKey('publish', claim.hash);
   const entry = await requests.get(key);
   const note = entry === undefined ? undefined : readNote(entry.value);
-  // Only the request it was: a newer one of the same bytes stays open.
+  // Only this request: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
   const { gateway, heard = false, keptMs } = claim;
   const kept = keptMs === undefined ? {} : { keptMs };
   const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
   // A gateway reports this as it ends: the answer is older, so its time stays.
   const value = heard && note.answered ? { ...note, heard } : answered;
-  // Changed meanwhile: then it is another request's already.
+  // Changed meanwhile, so it already belongs to another request.
   await requests.update(key, pack(value), entry.revision);
 }
 
@@ -238,7 +243,7 @@ function readClaim(question: SaltValue): RequestClaim {
     throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
   }
   const is = (name: string): boolean => map?.get(name) === true;
-  // A gateway of an earlier release does not say how long.
+  // A gateway of an earlier release does not send times.
   const ms = (name: 'waitedMs' | 'keptMs'): Partial<RequestClaim> => {
     const value = map?.get(name);
     return typeof value === 'number' && value > 0 ? { [name]: value } : {};
@@ -262,6 +267,6 @@ function readNote(bytes: Uint8Array): Note | undefined {
     const kept = typeof keptMs === 'number' ? { keptMs } : {};
     return { id, ...claim, gateway, at, answered, heard: heard === true, ...kept };
   } catch {
-    return undefined; // not written by us: as if it were not there
+    return undefined; // not written by us: treated as missing
   }
 }

@@ -12,43 +12,38 @@ import {
 import { compileGlob } from '@brine/target';
 import { mapOf, pack, trimEvent, VALUE_TRIMMED, WireError } from '@brine/wire';
 
-/** What pages are made of. */
 export interface BusPagesOptions {
   readonly bus: Bus;
   /** `max_event_size` in bytes. */
   readonly maxEventSize: number;
-  /**
-   * The kinds of events that a glob of tags can match, and whether events of jobs are among them.
-   */
+  /** The kinds of events that a glob of tags can match, and whether it can match events of jobs. */
   readonly narrow: (glob: string) => {
     readonly kinds: readonly EventKind[];
     readonly jobs: boolean;
   };
 }
 
-/** Readers of one worker at once; each reads ahead of its page. */
+/** Limit of concurrent readers of one worker; each reads ahead of its page. */
 const READERS_MAX = 32;
-/** Messages of each stream that a page reads ahead; one may hold 192 KiB. */
+/** Messages of each stream that a page reads ahead; each may have 192 KiB. */
 const READ_AHEAD = 32;
-/** Bytes after which a page ends; one event more may come. */
+/** Size at which a page ends; one more event may follow. */
 const PAGE_MAX_BYTES = 4 * 1024 * 1024;
-/** How long a page looks at events that are not wanted before it ends without one, in ms. */
+/** Time after which a page ends without a wanted event, in ms. */
 const SCAN_MS = 1_000;
-/** Events that are taken at once. */
+/** Number of events that are taken at once. */
 const TAKEN_AT_ONCE = 100;
-/** Beyond so many times max_event_size nearly all of an event would be trimmed (libs/host). */
+/** Beyond this multiple of max_event_size nearly all of an event would be trimmed (libs/host). */
 const FETCH_FACTOR = 8;
 
-/** What says that a body never can be read. */
+/** Errors of a body that can never be read. */
 const GONE: ReadonlySet<string> = new Set([
   'BUS_BAD_MESSAGE',
   'BUS_BODY_GONE',
   'BUS_BODY_TOO_LARGE',
 ]);
 
-/**
- * Pages of the bus of the cluster. Nothing is kept between two pages: any worker gives the next.
- */
+/** Pages of the cluster's events. No state is kept between two pages: any worker gives the next. */
 export class BusPages implements EventPages {
   readonly #options: BusPagesOptions;
   #open = 0;
@@ -122,12 +117,12 @@ export class BusPages implements EventPages {
     const common = { from, jobs, readAhead: READ_AHEAD };
     const fits = fitTest(question);
     if (both === undefined) return { ...common, fits };
-    // Without any kind all would be read. There are few events of keys.
+    // Without any kind the reader would read all. Events of keys are few.
     if (both.length > 0) return { ...common, fits, kinds: both };
     return { ...common, kinds: ['key'], fits: (event) => event.kind === 'job' && fits(event) };
   }
 
-  /** The packed map of an event; a stand-in for one that is too large, is gone, or is no map. */
+  /** The packed map of an event; a stand-in if it is too large, deleted, or no map. */
   async #bodyOf({ size, body, jid, minion }: BusEvent): Promise<Uint8Array> {
     const { maxEventSize } = this.#options;
     const standIn = (): Uint8Array => pack(mapOf({ jid, id: minion, return: VALUE_TRIMMED }));
@@ -135,7 +130,7 @@ export class BusPages implements EventPages {
     try {
       return trimEvent(await body(), maxEventSize);
     } catch (error) {
-      // Anything else of the bus may be an outage: the page is asked for again.
+      // Other errors may be an outage: the page is requested again.
       const isGone = error instanceof BusError && GONE.has(error.code);
       if (isGone || error instanceof WireError) return standIn();
       throw error;

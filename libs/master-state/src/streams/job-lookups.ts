@@ -6,20 +6,20 @@ import type { Job } from '@brine/job';
 import { mapOf } from '@brine/wire';
 
 /**
- * How long a publish waits for what its CLI reads next. A CLI asks three times within 15 s, and a
- * gateway answers it after 14 s whatever is so: a busy service has until then. A publish is
- * answered within 3 s if a service is away.
+ * Time that a publish waits until its CLI can read the job. A CLI asks three times within 15 s, and
+ * a gateway answers it after 14 s in any case: a busy service has until then. If a service is
+ * unreachable, a publish is answered within 3 s.
  */
 const PATIENCE: JobFilesPatience = { busyMs: 12_000, absentMs: 1_500 };
-/** How long one answer of the store may take. */
+/** Timeout of one answer of the store. */
 const ANSWER_MS = 2_000;
 const POLL_MS = 100;
 
-/** What a stock CLI reads of its job when it has the answer to its publish. */
+/** The reads of a stock CLI after the answer to its publish. */
 export interface JobLookups {
-  /** The service that writes it, as `waitWritten` names it. */
+  /** The service that writes the job, as `waitWritten` names it. */
   readonly writer: (job: Pick<Job, 'host'>) => string;
-  /** Resolves once it can be read; false if that is given up. */
+  /** Resolves with true once the job can be read; with false after the timeout. */
   readonly found: (job: Pick<Job, 'host' | 'jid'>) => Promise<boolean>;
 }
 
@@ -42,7 +42,7 @@ export function jobLookups(
   };
 }
 
-/** Waits until PostgreSQL has the job. While it is away, a CLI can not look there either. */
+/** Waits until PostgreSQL has the job. While it is unreachable, a CLI can not read there either. */
 async function isStored(
   bus: Bus,
   jid: string,

@@ -5,21 +5,21 @@ import { ask } from '@brine/bus/rpc';
 import { MasterUnavailableError } from '@brine/master';
 import { mapOf } from '@brine/wire';
 
-/** A return and where the stream has it. */
+/** A return and its position in the stream. */
 export interface AppendedReturn {
   readonly jid: string;
   readonly id: string;
   readonly seq: number;
-  /** It was in the stream before: its commit may be long past. */
+  /** It was in the stream before, so its commit may be long past. */
   readonly duplicate: boolean;
 }
 
 /** Counts of replies that wait for PostgreSQL. */
 export interface StoredAckStats {
   readonly waiting: number;
-  /** The store announced the commit. */
+  /** Announced by the store. */
   readonly told: number;
-  /** The store confirmed it when it was asked. */
+  /** Confirmed by the store on request. */
   readonly asked: number;
   /** Left without an answer: the gateway keeps the request and delivers it again. */
   readonly unanswered: number;
@@ -27,14 +27,16 @@ export interface StoredAckStats {
 
 /** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py). */
 const WAIT_MS = 4_000;
-/** While PostgreSQL is away a longer wait would only take places of other requests. */
+/** While PostgreSQL is unreachable a longer wait would only block other requests. */
 const AWAY_WAIT_MS = 250;
-/** A commit follows the stream's acknowledgement by tens of ms; later its notice may be lost. */
+/**
+ * A commit follows the stream's acknowledgement by tens of ms; after this its notice may be lost.
+ */
 const NOTICE_WITHIN_MS = 1_000;
 const ASK_TIMEOUT_MS = 2_000;
-/** Returns that are asked for together. */
+/** Limit of returns in one question. */
 const ASK_MAX = 1_000;
-/** How long a question waits for others, to ask them together. */
+/** Time in which questions are gathered. */
 const ASK_GATHER_MS = 50;
 
 interface Question {
@@ -45,8 +47,8 @@ interface Question {
 /**
  * `brine.ack: store`: a return is answered once PostgreSQL has committed it. The store announces
  * its commits, one message per batch. A worker that misses the message asks. Without a confirmation
- * there is no answer: the gateway keeps the bytes and delivers them again; the worker recognises
- * them (`UnansweredReturns`).
+ * there is no answer: the gateway keeps the bytes and delivers them again, and the worker
+ * recognizes them (`UnansweredReturns`).
  */
 export class StoredAcks {
   readonly #bus: Bus;
@@ -72,7 +74,7 @@ export class StoredAcks {
     };
   }
 
-  /** Resolves once PostgreSQL has it. Throws MasterUnavailableError when that takes too long. */
+  /** Resolves once PostgreSQL has the return. Throws MasterUnavailableError after a timeout. */
   async stored(appended: AppendedReturn): Promise<void> {
     const until = performance.now() + (this.#away ? AWAY_WAIT_MS : WAIT_MS);
     const left = (): number => until - performance.now();
@@ -123,7 +125,7 @@ export class StoredAcks {
       return Array.isArray(answer) ? answer : [];
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
-      // The waiting calls count it as unanswered; the store's log and metrics say why.
+      // Waiting calls count it as unanswered; the store logs the reason.
       this.#away = true;
       return [];
     }

@@ -11,12 +11,12 @@ import type { StoredAcks } from './stored-acks.ts';
 import { UnansweredReturns } from './unanswered-returns.ts';
 
 /**
- * How long a publish waits until the store and the host report that they have the job. Then it asks
- * for what a stock CLI reads as soon as it has the reply ({@link JobLookups}). The job is published
- * in any case.
+ * Time that a publish waits for the reports of the store and the host that they have the job. Then
+ * it checks whether a stock CLI can read the job ({@link JobLookups}). The job is published in any
+ * case.
  */
 const WRITTEN_WAIT_MS = 1000;
-/** A gateway delivers what found no room every 5 s at the latest, and so renews or ends this. */
+/** A gateway repeats a refused delivery every 5 s at the latest, and so renews or ends this. */
 const FULL_FOR_MS = 6_000;
 
 /** Publishes jobs through the PUBLICATIONS stream. */
@@ -75,7 +75,7 @@ export class StreamPublications implements Publications {
       throw unavailable('the stream of publications', cause);
     });
     const { piece } = job;
-    // Of a duplicate too: the worker that wrote the job may have died before it recorded the span.
+    // For a duplicate too: the worker that wrote the job may have died before it recorded the span.
     this.#telemetry.recordSpan({
       name: 'record',
       jid: appended.duplicate ? appended.job.jid : job.jid,
@@ -90,7 +90,7 @@ export class StreamPublications implements Publications {
       },
     });
     if (appended.duplicate) {
-      // An earlier try of the same request wrote it. Reports about it went to that try.
+      // An earlier try of the same request wrote it, and got the reports about it.
       waiting.cancel();
       await this.#found(appended.job, [this.#lookups.writer(job)]);
       return appended.job;
@@ -102,7 +102,7 @@ export class StreamPublications implements Publications {
     return job;
   }
 
-  /** Waits for what the CLI of a job reads of it, if that is among what is missing. */
+  /** Waits until the CLI of a job can read it, if its writer is missing. */
   async #found(job: Pick<Job, 'host' | 'jid'>, missing: readonly string[]): Promise<void> {
     const writer = this.#lookups.writer(job);
     const isFound = !missing.includes(writer) || (await this.#lookups.found(job));
@@ -116,13 +116,13 @@ export class StreamPublications implements Publications {
   }
 }
 
-/** Appends events to the EVENTS stream; returns wait for PostgreSQL too where that is wanted. */
+/** Appends events to the EVENTS stream; returns wait for PostgreSQL too if configured. */
 export class StreamEvents implements Events {
   readonly #writer: Pick<EventWriter, 'append'>;
   readonly #acks: Pick<StoredAcks, 'stored'> | undefined;
   readonly #unanswered = new UnansweredReturns();
   #fullAt = -Infinity;
-  /** The smallest event that found no room since there was room for all. */
+  /** Size of the smallest refused event since the stream had room for all. */
   #refusedBytes = Infinity;
 
   constructor(writer: Pick<EventWriter, 'append'>, acks?: Pick<StoredAcks, 'stored'>) {
@@ -130,7 +130,7 @@ export class StreamEvents implements Events {
     this.#acks = acks;
   }
 
-  /** Whether a return found no room lately: returns of a job published now could be lost. */
+  /** True if a return found no room lately: returns of a job published now could be lost. */
   get full(): boolean {
     return performance.now() - this.#fullAt < FULL_FOR_MS;
   }
@@ -162,7 +162,7 @@ export class StreamEvents implements Events {
       }
       throw unavailable('the stream of events', cause);
     }
-    // Smaller ones may find room where the next return does not.
+    // Smaller events may find room while the next return does not.
     if (length >= this.#refusedBytes) {
       this.#fullAt = -Infinity;
       this.#refusedBytes = Infinity;
@@ -171,7 +171,7 @@ export class StreamEvents implements Events {
   }
 }
 
-/** What a failed append means to who asked; faults of ours stay what they are. */
+/** Maps a failed append to an error for the caller; programming errors stay as they are. */
 function unavailable(what: string, cause: unknown): unknown {
   if (!(cause instanceof BusError)) return cause;
   const state = cause.code === 'BUS_STREAM_FULL' ? 'full: NATS has no room left for it' : 'away';

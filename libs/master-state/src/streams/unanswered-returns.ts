@@ -2,33 +2,32 @@ import { createHash } from 'node:crypto';
 import type { Appended } from '@brine/bus';
 import type { Event } from '@brine/job';
 
-/** Returns that are remembered; one takes some 200 bytes. */
+/** Limit of remembered returns; one takes 200 bytes. */
 const KEPT_MAX = 20_000;
-/** A stream that was lost or put back has them no more: after so long they are appended again. */
+/** Time after which a return is appended again: a stream that was lost or restored lacks it. */
 const KEPT_MS = 30_000;
 
 /**
- * Where the stream has the returns that had no answer. A gateway delivers their bytes again until
- * there is one. Appended each time, every return would become a dozen events while PostgreSQL is
- * away or slow, and that load would keep it slow.
+ * Remembers the position of unanswered returns in the stream. A gateway delivers their bytes again
+ * until there is an answer. If each delivery were appended, a return would become a dozen events
+ * while PostgreSQL is unreachable or slow, and that load would keep it slow.
  */
 export class UnansweredReturns {
   readonly #kept = new Map<string, { readonly at: Appended; readonly untilMs: number }>();
 
-  /** How many are remembered. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** Where the stream has the same bytes; undefined for a return that is new. */
+  /** The position of the same bytes in the stream; undefined for a new return. */
   find(event: Pick<Event, 'tag' | 'body'>): Appended | undefined {
-    // The usual case: a digest would cost every return.
+    // The usual case: a digest per return would be expensive.
     if (this.#kept.size === 0) return undefined;
     const kept = this.#kept.get(keyOf(event));
     return kept !== undefined && performance.now() < kept.untilMs ? kept.at : undefined;
   }
 
-  /** Remembers a return that has no answer. One that was found keeps its time. */
+  /** Remembers a return without an answer. A known one keeps its time. */
   note(event: Pick<Event, 'tag' | 'body'>, at: Appended): void {
     const now = performance.now();
     for (const [oldest, { untilMs }] of this.#kept) {
@@ -40,7 +39,7 @@ export class UnansweredReturns {
     this.#kept.set(key, { at: { ...at, duplicate: true }, untilMs: now + KEPT_MS });
   }
 
-  /** Forgets a return that has its answer. */
+  /** Forgets an answered return. */
   forget(event: Pick<Event, 'tag' | 'body'>): void {
     if (this.#kept.size > 0) this.#kept.delete(keyOf(event));
   }
