@@ -29,13 +29,13 @@ import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
 import { isTooMuchWork, refuseWork } from './too-much-work.ts';
 
-/** Commands that bring returns. */
+/** Commands that carry returns. */
 const RETURNS: ReadonlySet<SaltValue | undefined> = new Set(['_return', '_syndic_return']);
 
 /**
  * Answers requests as a Salt master does: envelope, version, key, checks, command, seal
- * (salt/channel/server.py `handle_message`). Never rejects: a fault becomes the answer that is
- * safe for its kind of request, and is reported through `onFault`.
+ * (salt/channel/server.py `handle_message`). Never rejects: a fault becomes the safe answer for its
+ * kind of request, and is reported through `onFault`.
  */
 export class Answerer {
   readonly #ports: MasterPorts;
@@ -89,12 +89,12 @@ export class Answerer {
       };
     } catch (fault) {
       this.#fault(fault, request);
-      // A stock minion gets over `bad load` to a log-in; most other texts would end its sign-ins.
+      // A stock minion survives `bad load` to a log-in; most other texts would end its log-ins.
       return reply(isAuth ? RefusalText.BAD_LOAD : RefusalText.HANDLING);
     }
   }
 
-  /** No step of the usual return waits for anything before its event is appended. */
+  /** The usual return waits for nothing before its event is appended. */
   #aes(request: Request, envelope: AesEnvelope): Promise<Answer> {
     try {
       const opened = openAtOnce(this.#ports, this.#tokens, envelope);
@@ -144,14 +144,14 @@ export class Answerer {
         return { kind: 'reply', body: sealed(opened, '') };
       }
       this.#fault(fault, request);
-      // What was not kept is not acknowledged: the peer sends it again.
+      // Data that were not stored are not acknowledged: the peer sends them again.
       const isReturn = RETURNS.has(scan.value('cmd')) && !(fault instanceof WireError);
       if (fault instanceof MasterUnavailableError || isReturn) return { kind: 'drop' };
       return { kind: 'reply', body: sealed(opened, '') };
     }
   }
 
-  /** As `_return` of the table of commands does, in fewer steps: nearly all requests are these. */
+  /** As `_return` in the table of commands, in fewer steps: nearly all requests are these. */
   async #usualReturn(
     request: Request,
     opened: OpenedRequest,
@@ -171,7 +171,7 @@ export class Answerer {
     }
   }
 
-  /** The token inside a sealed request can only be made with the minion's private key. */
+  /** Only the minion's private key can make the token inside a sealed request. */
   #noteProof(request: Request, opened: OpenedRequest, version: number): void {
     const { minion: id, tokenChecked, scan } = opened;
     if (id === undefined) return;

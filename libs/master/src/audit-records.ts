@@ -13,7 +13,7 @@ const KINDS = {
   brine_batch: 'publish',
 } as const;
 
-/** Those of Brine's own queries that change something. */
+/** Brine's own queries that change something. */
 const ACTING_QUERIES: Readonly<Record<string, AuditedAct['kind']>> = {
   del_token: 'token',
   import: 'runner',
@@ -21,10 +21,10 @@ const ACTING_QUERIES: Readonly<Record<string, AuditedAct['kind']>> = {
   quarantine_drop: 'runner',
 };
 
-/** Names of a list that go on record. */
+/** Limit of recorded names of a list. */
 const NAMES_MAX = 20;
 
-/** What in the load of a wheel is credentials, and no argument. */
+/** Fields in the load of a wheel that are credentials, not arguments. */
 const CREDENTIALS: ReadonlySet<SaltValue> = new Set([
   'cmd',
   'eauth',
@@ -36,8 +36,8 @@ const CREDENTIALS: ReadonlySet<SaltValue> = new Set([
 ]);
 
 /**
- * Puts a clear command and its outcome on record, if it is one that acts. A command without a
- * proven caller falls under the allowance of refusals, whatever was answered.
+ * Records a clear command that acts, and its outcome. A command without a proven caller is subject
+ * to the limit of refusals, whatever its answer.
  */
 export function recordClear(
   ports: MasterPorts,
@@ -68,20 +68,20 @@ export function recordClear(
   });
 }
 
-/** The minions that are meant; of a wheel that writes, the file or the key. */
+/** The target minions; for a wheel that writes, the file or the key. */
 function targetOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue | undefined {
   const tgt = load.get('tgt') ?? load.get('match');
   if (tgt !== undefined || kind !== 'wheel') return tgt;
   return load.get('path') ?? load.get('file_name') ?? load.get('id_');
 }
 
-/** The proven name, another name that the load claims, and the method of proof. */
+/** The proven name, any other name that the load claims, and the method of proof. */
 function whoOf(
   load: SaltMap,
   kwargs: SaltMap,
   proven: Proven | undefined,
 ): Pick<AuditedAct, 'principal' | 'claimed' | 'method' | 'via'> {
-  // What a load of the master's own says of its user is no claim of anybody's.
+  // The user in a load of the master's own is not a caller's claim.
   if (proven?.via !== undefined) return provenAs(proven);
   const name = textOf(kwargs, 'username') ?? textOf(load, 'username') ?? textOf(load, 'user');
   const claimed = name === undefined || name === proven?.principal ? {} : { claimed: name };
@@ -89,7 +89,7 @@ function whoOf(
   return { ...provenAs(proven), ...claimed };
 }
 
-/** The proven name and what proved it; a minion stands by its id alone. */
+/** The proven name and its proof; a minion has only its id. */
 function provenAs({
   kind,
   principal,
@@ -101,7 +101,7 @@ function provenAs({
   return { principal, method: kind === 'user' ? 'key' : kind, ...given('via', via) };
 }
 
-/** Puts a runner or wheel on record that another call, an event or a due time began. */
+/** Records a runner or wheel that another call, an event or a due time began. */
 export function recordInner(
   ports: MasterPorts,
   { kind, fun, args, kwargs, jid }: AskedFunction & { readonly jid: string },
@@ -120,7 +120,7 @@ export function recordInner(
   });
 }
 
-/** Puts on record what a minion had other minions or the master do (`peer`, `peer_run`). */
+/** Records what a minion made other minions or the master do (`peer`, `peer_run`). */
 export function recordPeer(
   ports: MasterPorts,
   request: Request,
@@ -147,10 +147,10 @@ export function recordPeer(
 }
 
 /**
- * Puts the log-in of a minion on record. Its id and public key are known to many and a log-in
- * proves nothing, so all of them fall under the allowance of refusals.
- * @param login `outcome` is `accept` for one that was let in with a key that was known,
- *   `first accept` for a new key, and why not for all others
+ * Records the log-in of a minion. Many know its id and public key and a log-in proves nothing, so
+ * all log-ins are subject to the limit of refusals.
+ * @param login `outcome` is `accept` for a known key, `first accept` for a new key, and the reason
+ * of the refusal for all others
  */
 export function recordLogin(
   ports: MasterPorts,
@@ -172,7 +172,7 @@ export function recordLogin(
   });
 }
 
-/** Puts on record that the minion of a log-in has shown that it has the private key. */
+/** Records that the minion of a log-in has proved that it has the private key. */
 export function recordProof(
   ports: MasterPorts,
   request: Request,
@@ -192,7 +192,7 @@ export function recordProof(
 function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
   const cmd = load.get('cmd');
   if (typeof cmd !== 'string') return undefined;
-  // To look how a batch stands does nothing.
+  // Following a batch changes nothing.
   if (cmd === 'brine_batch' && load.has('follow')) return undefined;
   if (Object.hasOwn(KINDS, cmd)) return KINDS[cmd as keyof typeof KINDS];
   const query = cmd === 'brine_query' ? load.get('query') : undefined;
@@ -212,13 +212,13 @@ function hashOf(value: SaltValue): string {
   return createHash('sha256').update(pack(value)).digest('hex');
 }
 
-/** How a caller that was not let in tried to prove its name. */
+/** The method by which a refused caller tried to prove its name. */
 function triedMethod(load: SaltMap, kwargs: SaltMap): string {
   if (load.has('token') || kwargs.has('token')) return 'token';
   return load.has('eauth') || kwargs.has('eauth') ? 'eauth' : 'key';
 }
 
-/** `done`, or the name of the error that was answered. */
+/** `done`, or the name of the answered error. */
 function outcomeOf(answer: SaltValue): AuditOutcome {
   if (answer === '' || answer === null) return 'refused';
   if (!isMap(answer)) return 'done';
@@ -232,7 +232,7 @@ function isErrorName(name: string): name is `${string}Error` {
   return name.endsWith('Error');
 }
 
-/** The job that came of a publish, a runner or a wheel. */
+/** The job of a publish, a runner or a wheel. */
 function published(answer: SaltValue): Pick<AuditedAct, 'jid' | 'minions'> {
   if (!isMap(answer)) return {};
   const load = mapIn(answer, 'load');

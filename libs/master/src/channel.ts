@@ -17,10 +17,10 @@ import type { TokenChecks } from './token-check.ts';
 /** An opened and checked request of a minion. */
 export interface AesRequest {
   readonly request: Request;
-  /** The opened msgpack map, channel fields still in it. */
+  /** The opened msgpack map, including channel fields. */
   readonly body: Buffer;
   readonly scan: MapScan;
-  /** The id the load carries; version 2 file requests carry none. */
+  /** The id in the load; version 2 file requests have none. */
   readonly minion: string | undefined;
   /** True when `tok` was checked: always for version 3. */
   readonly tokenChecked: boolean;
@@ -35,7 +35,7 @@ export interface SealedRequest {
   readonly load: Uint8Array;
 }
 
-/** An opened and checked load, with the key the answer is sealed with. */
+/** An opened and checked load, with the key that seals the answer. */
 export interface OpenedRequest {
   readonly crypticle: Crypticle;
   /** The msgpack map as it came. */
@@ -46,21 +46,21 @@ export interface OpenedRequest {
   readonly tokenChecked: boolean;
 }
 
-/** Why a request is refused whose sender is known, in words for people. */
+/** Why the request of a known sender is refused, as a text for people. */
 const REFUSED = {
   ttl: 'its time is further away than request_server_ttl allows: is its clock right?',
   id_mismatch: 'it names another minion than the one whose session key sealed it',
-  no_token: 'it holds no token',
+  no_token: 'it has no token',
   token: 'its token is not of the key that is accepted',
 } as const;
 type Refused = keyof typeof REFUSED;
 
-/** Payload version from which on a request is sealed with the minion's own session key. */
+/** The first payload version in which requests are sealed with the minion's own session key. */
 export const SESSION_KEY_VERSION = 3;
 
 /**
- * {@link openRequest} for the usual request, without waiting: its key and token are known here and
- * all of it is in order. Undefined for any other, of which nothing was noted or counted.
+ * {@link openRequest} for the usual request, without waiting: its key and token are cached here and
+ * it is valid. Undefined for any other request, which then has no effect yet.
  */
 export function openAtOnce(
   ports: MasterPorts,
@@ -72,7 +72,7 @@ export function openAtOnce(
   if (key?.state !== 'accepted') return undefined;
   const opened = openWith(ports.sessions.cached(id), load);
   const scan = opened && scanOf(opened.body);
-  // Equal to a name with an accepted key, so it is text and a name.
+  // Equal to a name with an accepted key, so it is a text and a valid name.
   if (opened === undefined || scan?.text('id') !== id) return undefined;
   const tok = scan.bytes('tok');
   if (tok === undefined || isOutOfTime(ports, scan.value('ts'))) return undefined;
@@ -81,10 +81,10 @@ export function openAtOnce(
 }
 
 /**
- * Opens a minion's request and checks it in Salt's order (salt/channel/server.py
- * `handle_message`): key, MAC, id, age, id again, token.
+ * Opens a minion's request and checks it in Salt's order (salt/channel/server.py `handle_message`):
+ * key, MAC, id, age, id again, token.
  *
- * @returns the opened request, or the text to refuse it with
+ * @returns the opened request, or the text of its refusal
  */
 export async function openRequest(
   ports: MasterPorts,
@@ -137,7 +137,7 @@ export async function openRequest(
   return { ...opened, scan, minion, nonce, tokenChecked };
 }
 
-/** Its sealer has the session key of the outer id, so it is that minion's return. */
+/** The sealer has the session key of the outer id, so the return is that minion's. */
 async function keepRefused(
   ports: MasterPorts,
   sealed: SealedRequest,
@@ -148,9 +148,7 @@ async function keepRefused(
   await keepRefusal(ports, { jid: scan.text('jid'), minion: sealed.id }, REFUSED[reason]);
 }
 
-/**
- * A miss or a MAC failure is never final from the cache: the record is read once before refusing.
- */
+/** The cache is never final on a miss or a wrong MAC: the record is read once before a refusal. */
 async function unseal(
   ports: MasterPorts,
   sealed: SealedRequest,
@@ -169,7 +167,7 @@ async function unseal(
   return openWith(await ports.sessions.fetch(id), sealed.load);
 }
 
-/** A blob without Salt's `pickle::` prefix opens to an empty map in Salt. */
+/** In Salt a blob without the prefix `pickle::` opens to an empty map. */
 const EMPTY_MAP = Buffer.from([0x80]);
 
 function openWith(
@@ -180,7 +178,7 @@ function openWith(
     try {
       return { crypticle, body: crypticle.open(load) ?? EMPTY_MAP };
     } catch (cause) {
-      // A wrong MAC is the answer to "is it this key?"; anything else is a fault of ours.
+      // A wrong MAC means that it is another key; any other error is a fault of ours.
       if (!(cause instanceof CryptError)) throw cause;
     }
   }
@@ -196,7 +194,7 @@ function scanOf(body: Buffer): MapScan | undefined {
   }
 }
 
-/** The refusals of step 5: an id that is no text, or holds a NUL. */
+/** The refusals of step 5: an id that is no text, or contains a NUL. */
 function refuseId(scan: MapScan): string | undefined {
   if (scan.text('id')?.includes('\0') === false) return undefined;
   try {
@@ -209,8 +207,8 @@ function refuseId(scan: MapScan): string | undefined {
 }
 
 /**
- * Salt refuses what is too old only; a time in the future would let a captured request be sent
- * again for as long as the sender's clock was ahead.
+ * Salt refuses old requests only. A time in the future would allow a captured request to be
+ * replayed for as long as the sender's clock was ahead.
  */
 function isOutOfTime(ports: MasterPorts, ts: SaltValue | undefined): boolean {
   const ttl = ports.rules.requestServerTtl;
@@ -240,7 +238,7 @@ function checkWith(
   try {
     return tokens.check(ports.keys.parsed(minion, pub), tok);
   } catch (cause) {
-    // An accepted key that is no key: no minion can have its private half.
+    // No minion has the private half of an unusable accepted key.
     if (cause instanceof CryptError) return false;
     throw cause;
   }

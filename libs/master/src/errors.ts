@@ -1,6 +1,7 @@
 /**
- * Something the master leans on (stream, hot state, job cache) is away. Thrown by the ports. The
- * peer then gets what is safe for its kind of request: nothing, `bad load`, or a text.
+ * Thrown by the ports when a service that the master needs (stream, hot state, job cache) is
+ * unreachable. The peer then gets the safe answer for its kind of request: nothing, `bad load`, or
+ * a text.
  */
 export class MasterUnavailableError extends Error {
   override readonly name = 'MasterUnavailableError';

@@ -1,38 +1,38 @@
 import { LRUCache } from 'lru-cache';
 
-/** Log-ins that wait for their proof, and proofs that are remembered; the oldest are forgotten. */
+/** Limit of unproven log-ins, and of remembered proofs; the oldest are forgotten. */
 const REMEMBERED_MAX = 50_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** By size, each entry 1: with `max` the cache would allocate all entries at once. */
 const PLACES = { maxSize: REMEMBERED_MAX, sizeCalculation: () => 1 };
 
 /**
- * A proof is put on record again after this, in ms. Strangers can begin any number of log-ins in a
- * minion's name, and each would make the minion's next request another proof.
+ * Interval after which a proof is recorded again, in ms. Strangers can begin any number of log-ins
+ * in a minion's name, and each would make the minion's next request another proof.
  */
 const NOTE_AGAIN_MS = 3_600_000;
 
-/** What the last proof of a minion said. */
+/** The last proof of a minion. */
 interface Noted {
   readonly version: number;
   readonly at: number;
 }
 
 /**
- * Log-ins whose minion has not shown yet that it holds the private key of the public one that it
- * offered. Its next sealed request that this worker opens shows it.
+ * Log-ins whose minion has not yet proved that it has the private key of its offered public key.
+ * The next sealed request of the minion that this worker opens is the proof.
  */
 export class ProvenLogIns {
   readonly #unproven = new LRUCache<string, true>(PLACES);
   readonly #noted = new LRUCache<string, Noted>(PLACES);
 
-  /** A log-in was accepted. */
+  /** Records an accepted log-in. */
   began(id: string): void {
     this.#unproven.set(id, true);
   }
 
   /**
-   * Takes a request that only the holder of the private key could make. True if it proves a log-in
+   * Handles a request that only the owner of the private key could make. True if it proves a log-in
    * that has to be reported.
    */
   proves(id: string, version: number, now: number): boolean {

@@ -6,12 +6,12 @@ import type { MasterPorts, Request } from './ports/ports.ts';
 /** The answer to a target, expression or YAML that would delay all other requests. */
 export const TOO_MUCH_WORK = 'The target, an expression or an argument takes too much work';
 
-/** True for a request that was stopped because of what it asked to be parsed or matched. */
+/** True if a request was stopped because parsing or matching it took too much work. */
 export function isTooMuchWork(fault: unknown): boolean {
   return fault instanceof WorkError || fault instanceof YamlWorkError;
 }
 
-/** Counts a request that was refused for its work, and tells whose it was. */
+/** Counts a request that was refused for its work, and reports its sender. */
 export function refuseWork(
   ports: Pick<MasterPorts, 'count' | 'refusedWork'>,
   { peer }: Pick<Request, 'peer'>,

@@ -65,9 +65,9 @@ describe('PostgreSQL is away under load', () => {
     await pause(2_000);
     const said = await master.brine('run', ['jobs.list_jobs']);
     expect(said.stdout + said.stderr).toContain(
-      'The job cache is away: PostgreSQL does not answer',
+      'The job cache is unreachable: PostgreSQL does not answer',
     );
-    expect(said.stdout + said.stderr).toContain('Jobs go on and returns are kept');
+    expect(said.stdout + said.stderr).toContain('Jobs continue and returns are kept');
     expect(said.code).not.toBe(0);
     await pause(Math.max(0, stoppedMs + AWAY_MS - Date.now()));
     const behind = (jids.length - stoppedAt) * MINIONS;

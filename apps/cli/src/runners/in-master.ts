@@ -212,7 +212,7 @@ async function entryOf(jobs: JobRecords, jid: string): Promise<SaltMap | undefin
       if (isMap(row)) return mapIn(row, 'return');
     }
   } catch (error) {
-    // The job cache is away, or a worker is: the event may still come.
+    // The job cache or a worker is unreachable: the event may still come.
     if (!(error instanceof RefusedError) && !(error instanceof RequestTimeoutError)) throw error;
   }
   return undefined;

@@ -34,7 +34,7 @@ import { revokeAuth } from './revoke-auth.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
 import { mayBeSyndic } from './syndics.ts';
 
-/** What a command answers, and how it is sealed (salt/master.py `AESFuncs.run_func`). */
+/** The result of a command, and how it is sealed (salt/master.py `AESFuncs.run_func`). */
 export interface AesResult {
   readonly reply: 'send' | 'private';
   readonly value: SaltValue;
@@ -45,8 +45,8 @@ export interface AesResult {
 type AesCommand = (ports: MasterPorts, request: AesRequest) => Promise<AesResult> | AesResult;
 
 /**
- * A command, and what is to become of the same bytes when they come again: one that `reads` is run
- * again, one that `writes` is not ({@link onceOnly}). `seesToIt`: it knows what it did itself.
+ * A command, and how a repetition of its bytes is treated: one that `reads` runs again, one that
+ * `writes` does not ({@link onceOnly}). `seesToIt`: the command detects repetitions itself.
  */
 interface Listed {
   readonly does: 'reads' | 'writes' | 'seesToIt';
@@ -56,19 +56,19 @@ const reads = (run: AesCommand): Listed => ({ does: 'reads', run });
 const writes = (run: AesCommand): Listed => ({ does: 'writes', run });
 const seesToIt = (run: AesCommand): Listed => ({ does: 'seesToIt', run });
 
-/** A fixed answer: Salt's "not found" of a command whose data this master does not serve. */
+/** A constant answer: Salt's "not found" of a command whose data this master does not serve. */
 const fixed = (value: () => SaltValue): AesCommand => {
   return () => ({ reply: 'send', value: value() });
 };
 
-/** The load, field by field; throws WireError where a field that names something holds no name. */
+/** Unpacks the load; throws WireError for an invalid name in a field that names something. */
 function loadOf({ body, scan }: AesRequest): SaltMap {
   const load = unpackMap(body);
   checkNames(load, scan.text('cmd') ?? '');
   return load;
 }
 
-/** A command that takes the load field by field. */
+/** A command that takes the unpacked load. */
 const decoded =
   (
     run: (ports: MasterPorts, request: AesRequest, load: SaltMap) => Promise<SaltValue> | SaltValue,
@@ -78,14 +78,12 @@ const decoded =
     value: await run(ports, request, loadOf(request)),
   });
 
-/** A command that needs nothing but its load; version 2 file requests name no minion. */
+/** A command that needs only its load; version 2 file requests name no minion. */
 const fromLoad = (
   run: (ports: MasterPorts, load: SaltMap) => Promise<SaltValue> | SaltValue,
 ): AesCommand => decoded((ports, _request, load) => run(ports, load));
 
-/**
- * Commands that version 2 minions send with `tok`; without it Salt answers the value given here.
- */
+/** A command that version 2 minions send with `tok`; `refused` is Salt's answer without it. */
 const needsToken =
   (refused: () => SaltValue, command: AesCommand): AesCommand =>
   (ports, request) => {
@@ -97,7 +95,7 @@ const needsToken =
 const emptyMap = (): SaltMap => mapOf({});
 const no = (): boolean => false;
 
-/** A command that a minion gives in its own name; `refused` is the answer without a token. */
+/** A command of a minion in its own name; `refused` is the answer without a token. */
 const ofMinion = (
   run: (ports: MasterPorts, minion: string, load: SaltMap) => Promise<SaltValue>,
   refused: () => SaltValue = emptyMap,
@@ -109,7 +107,7 @@ const ofMinion = (
     ),
   );
 
-/** A command about jobs that a minion publishes: a replay of it publishes nothing again. */
+/** A command about jobs that a minion publishes; a replay publishes nothing. */
 const ofPeer = (
   run: (ports: MasterPorts, request: Request, minion: string, load: SaltMap) => Promise<SaltValue>,
 ): AesCommand =>
@@ -138,7 +136,7 @@ const returned: AesCommand = async (ports, request) => {
   if (ports.syndics.unanswering().has(minion)) await ports.syndics.answers(minion);
   const take = () => takeReturn(ports, request.request, request.body);
   let job: Awaited<ReturnType<typeof take>>;
-  // The store recognises a return of a job that comes again, for good. Those of no job it does not.
+  // The store detects repeated returns of a job, for good, but not those without a job.
   if (isJid(request.scan.text('jid') ?? '')) job = await take();
   else {
     await onceOnly(ports, request, async () => {
@@ -174,7 +172,7 @@ const minionEvent: AesCommand = async (ports, request) => {
   load.delete('nonce');
   const store = (): Promise<boolean> => takeMinionEvent(ports, onceId(request), load);
   const take = (): Promise<boolean> => eventsOnce(ports, request, store);
-  // In front of the note: a sending that is refused writes nothing.
+  // Before the note, because a refused request must write nothing.
   const peer = await sharingPeer(ports, request);
   const taken = await ports.inShare(peer, request.body.length, take);
   return { reply: 'send', value: taken ? null : emptyMap(), about: aboutRequest('event', request) };
@@ -187,7 +185,7 @@ async function sharingPeer(ports: MasterPorts, { minion = '' }: AesRequest): Pro
 
 const revoked = decoded((ports, request, load) => revokeAuth(ports, request.minion, load));
 
-/** Under this id all that a request leads to is written once, also by another worker. */
+/** The id under which all writes of a request happen once, in any worker. */
 function onceId(request: AesRequest): string {
   return onceKey(request) ?? request.request.id;
 }
@@ -217,8 +215,8 @@ const registerResources = decoded(async (ports, request) => {
 
 /**
  * The closed table of commands a minion may send (salt/master.py `AESFuncs.expose_methods`).
- * What this version does not serve answers Salt's "not found" value, with which a stock minion
- * goes on. A Map, never an object: a received name must not reach a prototype.
+ * Commands that this version does not serve answer Salt's "not found" value, which stock minions
+ * accept. A Map, never an object: a received name must not reach a prototype.
  */
 const COMMANDS: ReadonlyMap<string, Listed> = new Map<string, Listed>([
   ['_return', seesToIt(returned)],
@@ -272,7 +270,7 @@ export async function runAesCommand(ports: MasterPorts, request: AesRequest): Pr
     return await written(ports, request, command.run);
   } catch (cause) {
     if (!(cause instanceof WireError) || cause.code !== 'SALT_WIRE_FIELD') throw cause;
-    // Salt answers so where a function of its own fails.
+    // Salt's answer when one of its own functions fails.
     ports.count('aes_malformed');
     return { reply: 'send', value: '' };
   } finally {

@@ -6,9 +6,9 @@ import type { MasterPorts } from '../ports/ports.ts';
 const BYTES_PER_MB = 1024 * 1024;
 
 /**
- * `_file_recv`: a piece of a file that a minion sends (`cp.push`), as far as `file_recv` and
- * `file_recv_max_size` let it (salt/master.py AESFuncs `_file_recv`). A load that is malformed
- * throws WireError.
+ * `_file_recv`: a piece of a file that a minion sends (`cp.push`), within `file_recv` and
+ * `file_recv_max_size` (salt/master.py AESFuncs `_file_recv`). @throws WireError for a malformed
+ * load
  */
 export async function receiveFile(
   ports: MasterPorts,

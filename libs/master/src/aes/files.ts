@@ -4,17 +4,15 @@ import { pyRepr } from '@brine/wire/text';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { ServedLists } from '../ports/served-ports.ts';
 
-/*
- * The file server as minions ask it (salt/fileserver/__init__.py `Fileserver`); protocol.md 5.
- */
+/* The file server for minions (salt/fileserver/__init__.py `Fileserver`); protocol.md 5. */
 
 type FileCommand = (ports: MasterPorts, load: SaltMap) => Promise<SaltValue>;
 
-/** Salt's answer if there is no such file, or the minion may not read it. */
+/** Salt's answer if the file does not exist, or the minion may not read it. */
 const noPiece = (): SaltMap => mapOf({ data: '', dest: '' });
 const noFile = (): SaltMap => mapOf({ path: '', rel: '' });
 
-/** `_serve_file`: one piece. A load that is malformed throws WireError, which answers `""`. */
+/** `_serve_file`: one piece. A malformed load throws WireError, which answers `""`. */
 export const serveFile: FileCommand = async (ports, load) => {
   const saltenv = envOf(load);
   if (!load.has('path') || !load.has('loc') || saltenv === undefined) return noPiece();
@@ -28,7 +26,7 @@ export const serveFile: FileCommand = async (ports, load) => {
   return mapOf({ data: piece.data, dest: piece.dest, gzip: piece.gzip });
 };
 
-/** `_file_find`: where a file is, and its `stat`. */
+/** `_file_find`: the path of a file, and its `stat`. */
 export const findFile: FileCommand = async (ports, load) => {
   const path = load.get('path');
   if (typeof path !== 'string' || path === '') return noFile();
@@ -52,13 +50,13 @@ export const hashAndStat: FileCommand = async (ports, load) => {
   return [mapOf(sum), found.stat === undefined ? null : [...found.stat]];
 };
 
-/** `_file_hash`: the hash alone; `""` is what a minion takes for "no such file". */
+/** `_file_hash`: the hash alone; minions read `""` as "no such file". */
 export const fileHash: FileCommand = async (ports, load) => {
   const both = await hashAndStat(ports, load);
   return Array.isArray(both) ? (both[0] ?? '') : '';
 };
 
-/** `_file_envs`: the environments, by backend where `sources` is set. */
+/** `_file_envs`: the environments, by backend if `sources` is set. */
 export const fileEnvs: FileCommand = async (ports, load) => {
   const envs = await ports.files.envs(backendsOf(load.get('back')));
   if (load.get('sources') !== true) return allEnvs(envs);
@@ -102,14 +100,14 @@ function prefixOf(load: SaltMap): string {
   return typeof prefix === 'string' ? prefix.replace(/^\/+|\/+$/g, '') : '';
 }
 
-/** An environment named by a number in YAML is its text (salt/fileserver: `str(saltenv)`). */
+/** An environment that YAML reads as a number is its text (salt/fileserver: `str(saltenv)`). */
 function envOf(load: SaltMap): string | undefined {
   const saltenv = load.get('saltenv');
   if (saltenv === undefined || typeof saltenv === 'string') return saltenv;
   return pyRepr(saltenv);
 }
 
-/** A list of backends, or a text with commas; none named: all. */
+/** A list of backends, or a text with commas; empty: all. */
 function backendsOf(back: SaltValue | undefined): readonly string[] | undefined {
   const names = typeof back === 'string' ? back.split(',') : back;
   if (!Array.isArray(names)) return undefined;

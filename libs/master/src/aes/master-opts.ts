@@ -2,9 +2,9 @@ import { boolOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterOptsReply, MasterPorts } from '../ports/ports.ts';
 
 /**
- * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py): the state compiler of
- * a minion indexes these without defaults, so all of them are sent. `envs` are those of all file
- * servers.
+ * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py). Sends all options,
+ * because the state compiler of a minion indexes them without defaults. `envs` are those of all
+ * file servers.
  */
 export function masterOpts(opts: MasterOptsReply, envs: readonly string[], load: SaltMap): SaltMap {
   const environment = mapOf({
@@ -38,8 +38,8 @@ export function masterOpts(opts: MasterOptsReply, envs: readonly string[], load:
 }
 
 /**
- * `_master_tops`: states by environment that the master names beside the top file. The minion's
- * own options, which it sends along, are not believed: they could name another minion.
+ * `_master_tops`: states by environment, in addition to the top file. The minion's own options in
+ * the load are ignored: they could name another minion.
  */
 export async function masterTops(ports: MasterPorts, minion: string): Promise<SaltMap> {
   const states = await ports.tops.of(minion);

@@ -3,7 +3,7 @@ import { matchGlob } from '@brine/target';
 import { isMap, type SaltMap } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** An event as its sender wants it fired. */
+/** An event that a minion asks to fire. */
 export interface WantedEvent {
   readonly tag: string;
   readonly data: SaltMap;
@@ -13,18 +13,19 @@ export interface WantedEvent {
 }
 
 /**
- * What readers of a job's events trust as from the master, whatever the tag is: that the job was
- * refused, and which minions to wait for (salt/client/__init__.py get_iter_returns).
+ * Fields of a job's events that readers trust as the master's, under any tag: the refusal of the
+ * job, and the minions to wait for (salt/client/__init__.py get_iter_returns).
  */
 export const WORDS_OF_THE_MASTER = ['error', 'minions', 'missing', 'syndic'] as const;
 
-/** Stands for the sender in `brine.minion_events`. */
+/** Placeholder for the sender in `brine.minion_events`. */
 const ID = '{id}';
 
 /**
- * Whether its sender may fire an event: outside Salt's namespaces any; within them what minions
- * tell of themselves, and what `brine.minion_events` adds. A syndic speaks for those whose keys
- * this master does not hold. Salt refuses a few tags, and them in one of the two forms only.
+ * True if the sender may fire an event. Outside Salt's namespaces all are allowed. Within them,
+ * minions may report about themselves, and `brine.minion_events` adds tags. A syndic speaks for
+ * minions whose keys this master does not have. Salt refuses a few tags, and only in one of the two
+ * forms.
  */
 export function mayFire(ports: MasterPorts, wanted: WantedEvent): boolean {
   const about = firedTag(wanted.tag);
@@ -52,7 +53,7 @@ function speaksFor(ports: MasterPorts, { minion, isSyndic }: WantedEvent, id: un
   return isSyndic && isMinionId(id) && ports.keys.cached(id)?.state !== 'accepted';
 }
 
-/** The single form fires the whole load: the minion's own content lies in its `data`. */
+/** The single form fires the whole load, with the minion's own data in `data`. */
 function namesOnly(data: SaltMap, fits: (id: unknown) => boolean): boolean {
   const inner = data.get('data');
   return [data, isMap(inner) ? inner : undefined].every(

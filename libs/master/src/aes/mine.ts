@@ -8,20 +8,20 @@ import type { MasterPorts } from '../ports/ports.ts';
  * The mine (salt/daemons/masterapi.py RemoteFuncs `_mine*`, salt/utils/mine.py); protocol.md 5.
  */
 
-/** Functions asked for at once: each is looked for in the mine of every minion. */
+/** Limit of functions in one request: each is searched in the mine of every minion. */
 const FUNCTIONS_MAX = 200;
 
-/** Mines read at once. */
+/** Limit of concurrent reads of mines. */
 const FETCHES_MAX = 64;
 
 type MineCommand = (ports: MasterPorts, minion: string, load: SaltMap) => Promise<SaltValue>;
 
-/** Whether the mine is kept at all (`minion_data_cache`, `enforce_mine_cache`). */
+/** True if mines are stored at all (`minion_data_cache`, `enforce_mine_cache`). */
 function isKept({ rules }: MasterPorts): boolean {
   return rules.minionDataCache || rules.enforceMineCache === true;
 }
 
-/** `_mine`: adds to what the minion has there, or with `clear` replaces it. */
+/** `_mine`: adds to the minion's mine, or replaces it with `clear`. */
 export const putIntoMine: MineCommand = async (ports, minion, load) => {
   const data = mapIn(load, 'data');
   if (data === undefined) return new Map();
@@ -49,7 +49,7 @@ export const deleteFromMine: MineCommand = async (ports, minion, load) => {
   return true;
 };
 
-/** `_mine_flush`: removes all of it; false where there was nothing. */
+/** `_mine_flush`: removes the whole mine; false if it was empty. */
 export const flushMine: MineCommand = async (ports, minion) => {
   if (!isKept(ports)) return true;
   if ((await ports.mines.fetch(minion)) === undefined) return false;
@@ -57,8 +57,8 @@ export const flushMine: MineCommand = async (ports, minion) => {
 };
 
 /**
- * `_mine_get`: values of the minions that a target names, as far as `mine_get` of the master and
- * the `allow_tgt` of each value let the asking minion have them.
+ * `_mine_get`: values of the minions of a target, as far as the master's `mine_get` and each
+ * value's `allow_tgt` permit the asking minion.
  */
 export const getFromMine: MineCommand = async (ports, minion, load) => {
   const asked = load.get('fun');
@@ -87,7 +87,7 @@ export const getFromMine: MineCommand = async (ports, minion, load) => {
   return reply;
 };
 
-/** A text with commas is several functions, each asked once; a list is answered by function. */
+/** A text with commas names several functions, each used once; a list is answered by function. */
 function functionsOf(asked: SaltValue | undefined): readonly string[] {
   const named = typeof asked === 'string' ? asked.split(',', FUNCTIONS_MAX) : asked;
   if (!Array.isArray(named)) return [];
@@ -103,7 +103,7 @@ function mayAsk({ rules }: MasterPorts, minion: string, fun: string): boolean {
   );
 }
 
-/** Old minions say `expr_form`. Pillar is matched exactly: globs would let a minion guess it. */
+/** Old minions send `expr_form`. Pillar is matched exactly: globs would let a minion guess it. */
 function targetType(load: SaltMap): string {
   const given = load.has('tgt_type') ? load.get('tgt_type') : load.get('expr_form');
   const type = typeof given === 'string' ? given : 'glob';
@@ -118,8 +118,8 @@ function targetType(load: SaltMap): string {
 }
 
 /**
- * The accepted minions with known data that a target surely means; none where the target could be
- * used to guess what is in a pillar.
+ * The accepted minions with known data that a target surely matches; none if the target could be
+ * used to guess the contents of a pillar.
  */
 export async function knownMinions(
   ports: MasterPorts,
@@ -159,25 +159,25 @@ async function readMines(
   return found;
 }
 
-/** A target by which a minion says which minions may read a value of its mine. */
+/** A target of minions that may read a value of another minion's mine. */
 interface Allowed {
   readonly id: string;
   readonly tgt: string | string[];
   readonly tgtType: string;
 }
 
-/** Whether `allow_tgt` names a minion; asked once for each target, as most minions share theirs. */
+/** Checks whether `allow_tgt` includes a minion; once per target, as most minions share theirs. */
 class Guests {
   readonly #ports: MasterPorts;
   readonly #known = new Map<string, boolean>();
-  /** The work that is left for the targets of each owner: none may delay the minion that asks. */
+  /** The remaining work for each owner's targets, so that no owner can delay the asking minion. */
   readonly #works = new Map<string, Work>();
 
   constructor(ports: MasterPorts) {
     this.#ports = ports;
   }
 
-  /** False where an owner's targets take too much work: that hides only its own values. */
+  /** False if an owner's targets take too much work, which hides only its own values. */
   async has(minion: string, allowed: Allowed): Promise<boolean> {
     try {
       return await this.#asked(minion, allowed);
@@ -195,7 +195,7 @@ class Guests {
     work.spend(key.length);
     if (known !== undefined) return known;
     const view = await targetView(this.#ports, tgtType, tgt);
-    // Of a whole fleet only this minion is asked about.
+    // Only this minion of the whole fleet is checked.
     const accepted = new Set(view.accepted.has(minion) ? [minion] : []);
     const isGuest = checkMinions({ tgt, tgtType }, { ...view, accepted }, work).minions.includes(
       minion,

@@ -5,10 +5,10 @@ import type { MasterPorts } from '../ports/ports.ts';
 import { mayFire } from './may-fire.ts';
 import { mayBeSyndic, minionsNamed, reportExpected } from './syndics.ts';
 
-/** Events of one list; a minion that sends more in one request is not a stock minion. */
+/** Limit of events in one list; a minion that sends more in one request is not a stock minion. */
 const EVENTS_PER_REQUEST_MAX = 10_000;
 
-/** An event on its way, with the id under which it is appended once. */
+/** An event to fire, with the id under which it is appended once. */
 interface Fired {
   readonly kind: 'minion' | 'syndic';
   readonly tag: string;
@@ -18,14 +18,13 @@ interface Fired {
 }
 
 /**
- * Takes events a minion fires (salt/daemons/masterapi.py `_minion_event`). The single form fires
- * the whole load under its tag; the list form fires each `data`, and again below `pretag`.
- * Both forms are judged alike (may-fire.ts); a `pretag` is refused from all but the syndic that it
- * names.
+ * Fires the events of a minion (salt/daemons/masterapi.py `_minion_event`). The single form fires
+ * the whole load under its tag; the list form fires each `data`, and again below `pretag`. The same
+ * rules apply to both forms (may-fire.ts); only the syndic that a `pretag` names may use it.
  *
  * @param load the load without `tok` and `nonce`
- * @param once the same for every sending of this request, so that a replay fires nothing
- * @returns false where the load is malformed (Salt answers `{}` then)
+ * @param once the same for every copy of this request, so that a replay fires nothing
+ * @returns false for a malformed load (Salt answers `{}` then)
  */
 export async function takeMinionEvent(
   ports: MasterPorts,
@@ -44,13 +43,13 @@ export async function takeMinionEvent(
   const isSyndic = mayBeSyndic(ports, id) && (await ports.syndics.isKnown(id));
   if (parsed.kind === 'single') await noteStart(ports, parsed);
   const fired = eventsOf(ports, parsed, { once, isSyndic });
-  // They go out in this order on one connection; waiting for each would cost seconds of a list.
+  // Sent in this order on one connection; waiting for each would take seconds for a list.
   await Promise.all(fired.map((event) => fire(ports, event)));
   await rememberGrains(ports, load);
   return true;
 }
 
-/** The kind of event, by the beginning of its tag. */
+/** The kind of event, by the prefix of its tag. */
 async function noteStart(
   ports: MasterPorts,
   { id, tag }: { readonly id: string; readonly tag: string },
@@ -61,7 +60,7 @@ async function noteStart(
   }
 }
 
-/** What of a load is fired; what is refused is counted. */
+/** The permitted events of a load; refused ones are counted. */
 function eventsOf(
   ports: MasterPorts,
   parsed: MinionEventLoad,
@@ -76,7 +75,7 @@ function eventsOf(
   }
   const { pretag, unfit } = parsed;
   for (let n = 0; n < unfit; n += 1) ports.count('minion_event_unfit');
-  // A pretag would else take any event below a tag of the sender's choice, past the list of tags.
+  // A pretag could put any event below a tag of the sender's choice, past the list of tags.
   const mayPrefix = isSyndic && pretag === `syndic/${minion}`;
   if (pretag !== undefined && !mayPrefix) ports.count('minion_event_pretag_refused');
   return parsed.events.slice(0, EVENTS_PER_REQUEST_MAX).flatMap(({ tag, data }, index): Fired[] => {
@@ -87,7 +86,7 @@ function eventsOf(
     if (!may && !above) ports.count('minion_event_refused');
     const fired: Fired[] = may ? [plain] : [];
     if (!above) return fired;
-    // As 3008 fires them: below its own name a syndic sends every event of its master's bus.
+    // As 3008 fires them: a syndic sends every event of its master's bus below its own name.
     const kind = data.has('minions') ? 'syndic' : 'minion';
     return [{ ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${plain.msgId}:pre` }, ...fired];
   });
@@ -110,8 +109,8 @@ async function noteExpected(ports: MasterPorts, syndic: string, data: SaltMap): 
 }
 
 /**
- * `start_event_grains`: the start event carries grains that targets may ask for. `grains.id` is the
- * id of the channel, whatever the grains say.
+ * `start_event_grains`: stores the grains of a start event, for targets. `grains.id` is the id of
+ * the channel, whatever the grains contain.
  */
 async function rememberGrains(ports: MasterPorts, load: SaltMap): Promise<void> {
   const grains = mapIn(load, 'grains');

@@ -6,24 +6,24 @@ import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /**
- * The same for every sending of one request: a replay of it on another connection, which is another
- * request to the gateway, still carries its nonce. Undefined where nothing binds it to its sender.
+ * The same for every copy of a request: a replay on another connection is another request for the
+ * gateway, but has the same nonce. Undefined if nothing binds the request to its sender.
  */
 export function onceKey({ version, minion, scan, body }: AesRequest): string | undefined {
   if (version < SESSION_KEY_VERSION || minion === undefined) return undefined;
   const nonce = scan.bytes('nonce');
-  // No stock minion leaves its nonce out; then the load itself is what comes again.
+  // Stock minions always send a nonce; without it the load itself identifies the request.
   const what = nonce === undefined || nonce.length === 0 ? body : nonce;
   return digestOf('sha256', [Buffer.from(`${minion}\0`), what]).toString('base64url');
 }
 
 /**
- * Does the work of a request once, whichever connection or worker it comes by again. A repetition
- * gets the first answer: a minion that lost the answer sends the same bytes
- * (salt/transport/zeromq.py), and so does an attacker with a capture. Neither changes anything.
+ * Does the work of a request once, on whichever connection or worker it arrives again. A repetition
+ * gets the first answer. A minion that missed the answer sends the same bytes
+ * (salt/transport/zeromq.py), and so does an attacker with a capture; neither changes anything.
  *
- * The request is noted as begun before the work and as done after it. If a worker dies in between,
- * nothing is lost: the next try of its gateway goes on, and after a while any other.
+ * The request is recorded as begun before the work and as done after it. If a worker dies in
+ * between, nothing is lost: the next try of its gateway resumes it, and later any other.
  */
 export async function onceOnly(
   ports: MasterPorts,
@@ -49,15 +49,15 @@ export async function onceOnly(
   }
 }
 
-/** The stream of events knows what it has by its id for two minutes; some less, for its way. */
+/** The stream remembers ids of events for two minutes; less, for the time in transit. */
 const EVENTS_KNOWN_MS = 100_000;
 
 /**
- * Gives the events of a request to the stream if this is its first sending, or the stream still
- * knows the first. Minions send many events, so that this is one write beside theirs: the note is
- * there before the events are, and goes where they could not be stored.
+ * Appends the events of a request if this is its first copy, or the stream still remembers the
+ * first. Minions send many events, so this is one write beside theirs: the note precedes the
+ * events, and is removed if they could not be stored.
  *
- * @param store what it returns is returned; true where nothing was to be done
+ * @param store returns the result; true if nothing was to be done
  */
 export async function eventsOnce(
   ports: MasterPorts,
@@ -92,14 +92,14 @@ async function noteDone(
   try {
     reply = await work();
   } catch (fault) {
-    // What is malformed stays so; all else may go well at the next try.
+    // A malformed request stays malformed; anything else may succeed at the next try.
     if (fault instanceof WireError) await ports.once.done(key, by, '');
     throw fault;
   }
   try {
     await ports.once.done(key, by, reply);
   } catch (cause) {
-    // It is done, and some work may not be done twice: that it comes again is less likely.
+    // An error would make the gateway repeat the work, which is done and may not be repeatable.
     if (!(cause instanceof MasterUnavailableError)) throw cause;
     ports.count('aes_once_not_noted');
   }

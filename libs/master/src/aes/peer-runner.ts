@@ -9,12 +9,12 @@ import { RUNNERS_FULL } from '../clear/special.ts';
 import type { FunctionCall, MasterPorts } from '../ports/ports.ts';
 import { minionCaller, type PeerCommand, rightsOf } from './peers.ts';
 
-/** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */
+/** Longest wait for a runner, the limit of the gateway. The runner continues after it. */
 const WAIT_MAX_MS = 20_000;
 
 /**
  * `minion_runner` (salt/daemons/masterapi.py): runs a runner function that `peer_run` allows this
- * minion, as the master's own user, and answers with what it returned.
+ * minion, as the master's own user, and answers with its result.
  */
 export const minionRunner: PeerCommand = async (ports, request, minion, load) => {
   const call = allowedCall(ports, minion, load);
@@ -40,7 +40,7 @@ export const minionRunner: PeerCommand = async (ports, request, minion, load) =>
   return returned(ports, call);
 };
 
-/** What the runner returns, or, where it takes long, what the minion says of one that does. */
+/** The result of the runner; for a slow one Salt's text about the timeout. */
 function returned(ports: MasterPorts, call: FunctionCall): Promise<SaltValue> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
@@ -62,7 +62,7 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
   if (!rights.some((right) => typeof right === 'string' && matchPcre(right, fun))) return undefined;
   const listed = load.get('no_parse');
   const noParse = Array.isArray(listed) ? listed : [];
-  // As Salt does, twice: before the runner is made, and by the runner.
+  // Parsed twice, as in Salt: before the runner is made, and by the runner.
   const parsed = ports.parseArguments(ports.parseArguments(words, noParse), noParse);
   const last = parsed.at(-1);
   const keywords = isMap(last) && last.get('__kwarg__') === true ? last : undefined;

@@ -24,16 +24,16 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
  * protocol.md 5.
  */
 
-/** How often a blocking publish looks for returns. */
+/** Poll interval of a blocking publish. */
 const LOOK_MS = 250;
-/** Longest wait of a blocking publish: a request is not kept longer by the gateway. */
+/** Longest wait of a blocking publish, the limit of the gateway. */
 const WAIT_MAX_MS = 20_000;
 const WAIT_DEFAULT_S = 5;
 
-/** Functions that minions need no right for. */
+/** Functions that need no right, for minions: none. */
 const NEVER: ReadonlySet<string> = new Set();
 
-/** What a minion asks of other minions or of the master. */
+/** A request of a minion to other minions or the master. */
 export type PeerCommand = (
   ports: MasterPorts,
   request: Request,
@@ -41,14 +41,14 @@ export type PeerCommand = (
   load: SaltMap,
 ) => Promise<SaltValue>;
 
-/** `minion_pub`: publishes, and answers with the job's id and the expected minions. */
+/** `minion_pub`: publishes; answers with the job's id and the expected minions. */
 export const minionPub: PeerCommand = async (ports, request, minion, load) => {
   const published = await publishForPeer(ports, request, minion, load);
   if (published === undefined) return new Map();
   return mapOf({ jid: published.jid, minions: [...published.minions] });
 };
 
-/** `minion_publish`: as `minion_pub`, but waits and answers with what came back. */
+/** `minion_publish`: as `minion_pub`, but waits for returns and answers with them. */
 export const minionPublish: PeerCommand = async (ports, request, minion, load) => {
   const published = await publishForPeer(ports, request, minion, load);
   if (published === undefined) return new Map();
@@ -68,7 +68,7 @@ export const minionPublish: PeerCommand = async (ports, request, minion, load) =
   );
 };
 
-/** `pub_ret`: what came back to a job that this very minion published. */
+/** `pub_ret`: the returns of a job that this very minion published. */
 export const publishedReturns: PeerCommand = async (ports, _request, minion, load) => {
   const jid = textOf(load, 'jid');
   if (jid === undefined || !isJid(jid)) return new Map();
@@ -90,10 +90,7 @@ export function rightsOf(
   );
 }
 
-/**
- * A minion as a caller of what its runners do: `peer` says what it may publish, and `peer_run`
- * which runners it may call.
- */
+/** A minion as the caller of its runners: `peer` limits its publishes, `peer_run` its runners. */
 export function minionCaller({ rules }: MasterPorts, principal: string): Caller {
   const minion = principal.slice(MINION_PREFIX.length);
   const runners = rightsOf(rules.peerRun, minion).filter((fun) => typeof fun === 'string');
@@ -120,7 +117,7 @@ async function publishForPeer(ports: MasterPorts, request: Request, minion: stri
   return done;
 }
 
-/** The job where the minion may publish it. Rights come first: a target costs work. */
+/** The job, if the minion may publish it. Rights come first, because a target costs work. */
 async function allowedJob(
   ports: MasterPorts,
   minion: string,
@@ -131,7 +128,7 @@ async function allowedJob(
   const { fun, arg } = callOf(ports, load);
   const target = targetOf(ports, load);
   if (fun === undefined || target === undefined || !load.has('ret')) return undefined;
-  // A minion that makes others publish would be a loop without end.
+  // Minions that make others publish could cause an infinite loop.
   if ([fun].flat().some((one) => one.startsWith('publish.'))) return undefined;
   const publish = mapOf({
     cmd: 'publish',
@@ -147,7 +144,7 @@ async function allowedJob(
   });
   const asked = parsed(publish);
   if (asked === undefined) return undefined;
-  // Judged as the minion wrote it: limits on what a target names are for that.
+  // Judged as the minion wrote it: limits on the names in a target apply to that.
   const expected = await expectedWithin(ports, acl, asked, NEVER);
   if (expected === undefined) return undefined;
   const sent = withoutGroups(ports, asked);
@@ -159,8 +156,8 @@ async function allowedJob(
 }
 
 /**
- * The publish with the master's nodegroups in their places in a compound target; undefined where
- * one is not configured.
+ * The publish with the master's nodegroups expanded in a compound target; undefined if one is not
+ * configured.
  */
 function withoutGroups({ rules }: MasterPorts, asked: PublishRequest): PublishRequest | undefined {
   const { tgt, tgtType } = asked;
@@ -180,8 +177,8 @@ function parsed(job: SaltMap): PublishRequest | undefined {
 }
 
 /**
- * Functions and arguments as they are published, and as they are judged; of several functions in a
- * text each has its arguments in one text.
+ * Functions and arguments, in the forms for publishing and for judging. If one text names several
+ * functions, each has its arguments in one text.
  */
 function callOf(
   ports: MasterPorts,
@@ -205,7 +202,7 @@ function callOf(
   };
 }
 
-/** The target; a nodegroup becomes what it stands for, as minions do not know the master's. */
+/** The target with its nodegroup expanded, because minions do not know the master's nodegroups. */
 function targetOf(
   ports: MasterPorts,
   load: SaltMap,
@@ -220,8 +217,9 @@ function targetOf(
 }
 
 /**
- * Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). Of those it was
- * published to: others may return to any job. The minions of lower masters are not known here.
+ * Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). Only from the
+ * minions of the job, since others may return to any job. Minions of lower masters are not known
+ * here.
  */
 async function returnsOf(
   ports: MasterPorts,

@@ -3,7 +3,7 @@ import { mapIn, mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine
 import { buildPrivateData, buildPrivateReply, buildSignedPrivate } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** How the request was sealed; the reply is made with the same algorithms. */
+/** The seal of the request; the reply uses the same algorithms. */
 export interface PillarChannel {
   readonly minion: string;
   readonly nonce: string | undefined;
@@ -12,9 +12,9 @@ export interface PillarChannel {
 }
 
 /**
- * Remembers the grains that a pillar request brings, so that `-G` works from the first day, and
- * tells the bus. `grains.id` is the id of the channel, whatever the grains say. `once` is the same
- * for every sending of the request.
+ * Stores the grains in a pillar request, so that `-G` works from the first day, and fires the
+ * event. `grains.id` is the id of the channel, whatever the grains contain. `once` is the same for
+ * every copy of the request.
  */
 export async function rememberPillarRequest(
   ports: MasterPorts,
@@ -28,7 +28,7 @@ export async function rememberPillarRequest(
   if (!ports.rules.minionDataCacheEvents) return;
   await ports.events.append({
     kind: 'minion',
-    // The tag is not below `salt/`: the argument order of salt/master.py `_pillar` makes it so.
+    // The tag is not below `salt/`: the argument order of salt/master.py `_pillar` causes that.
     tag: `minion/refresh/${minion}`,
     body: pack(mapOf({ 'Minion data cache refresh': minion })),
     minion,
@@ -37,8 +37,8 @@ export async function rememberPillarRequest(
 }
 
 /**
- * The pillar that a request asks for; undefined where this master makes none. `grains.id` and the
- * id are those of the channel, whatever the load says.
+ * The pillar for a request; undefined if this master makes none. The id and `grains.id` are those
+ * of the channel, whatever the load contains.
  */
 export async function renderPillar(
   ports: MasterPorts,

@@ -3,8 +3,8 @@ import { mapOf, pack } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /**
- * Keeps the refusal of a return as evidence: `jobs.why` shows it for a silent minion. The stream
- * takes the same refusal once in its window, so a minion that tries again adds nothing.
+ * Stores the refusal of a return as evidence: `jobs.why` shows it for a silent minion. The stream
+ * stores a refusal once in its window, so a minion that retries adds nothing.
  */
 export async function keepRefusal(
   ports: MasterPorts,

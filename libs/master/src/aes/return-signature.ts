@@ -5,27 +5,27 @@ import type { MasterPorts, MasterRules } from '../ports/ports.ts';
 import { keepRefusal } from './return-refusal.ts';
 
 /**
- * What a signature does not cover, in the two forms that stock minions with `minion_sign_messages`
- * use. (Salt: salt/channel/client.py of 3006.26 and 3008.2; salt/minion.py of 3006.5 and 3007.13,
- * before the channel and the minion's own event bus add their fields.)
+ * Fields without a signature, in the two forms that stock minions with `minion_sign_messages` use.
+ * (Salt: salt/channel/client.py of 3006.26 and 3008.2; salt/minion.py of 3006.5 and 3007.13, before
+ * the channel and the minion's own event bus add their fields.)
  */
 const UNSIGNED_FIELDS: readonly (readonly string[])[] = [
   ['sig', 'nonce', 'tok'],
   ['sig', 'nonce', 'tok', 'ts', '_stamp', 'traceparent', 'tracestate'],
 ];
 
-/** `signing_algorithm` of the minion; its requests do not bind it to what they name. */
+/** Values of the minion's `signing_algorithm`, which its requests need not name. */
 const ALGORITHMS: readonly SigAlgo[] = ['PKCS1v15-SHA1', 'PKCS1v15-SHA224'];
 
-/** True if an option asks for signatures: a check costs an RSA operation and a copy of the load. */
+/** True if an option requires signatures: a check costs an RSA operation and a copy of the load. */
 export function checksSignatures(rules: MasterRules): boolean {
   return rules.requireMinionSignMessages === true || rules.dropMessagesSignatureFail === true;
 }
 
 /**
- * Whether a return may be taken, by `require_minion_sign_messages` and
- * `drop_messages_signature_fail` (salt/master.py `_return`). A refused one is counted, and kept as
- * evidence of why the minion is silent.
+ * True if a return may be accepted, by `require_minion_sign_messages` and
+ * `drop_messages_signature_fail` (salt/master.py `_return`). A refused return is counted, and
+ * stored as evidence of why the minion is silent.
  */
 export async function isSignatureGood(
   ports: MasterPorts,
@@ -63,7 +63,7 @@ function keyOf(ports: MasterPorts, minion: string, pem: string): PublicKey | und
   try {
     return ports.keys.parsed(minion, pem);
   } catch (cause) {
-    // An accepted key that is no key has no private half that could have signed.
+    // Without a usable accepted key no signature can be valid.
     if (cause instanceof CryptError) return undefined;
     throw cause;
   }

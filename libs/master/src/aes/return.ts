@@ -18,41 +18,41 @@ import { keepRefusal } from './return-refusal.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';
 
 /**
- * Fields that must not travel on. The token is a credential; readers of a job's events would take
- * the others for the master's word. No stock minion returns those.
+ * Fields that are removed. The token is a credential; readers of a job's events would trust the
+ * others as the master's. Stock minions return none of them.
  */
 const LEFT_OUT = ['tok', 'nonce', ...WORDS_OF_THE_MASTER] as const;
 
-/** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
+/** Fields that identify a return; `nonce`, `ts` and `_stamp` differ with every send. */
 const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
 
-/** Stands for a field that is not there; no msgpack value begins with this byte. */
+/** Replaces a missing field; no msgpack value begins with this byte. */
 const ABSENT = Buffer.from([0xc1]);
 
 /**
- * A return of more bytes has a message of its own (libs/bus, a page) and an id, by which the stream
- * keeps it once. In an outage a minion sends it three times, and that would fill the stream.
+ * A larger return has a message of its own (libs/bus, a page) and an id, so that the stream stores
+ * it once. In an outage a minion sends it three times, which would fill the stream.
  */
 const LARGE_BYTES = 32 * 1024;
 
-/** Functions whose failed states are events of their own (salt/utils/event.py SUB_EVENT). */
+/** Functions whose failed states are separate events (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
 
-/** The name of a state is the minion's text: only one of this form becomes a tag. */
+/** The name of a state is the minion's text: only this form becomes a tag. */
 const STATE_FUNCTION = /^[a-z]\w*\.[a-z_]\w*$/i;
 
-/** Sub events of one return. Failed states beyond this number show in the return alone. */
+/** Limit of sub events of one return. Further failed states are in the return alone. */
 const SUB_EVENTS_MAX = 1000;
 
 /** The facts of a return that its trace shows. */
 export type ReturnedJob = AnswerAbout & { readonly kind: 'return' };
 
 /**
- * Takes a minion's return (salt/utils/job.py `store_job`): one event, appended before the answer.
- * A load without `jid`, `id` or `return`, or with an id or jid that is none, is ignored as Salt
- * does.
+ * Takes a minion's return (salt/utils/job.py `store_job`): one event, appended before the answer. A
+ * load without `jid`, `id` or `return`, or with an invalid id or jid, is ignored as in Salt.
  *
- * The bytes go on as they came, less the channel's fields: nothing is decoded and encoded again.
+ * The bytes are forwarded unchanged, without the channel's fields: nothing is decoded and encoded
+ * again.
  */
 export async function takeReturn(
   ports: MasterPorts,
@@ -64,7 +64,7 @@ export async function takeReturn(
   const jid = scan.text('jid');
   if (minion === undefined || jid === undefined || !scan.has('return')) {
     ports.count('return_incomplete');
-    await keepRefusal(ports, { jid, minion }, 'it held no return');
+    await keepRefusal(ports, { jid, minion }, 'it had no return');
     return undefined;
   }
   if (!isMinionId(minion)) {
@@ -73,7 +73,7 @@ export async function takeReturn(
   }
   if (speaksForAnother(ports, scan, minion)) {
     ports.count('return_for_another');
-    await keepRefusal(ports, { jid, minion }, 'it was told to be of another minion');
+    await keepRefusal(ports, { jid, minion }, 'it named another minion as its sender');
     return undefined;
   }
   if (checksSignatures(ports.rules) && !(await isSignatureGood(ports, scan, minion))) {
@@ -92,16 +92,16 @@ export async function takeReturn(
   return returned;
 }
 
-/** What the usual return becomes. */
+/** The event of a usual return, and its trace. */
 export interface UsualReturn {
   readonly event: EventToAppend & { readonly kind: 'ret' };
   readonly about: ReturnedJob;
 }
 
 /**
- * {@link takeReturn} for the usual return, up to its event: a return of a job by a minion whose key
- * is accepted, with nothing to check or to tell besides. Undefined for any other, of which nothing
- * was noted or counted.
+ * {@link takeReturn} for the usual return, up to its event: a return of a job by a minion with an
+ * accepted key, without further checks or reports. Undefined for any other return, which then has
+ * no effect yet.
  */
 export function usualReturn(
   ports: MasterPorts,
@@ -125,7 +125,7 @@ function speaksForAnother({ keys }: MasterPorts, scan: MapScan, minion: string):
   return resource !== minion && keys.cached(resource ?? '')?.state === 'accepted';
 }
 
-/** A return that is an event and no row: its event is of a kind that the store does not read. */
+/** Fires a return as an event without a row: the store does not read events of this kind. */
 async function fireUnkept(
   ports: MasterPorts,
   request: Request,
@@ -136,7 +136,7 @@ async function fireUnkept(
   await ports.events.append({ kind: 'job', tag, body, minion, msgId: `nocache:${request.id}` });
 }
 
-/** A return of a job that was not published (a schedule): it gets a job id here. */
+/** A return without a published job (a schedule): it gets a job id here. */
 async function takeUnpublished(
   ports: MasterPorts,
   request: Request,
@@ -164,12 +164,12 @@ async function append(
   const { event, about } = eventOf(ports, { scan, receivedMs, failed: hasFailed(scan) }, content);
   await ports.events.append(event);
   ports.count('returns');
-  // The others took fewer steps: see usualReturn.
+  // Counts returns that did not take the short path of usualReturn.
   ports.count('returns_in_full');
   return about;
 }
 
-/** What is in the event of a return, and where. */
+/** The parts of a return's event. */
 interface ReturnContent {
   readonly body: Buffer;
   readonly jid: Jid;
@@ -177,7 +177,7 @@ interface ReturnContent {
   readonly msgId?: string;
 }
 
-/** The event of a return. Whether it is traced is decided here, so call it once. */
+/** The event of a return. Call it once, because it decides whether the return is traced. */
 function eventOf(
   ports: MasterPorts,
   returned: Pick<Request, 'receivedMs'> & { readonly scan: MapScan; readonly failed: boolean },
@@ -208,13 +208,13 @@ function idOf(scan: MapScan, jid: Jid, minion: string): string {
   return `ret:${jid}:${minion}:${digestOf('sha1', pieces).toString('base64url')}`;
 }
 
-/** What the sender says of its trace; what is no such name is left out (W3C Trace Context 3.2). */
+/** The trace of the sender; an invalid one is left out (W3C Trace Context 3.2). */
 export function linkOf(scan: MapScan): string | undefined {
   const link = scan.text('traceparent');
   return link !== undefined && isName('traceparent', link) ? link : undefined;
 }
 
-/** As Salt tells it: `success` false or a return code other than 0. */
+/** As in Salt: `success` false or a return code other than 0. */
 function hasFailed(scan: MapScan): boolean {
   if (scan.value('success') === false) return true;
   const retcode = scan.raw('retcode');
@@ -243,7 +243,7 @@ async function fireSubEvents(
     const stateFunction = parts[3];
     if (parts[0] === undefined || stateFunction === undefined) continue;
     const data = new Map(state).set('retcode', retcode);
-    // The minion may say of a state neither who it is nor what it ran.
+    // A state may choose neither the sender nor the job.
     for (const word of [...WORDS_OF_THE_MASTER, 'id', 'jid']) data.delete(word);
     const msgId = `sub:${jid}:${minion}:${createHash('sha1').update(name).digest('base64url')}`;
     const common = { kind: 'job', minion } as const;

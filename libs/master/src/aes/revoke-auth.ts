@@ -1,14 +1,14 @@
 import { boolOf, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** How often a lost compare-and-set is tried again. */
+/** Limit of retries of a failed compare-and-set. */
 const KEY_WRITE_TRIES_MAX = 5;
 
 /**
- * Deletes the key of the minion that asks (salt/master.py AESFuncs.revoke_auth): its own, whatever
- * the load says. Where the master does not allow that, Salt answers the load itself.
+ * Deletes the key of the asking minion (salt/master.py AESFuncs.revoke_auth), whatever id the load
+ * has. If the master does not allow that, Salt answers the load itself.
  *
- * @returns true when the key is gone
+ * @returns true when the key is deleted
  */
 export async function revokeAuth(
   ports: MasterPorts,
@@ -36,7 +36,7 @@ export async function revokeAuth(
     minion,
     msgId: `revoked:${minion}:${ports.now()}`,
   });
-  // The minion still holds the AES key: it must not read what is published from now on.
+  // The minion still has the AES key: it must not read later publications.
   if (rules.rotateAesKey) ports.aes.rotate();
   return true;
 }

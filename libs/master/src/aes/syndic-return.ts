@@ -5,15 +5,15 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';
 import { mayBeSyndic, minionsNamed, reportExpected } from './syndics.ts';
 
-/** Returns that are appended at a time; the stream acknowledges them together. */
+/** Number of returns that are appended together and acknowledged together. */
 const AT_ONCE = 256;
 
 /**
- * Takes what a syndic gathered below it (salt/master.py `AESFuncs._syndic_return`): for each job
+ * Takes the returns that a syndic gathered (salt/master.py `AESFuncs._syndic_return`): for each job
  * the minions that its master expected, and each return as if its minion had sent it. A return that
- * comes by several ways counts once. A load never replaces ours.
+ * arrives by several ways counts once. A load never replaces ours.
  *
- * Rejects if not all of it was kept: the syndic then sends it again.
+ * Rejects if not all of it was stored: the syndic then sends it again.
  */
 export async function takeSyndicReturn(
   ports: MasterPorts,
@@ -30,7 +30,7 @@ export async function takeSyndicReturn(
     return;
   }
   for (const job of jobs) {
-    // A version 2 request names its sender in the jobs alone.
+    // A version 2 request names its sender only in the jobs.
     const mayReturn =
       job.id === (sender ?? job.id) &&
       ports.keys.cached(job.id)?.state === 'accepted' &&
@@ -47,7 +47,7 @@ async function takeJob(ports: MasterPorts, request: Request, job: SyndicJob): Pr
     const { id: syndic, jid, load } = job;
     await reportExpected(ports, { syndic, jid, minions: expected, load });
   }
-  // A return through a syndic has no request of its own that a trace could begin with.
+  // A return through a syndic has no request of its own with which a trace could begin.
   const untraced: MasterPorts = { ...ports, traceReturn: () => false };
   const returns = [...job.returns];
   for (let at = 0; at < returns.length; at += AT_ONCE) {
@@ -69,7 +69,7 @@ async function takeOne(
     ports.count('return_invalid_id');
     return;
   }
-  // Whatever its parts claim, it is the return of this minion to this job.
+  // Overrides the minion and the job that the return itself claims.
   const returned = new Map<SaltValue, SaltValue>([...value, ['jid', job.jid], ['id', minion]]);
   const of = mapOf({ fun: job.fun, master_id: job.masterId, out: job.out });
   for (const [name, given] of of) returned.set(name, given);

@@ -5,23 +5,23 @@ import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { withoutCredentials } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** What a load or a `salt/job/<jid>/new` says about minions and the bus; no part of the job. */
+/** Fields of a load or a `salt/job/<jid>/new` that concern minions and the bus, not the job. */
 const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'auth_list'];
 
-/** Whether a minion may speak for those below it: only below a master of masters, if it is let. */
+/** True if a minion may be a syndic: only below a master of masters that allows it. */
 export function mayBeSyndic({ rules }: MasterPorts, id: string): boolean {
   return rules.orderMasters && rules.syndics.some((glob) => matchGlob(glob, id));
 }
 
-/** The minions that a list names; undefined where it is none. */
+/** The minions in a list; undefined if the value is no list. */
 export function minionsNamed(list: SaltValue | undefined): string[] | undefined {
   return Array.isArray(list) ? list.filter((id) => isMinionId(id)) : undefined;
 }
 
 /**
- * Tells the store which minions a lower master expects to answer a job (salt/utils/job.py
- * `store_minions`). Tells it the job too, which may be one of the lower master's own. The same list
- * of the same syndic is stored once, whichever way it comes.
+ * Reports to the store which minions a lower master expects to answer a job (salt/utils/job.py
+ * `store_minions`), and the job itself, which may be the lower master's own. The same list of the
+ * same syndic is stored once, on whichever way it arrives.
  */
 export async function reportExpected(
   ports: MasterPorts,
@@ -38,7 +38,7 @@ export async function reportExpected(
     return;
   }
   const ids = [...new Set(minions)].sort();
-  // A stock master below keeps the keys of its commands with its jobs.
+  // A stock master below stores the keys of its commands with its jobs.
   const load = withoutCredentials(expected.load);
   for (const name of NO_LOAD) load.delete(name);
   const hash = createHash('sha1').update(pack(ids)).digest('base64url');

@@ -1,40 +1,40 @@
 import type { MinionKey } from '../ports/key-ports.ts';
 
-/** What is known when a minion asks to sign in. */
+/** The facts about a log-in of a minion. */
 export interface AuthFacts {
   /** The record of this id, `deleted` ones included. */
   readonly key: MinionKey | undefined;
-  /** The offered public key, as it is stored. */
+  /** The offered public key, in its stored form. */
   readonly pub: string;
   readonly openMode: boolean;
   /**
    * `accept` by auto_accept, autosign_file, stub or autosign_grains; `reject` by autoreject_file.
    */
   readonly autosign: 'accept' | 'reject' | 'none';
-  /** More minions than `max_minions` are signed in and this one is not among them. */
+  /** True if more minions than `max_minions` are logged in, and this one is not among them. */
   readonly full: boolean;
 }
 
-/** The word of the `salt/auth` event. */
+/** The act in the `salt/auth` event. */
 export type AuthAct = 'accept' | 'pend' | 'reject' | 'denied' | 'full' | 'error';
 
-/** The decision, the event it fires, and the record it leaves behind. */
+/** The decision, its event, and the record to write. */
 export interface AuthVerdict {
-  /** Salt's `ret`: true means "key cached, wait". Absent: signed in. */
+  /** Salt's `ret`: true means "key cached, wait". Absent: logged in. */
   readonly ret?: boolean | 'full';
   readonly act: AuthAct;
   /** `result` of the event. */
   readonly result: boolean;
-  /** The record to write; absent when it stays as it is. */
+  /** The record to write; absent if it does not change. */
   readonly write?: MinionKey;
 }
 
-/** How many refused keys are kept per id; more would let a stranger fill the store. */
+/** Limit of stored refused keys per id; without it a stranger could fill the store. */
 const DENIED_KEPT_MAX = 8;
 
 /**
- * Salt's decision on a sign-in (salt/channel/server.py `_auth`), without any I/O.
- * The order of the questions is Salt's: full, open mode, rejected, accepted, unknown, pending.
+ * Salt's decision on a log-in (salt/channel/server.py `_auth`), without any I/O. The order of the
+ * checks is Salt's: full, open mode, rejected, accepted, unknown, pending.
  */
 export function judgeAuth(facts: AuthFacts): AuthVerdict {
   const { key, pub } = facts;

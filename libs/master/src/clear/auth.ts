@@ -7,22 +7,22 @@ import { recordLogin } from '../audit-records.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { type AuthVerdict, judgeAuth } from './auth-verdict.ts';
 
-/** How often a lost compare-and-set is tried again before the minion is asked to come back. */
+/** Limit of retries of a failed compare-and-set before the minion is asked to come back. */
 const KEY_WRITE_TRIES_MAX = 5;
 
 /**
- * Longest public key that is read: RSA-16384 takes 2,900 characters of PEM. Strangers can offer
- * keys, and each is stored until an operator decides on it.
+ * Length limit of a public key: RSA-16384 takes 2,900 characters of PEM. Strangers can offer keys,
+ * and each is stored until an operator decides on it.
  */
 const PUBLIC_KEY_CHARS_MAX = 4096;
 
-/** Longest grains that an event tells of, in bytes: strangers send them too. */
+/** Size limit of grains in an event, in bytes: strangers send them too. */
 const SENT_GRAINS_MAX_BYTES = 16_384;
 
-/** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
+/** The first payload version whose replies are signed and contain the nonce (CVE-2022-22935). */
 const SIGNED_REPLY_VERSION = 2;
 
-/** The payload of the reply, and whether it lets the minion in. */
+/** The payload of the reply, and whether it admits the minion. */
 export interface LogInAnswer {
   readonly body: Buffer;
   readonly accepted: boolean;
@@ -34,9 +34,9 @@ interface SignIn extends AuthRequest {
 }
 
 /**
- * Answers `_auth`: decides on the minion's key and, when it is accepted, hands out the
- * master's AES key and the minion's session key. Replies are signed; an unsigned one would stop
- * a stock minion from ever signing in again, except the two algorithm texts and `bad load`.
+ * Answers `_auth`: decides on the minion's key and, if it is accepted, sends the master's AES key
+ * and the minion's session key. Replies are signed. An unsigned reply would stop a stock minion
+ * from ever logging in again, except the two algorithm texts and `bad load`.
  */
 export async function answerAuth(
   ports: MasterPorts,
@@ -71,14 +71,14 @@ export async function answerAuth(
     recordLogin(ports, request, { ...signIn, outcome: 'id with signs of a shell' });
     return refused(await refusal(ports, signIn, false));
   }
-  // "Not now": the one unsigned refusal that a minion gets over.
+  // "Not now": the only unsigned refusal that a minion survives.
   if (verdict === undefined) return refused(pack(RefusalText.BAD_LOAD));
   return reply(ports, request, signIn, verdict);
 }
 
 /**
- * Judges, and writes what the judgement leaves behind; undefined when others kept writing first.
- * `not offered`: a stranger may not have this id.
+ * Decides on the key and stores the result; undefined if other writers were first each time. `not
+ * offered`: a stranger may not have this id.
  */
 async function decide(
   ports: MasterPorts,
@@ -93,7 +93,7 @@ async function decide(
 
   // Never from the watched cache, which may lag. A wrong refusal makes a stock minion exit
   // (salt/minion.py, `rejected_retry` off). A minion whose key was just deleted would get the AES
-  // key that was made to shut it out. An accepted key needs no signing files.
+  // key that was made to exclude it. An accepted key needs no signing files.
   let key = await keys.fetch(signIn.id);
   const isKnown = key?.state === 'accepted';
   if (!isKnown && !mayBeOffered(signIn.id, rules.minionIdSigns)) return 'not offered';
@@ -180,9 +180,7 @@ async function acceptance(
   return signIn.version >= SIGNED_REPLY_VERSION ? sign(ports, load, signIn.sigAlgo) : load;
 }
 
-/**
- * A token that this master cannot open is left out; the minion then refuses the master, rightly.
- */
+/** Omits a token that this master can not open; the minion then rightly refuses the master. */
 async function echoToken(
   ports: MasterPorts,
   signIn: SignIn,
@@ -242,7 +240,7 @@ async function fireAuth(
   });
 }
 
-/** The grains that the minion sent to be accepted, where the master's option wants them told. */
+/** The grains that the minion sent for autosign, if the master's option puts them in events. */
 function sentGrains(
   ports: MasterPorts,
   { autosignGrains: grains }: SignIn,

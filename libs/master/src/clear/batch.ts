@@ -21,16 +21,16 @@ import {
 import { keptCaller } from './kept-caller.ts';
 import { judgePublish } from './publish.ts';
 
-/** What finds the minions of a batch (salt/cli/batch.py gather_minions). */
+/** The function that finds the minions of a batch (salt/cli/batch.py gather_minions). */
 const PING = 'test.ping';
 
-/** Longest list of an answer; a command line shows no more. */
+/** Length limit of the list in an answer; a command line shows no more. */
 const RESOLVED_MAX = 1_000_000;
 
 /**
  * Brine's own clear command `brine_batch`: a publish whose command runs on some minions at a time,
- * in the workers. Authenticated as a publish is. With `follow` it tells how a batch of this caller
- * stands. Answers `{jid}`, `{matched: false}` where no minion matches, `{state}`, or an error.
+ * in the workers. Authenticated as a publish is. With `follow` it returns the state of a batch of
+ * this caller. Answers `{jid}`, `{matched: false}` if no minion matches, `{state}`, or an error.
  */
 export async function batch(
   ports: MasterPorts,
@@ -71,7 +71,7 @@ export async function batch(
     await ports.functions.beginBatch(order);
     return mapOf({ jid });
   } catch (cause) {
-    // Another sending of the same order was first.
+    // Another copy of the same order was first.
     if (await hasBegun(ports, order)) return mapOf({ jid });
     ports.count('batch_refused');
     if (cause instanceof MasterUnavailableError) {
@@ -111,13 +111,15 @@ async function knownPublish(
     return mapOf({ error: cause.message });
   }
   const caller = await authenticate(ports, request, load, asked.kwargs);
-  // In the words of a publish.
+  // The error of a publish.
   return isStranger(caller)
     ? buildErrorReply('AuthenticationError', 'Authentication error occurred.')
     : { asked, caller };
 }
 
-/** Of what a command runs, and on whom; not of its settings, which another process may fill in. */
+/**
+ * A digest of the function and the target; not of the settings, which another process may fill in.
+ */
 function digestOf({ tgt, tgtType, fun, arg }: PublishRequest): string {
   return createHash('sha256')
     .update(pack([tgt, tgtType, fun, arg]))
@@ -129,13 +131,13 @@ function isSame(known: KnownBatch, { principal, command }: BatchOrder): boolean 
   return known.principal === principal && isOfCommand;
 }
 
-/** Whether a batch of this order is there. */
+/** True if a batch of this order exists. */
 async function hasBegun(ports: MasterPorts, order: BatchOrder): Promise<boolean> {
   try {
     const known = await ports.functions.batch(order.jid);
     return known !== undefined && isSame(known, order);
   } catch {
-    // It is not known; the caller hears why the batch could not begin.
+    // Unknown; the caller gets the reason why the batch could not begin.
     return false;
   }
 }

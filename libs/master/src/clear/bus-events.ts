@@ -6,16 +6,17 @@ import type { EventPage, PageFrom, PageQuestion } from '../ports/event-pages.ts'
 import type { MasterPorts } from '../ports/ports.ts';
 import { authenticate, type ClearRequest, isStranger, notAllowed, refusalOf } from './caller.ts';
 
-/** Most events of a page, and the longest wait for the first, in ms. */
+/** Limits of a page: events, and the wait for the first in ms. */
 const EVENTS_MAX = 1_000;
 const WAIT_MAX_MS = 1_500;
 
-/** Most characters of a glob, a jid or a position. */
+/** Length limit of a glob, a jid or a position. */
 const TEXT_MAX = 1_024;
 
 /**
- * Brine's own clear command `brine_events`: a page of events, for commands on the master's host. It
- * is authenticated as a runner is. Events carry returns, so only callers without limits may ask.
+ * Brine's own clear command `brine_events`: a page of events, for commands on the master's host.
+ * Authenticated as a runner is. Events contain returns, so only callers without limits may read
+ * them.
  */
 export async function busEvents(
   ports: MasterPorts,
@@ -34,7 +35,7 @@ export async function busEvents(
   if (ports.pages === undefined) {
     return buildErrorReply('SaltInvocationError', 'This master keeps no events');
   }
-  // It waits for events as long as its asker says.
+  // The client chooses how long this waits for events.
   request.stepAside?.();
   try {
     return mapOf({ value: writePage(await ports.pages.page(question)) });
@@ -42,11 +43,11 @@ export async function busEvents(
     if (cause instanceof RangeError) return buildErrorReply('SaltInvocationError', cause.message);
     if (!(cause instanceof MasterUnavailableError)) throw cause;
     ports.count('events_unavailable');
-    return buildErrorReply('SaltReqTimeoutError', `The events are away: ${cause.message}`);
+    return buildErrorReply('SaltReqTimeoutError', `The events are unreachable: ${cause.message}`);
   }
 }
 
-/** Undefined where a field has another form. */
+/** Returns undefined for a malformed field. */
 function readQuestion(args: SaltMap): PageQuestion | undefined {
   const from = readFrom(args);
   const kinds = readKinds(args.get('kinds'));

@@ -6,39 +6,39 @@ import type { TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 
 /**
- * How a caller proved its name: by a token, a login module, or a local key; `minion` by its sealed
+ * The proof of a caller's name: a token, a login module, or a local key; `minion`: its sealed
  * request.
  */
 export type CallerKind = 'token' | 'eauth' | 'user' | 'minion';
 
-/** The name that was proven to ask, and by what. */
+/** A proven name and its proof. */
 export interface Proven {
   readonly kind: CallerKind;
-  /** Owner of the local key, the token or the login, whatever the load calls itself. */
+  /** Owner of the local key, the token or the login, whatever user the load names. */
   readonly principal: string;
-  /** The call of its that asks here, where it does not ask itself. */
+  /** The call that makes this request for its caller; absent for the caller's own request. */
   readonly via?: string;
 }
 
-/** A request in the clear. */
+/** An unsealed request. */
 export interface ClearRequest extends Request {
-  /** Who asks, where this process asks itself for what a caller began. */
+  /** The caller, if this process makes the request for work that the caller began. */
   readonly caller?: Caller;
-  /** Called as soon as a name is proven, whatever becomes of the request. */
+  /** Called as soon as a name is proven, whatever the outcome of the request. */
   readonly onProven?: (proven: Proven) => void;
 }
 
-/** A caller that was let in, and its rights. */
+/** An admitted caller, and its rights. */
 export interface Caller extends Proven {
-  /** The user whose rights count. */
+  /** The user whose rights apply. */
   readonly user: string;
-  /** Undefined where nothing is forbidden: a key of root or of the master's user. */
+  /** Undefined: everything is allowed, for a key of root or of the master's user. */
   readonly acl: Acl | undefined;
-  /** Where `external_auth` has the rights; absent where they came with the login. */
+  /** The source of rights in `external_auth`; absent if they came with the login. */
   readonly granted?: { readonly module: string; readonly groups: readonly string[] };
 }
 
-/** A caller that was not let in, in the words of Salt's error map. */
+/** A refused caller, with the texts of Salt's error map. */
 export interface Stranger {
   readonly kind: CallerKind;
   readonly name: string;
@@ -55,7 +55,7 @@ const ERROR_NAMES = {
 /**
  * Finds the caller (salt/auth/__init__.py `check_authentication`). `credentials` has the token, or
  * the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
- * Without either the load's local key counts. Texts and their odd full stops are Salt's.
+ * Without either, the load's local key counts. Texts and their odd full stops are Salt's.
  */
 export async function authenticate(
   ports: MasterPorts,
@@ -79,7 +79,7 @@ async function provenCaller(
   return byKey(ports, request, load);
 }
 
-/** Whether the caller was not let in. */
+/** True if the caller was refused. */
 export function isStranger(asked: Caller | Stranger): asked is Stranger {
   return 'message' in asked;
 }
@@ -89,7 +89,7 @@ export function refusalOf({ name, message }: Stranger): SaltMap {
   return buildErrorReply(name, message);
 }
 
-/** The refusal of a known caller that may not do this (salt/master.py ClearFuncs.runner). */
+/** The refusal of a known caller without the right (salt/master.py ClearFuncs.runner). */
 export function notAllowed({ kind, user }: Caller): Stranger {
   const message = `Authentication failure of type "${kind}" occurred for user ${user}.`;
   return { kind, name: ERROR_NAMES[kind], message };
@@ -151,7 +151,7 @@ async function byPassword(
   return { kind: 'eauth', user: name, principal: name, ...rights };
 }
 
-/** The rights that `external_auth` gives a name and its groups now. */
+/** The current rights of a name and its groups in `external_auth`. */
 export function grantedRights(
   { rules: { access } }: MasterPorts,
   name: string,
@@ -168,31 +168,31 @@ function stranger(ports: MasterPorts, kind: CallerKind, message: string): Strang
   return { kind, name: ERROR_NAMES[kind], message };
 }
 
-/** The holder of a local key. */
+/** The owner of a local key. */
 interface KeyHolder {
-  /** The user whose rights count (`bob` for `sudo_bob`). */
+  /** The user whose rights apply (`bob` for `sudo_bob`). */
   readonly user: string;
-  /** Whose key it is, whatever the load says. */
+  /** Owner of the key, whatever user the load names. */
   readonly owner: string;
-  /** Whether the key gives all rights, or those of `publisher_acl`. */
+  /** True if the key gives all rights; else those of `publisher_acl`. */
   readonly full: boolean;
 }
 
-/** Before the id of a minion that published a job: only that minion may read its returns. */
+/** Prefix of a minion that published a job: only that minion may read its returns. */
 export const MINION_PREFIX = 'minion/';
 
-/** Before the name of a user that called by sudo (salt/auth/__init__.py AuthUser). */
+/** Prefix of a user that called by sudo (salt/auth/__init__.py AuthUser). */
 export const SUDO_PREFIX = 'sudo_';
 
 /**
- * Checks a local key (salt/auth/__init__.py `authenticate_key`). The keys are those that the
- * event-bus of each host wrote to `<cachedir>/.<user>_key`. Undefined means refused.
+ * Checks a local key (salt/auth/__init__.py `authenticate_key`). The event-bus of each host wrote
+ * the keys to `<cachedir>/.<user>_key`. Undefined: refused.
  *
- * In Salt any local key lets in a load that names root, `sudo_…` or no user, even the key of a user
+ * In Salt any local key admits a load that names root, `sudo_…` or no user, even the key of a user
  * with few rights in `publisher_acl`. Here that takes a key of root or of the master's own user.
  *
- * A key that is not known yet is looked up once more at the source before it is refused: a host
- * that has just started hands out keys that this worker may not have read.
+ * An unknown key is read once from the source before it is refused: a host that has just started
+ * uses keys that this worker may not have read.
  */
 async function authenticateKey(ports: MasterPorts, load: SaltMap): Promise<KeyHolder | undefined> {
   const key = textOf(load, 'key');
@@ -204,12 +204,12 @@ async function authenticateKey(ports: MasterPorts, load: SaltMap): Promise<KeyHo
   return checkKey(ports, key, user);
 }
 
-/** Whether this is a key of root, of the master's user, or of the user that the master runs as. */
+/** True for a key of root, of the master's user, or of the user that the master runs as. */
 export function isMastersKey(ports: MasterPorts, key: string): boolean {
   return masterOfKey(ports, key) !== undefined;
 }
 
-/** The one of these users whose key it is. */
+/** The user among these who owns the key. */
 function masterOfKey({ userKeys, rules }: MasterPorts, key: string): string | undefined {
   const users = [...new Set(['root', rules.user, rules.runningUser])];
   return users.filter((user) => applies(userKeys.of(user), key)).at(0);
@@ -234,17 +234,17 @@ function checkKey(
   return applies(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
 }
 
-/** Compares with all keys, so that the time it takes says nothing. */
+/** Compares with all keys, so that the time reveals nothing. */
 function applies(keys: readonly string[], key: string): boolean {
   return keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
 }
 
-/** Digests of all hashes that make tokens; nothing else is ever looked up. */
+/** The form of a token: a digest of any hash that makes tokens. No other text is looked up. */
 const TOKEN = /^[0-9a-f]{32,128}$/;
 
 /**
- * The record of a token that is valid now. An expired one is deleted and not used once more
- * (CVE-2021-3144); what has not the form of a token is not looked up (CVE-2020-11652).
+ * The record of a valid token. An expired token is deleted and not used once more (CVE-2021-3144);
+ * a text in another form is not looked up (CVE-2020-11652).
  */
 export async function findToken(
   ports: MasterPorts,
@@ -260,8 +260,8 @@ export async function findToken(
 }
 
 /**
- * Asks the login module that the credentials name, where `external_auth` has rights for it. While
- * it waits for the module, other requests have its place.
+ * Asks the login module of the credentials, if `external_auth` has rights for it. Other requests
+ * get its place while it waits for the module.
  */
 export async function logIn(
   ports: MasterPorts,
@@ -277,7 +277,7 @@ export async function logIn(
   return ports.logins.vouch(module, username, password, request.peer ?? request.gatewayHost);
 }
 
-/** Whether `external_auth` has rights for a login module. */
+/** True if `external_auth` has rights for a login module. */
 function isEnabled({ rules }: MasterPorts, module: string): boolean {
   return Object.hasOwn(rules.access?.externalAuth ?? {}, module);
 }

@@ -3,21 +3,21 @@ import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { MinionConnection } from '../ports/presence-port.ts';
 
-/** Minions that are listed with their state; all are counted. */
+/** Limit of minions in the list; all are counted. */
 const LISTED_MAX = 500;
-/** Ids of one question about presence. */
+/** Limit of ids in one question about presence. */
 const ASKED_AT_ONCE = 1_000;
 
-/** What all services of the cluster tell of themselves: `roll`. */
+/** The reports of all services in the cluster: `roll`. */
 export async function callTheRoll(ports: MasterPorts): Promise<SaltValue> {
   if (ports.roll === undefined) throw new MasterUnavailableError('no services can be called here');
   return ports.roll();
 }
 
 /**
- * How the minions are: `{limit?}` → `{keys: {state: count}, present, absent, listed: [{id, state,
- * sinceMs, goneMs, address}]}`. Absent minions are listed first, those that were lost last before
- * all others, then the keys that wait for a decision. Without presence `present` is null.
+ * The state of minions: `{limit?}` → `{keys: {state: count}, present, absent, listed: [{id, state,
+ * sinceMs, goneMs, address}]}`. Absent minions are listed first, the most recently lost before all
+ * others, then the undecided keys. Without presence `present` is null.
  */
 export async function listMinions(ports: MasterPorts, args: SaltMap): Promise<SaltValue> {
   const limit = Math.min(Math.max(intOf(args, 'limit') ?? LISTED_MAX, 0), LISTED_MAX);
@@ -41,7 +41,7 @@ export async function listMinions(ports: MasterPorts, args: SaltMap): Promise<Sa
   });
 }
 
-/** Accepted minions without a connection; undefined where no worker can tell. */
+/** Accepted minions without a connection; undefined if presence is unknown. */
 async function absentOf({ presence, keys }: MasterPorts): Promise<string[] | undefined> {
   if (presence === undefined) return undefined;
   try {

@@ -25,16 +25,14 @@ type ClearCommand = (
   load: SaltMap,
 ) => Promise<ClearResult> | ClearResult;
 
-/** As a command that answers a map and is no trace of its own. */
+/** Wraps a command that answers a map and has no trace. */
 const answering =
   (
     command: (ports: MasterPorts, request: ClearRequest, load: SaltMap) => Promise<SaltValue>,
   ): ClearCommand =>
   async (ports, request, load) => ({ value: await command(ports, request, load) });
 
-/**
- * A publish is answered with a text when the stream is away: it is clear then that nothing hangs.
- */
+/** If the stream is unreachable, a publish is answered with a text, so that no client hangs. */
 const publishOrText: ClearCommand = async (ports, request, load) => {
   try {
     return await publish(ports, request, load);
@@ -51,7 +49,7 @@ const queryWithTrace: ClearCommand = async (ports, request, load) => {
   return { value: await query(ports, request, load), about };
 };
 
-/** What is answered to a load whose names are none, where Salt has words for it. */
+/** Salt's answers to a load with invalid names. */
 const MALFORMED: ReadonlyMap<string, (text: string) => SaltValue> = new Map<
   string,
   (text: string) => SaltValue
@@ -61,9 +59,9 @@ const MALFORMED: ReadonlyMap<string, (text: string) => SaltValue> = new Map<
   ['get_token', () => mapOf({})],
 ]);
 
-/** Before anything is looked up or kept: what names a thing has to be a name. */
+/** Checks names before anything is looked up or stored. */
 function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult | undefined {
-  // Nothing is made of a ping.
+  // A ping uses no field.
   if (cmd === 'ping') return undefined;
   try {
     checkNames(load, cmd);
@@ -95,8 +93,8 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
 ]);
 
 /**
- * Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. One that takes
- * too much work is answered with a text.
+ * Runs a clear command; an unknown or missing one answers an empty map, as in Salt. A command that
+ * takes too much work is answered with a text.
  */
 export async function runClearCommand(
   ports: MasterPorts,

@@ -11,7 +11,7 @@ import { type SaltValue, textOf } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** The minions that the master expects to return, and the ids of a list that it does not know. */
+/** The minions that the master expects to return, and the unknown ids of a list. */
 export interface Expected {
   readonly minions: string[];
   readonly missing: string[];
@@ -22,16 +22,16 @@ type AskedTarget = Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>;
 
 /**
  * The minions that the master expects to return (salt/utils/minions.py CkMinions.check_minions).
- * That does not limit the job: each minion judges the target itself.
+ * They do not limit the job: each minion judges the target itself.
  */
 export async function expectedMinions(ports: MasterPorts, asked: AskedTarget): Promise<Expected> {
   return checkMinions(targetOf(asked), await targetView(ports, asked.tgtType, asked.tgt));
 }
 
 /**
- * The minions that a target could mean, whatever their pillars are; only the `spared` terms are
- * judged by real pillars. Without a spared term no pillar is read, so neither the answer nor the
- * time it takes depends on one.
+ * The minions that a target could match with any pillars; only the `spared` terms are judged by
+ * real pillars. Without a spared term no pillar is read, so neither the answer nor its time depends
+ * on one.
  */
 async function couldMean(
   ports: MasterPorts,
@@ -52,7 +52,7 @@ function pillarTermsOf({ rules }: MasterPorts, asked: AskedTarget): PillarTerms 
   return pillarTerms(targetOf(asked), rules.nodegroups);
 }
 
-/** What a target is judged by. Of the data of minions only what this target asks for is read. */
+/** Loads the data for judging a target, and no other data of minions. */
 export async function targetView(
   ports: MasterPorts,
   tgtType: string,
@@ -78,8 +78,8 @@ export async function targetView(
 }
 
 /**
- * The minions that surely are meant by each target of a list of rights. A minion without known data
- * is not, whatever `cacheless_targets` and `minion_data_cache` say for jobs.
+ * The minions that each target in a list of rights surely matches. A minion without known data is
+ * not included, whatever `cacheless_targets` and `minion_data_cache` are for jobs.
  */
 async function surelyMeant(
   ports: MasterPorts,
@@ -100,26 +100,30 @@ async function surelyMeant(
 }
 
 /**
- * Needs no right: a CLI asks by it whether a job still runs (salt/master.py ClearFuncs.publish).
+ * Needs no right: a CLI uses it to see whether a job still runs (salt/master.py
+ * ClearFuncs.publish).
  */
 const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
 
-/** Words of a target, and characters of each text in it: each costs a look at every minion. */
+/**
+ * Limits of the terms of a target, and of the characters of each: each is compared with every
+ * minion.
+ */
 const WORDS_MAX = 1_000;
 const TEXT_MAX = 1_048_576;
-/** Nodegroups that a target names; each may be long. */
+/** Limit of nodegroups in a target; each may be long. */
 const GROUPS_MAX = 50;
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The expected minions of a job that a list of rights covers; undefined where it does not. For
- * every caller but the master's own user: users, tokens, minions, and the runners that they call.
+ * The expected minions of a job that a list of rights covers; undefined if it does not. For every
+ * caller but the master's own user: users, tokens, minions, and the runners that they call.
  *
- * A target that asks for a value in pillars could be used to find that value out. So it must name
- * one exact value (Salt: `pillar_exact`), and the rights must cover every minion that it could
- * mean: the answer is then the same for a right and a wrong guess. Terms that stand in the caller's
- * own rights are free. The checks that cost least come first.
+ * A target on pillar values could reveal such a value. So it must name one exact value (Salt:
+ * `pillar_exact`), and the rights must cover every minion that it could match: the answer is then
+ * the same for a right and a wrong guess. Terms in the caller's own rights are free. The cheapest
+ * checks come first.
  *
  * @param always functions that need no right
  */
@@ -147,7 +151,7 @@ export async function expectedWithin(
   }
   const spared = new Set(terms.filter((term) => own.has(term)));
   const minions = await couldMean(ports, asked, spared);
-  // Functions that need no right do need one to ask about pillars.
+  // Functions that need no right still need one to use pillars in the target.
   if (!(await coversJob(ports, acl, asked, minions, NONE))) return undefined;
   return expectedMinions(ports, asked);
 }
@@ -166,13 +170,13 @@ function ownTerms(ports: MasterPorts, acl: Acl): ReadonlySet<string> {
 function isBounded({ tgt, tgtType }: AskedTarget): boolean {
   const texts = typeof tgt === 'string' ? [tgt] : tgt;
   if (texts.some((text) => text.length > TEXT_MAX)) return false;
-  // The ids of a list are looked up, each once.
+  // Each id of a list is looked up once.
   if (typeof tgt !== 'string' && !tgtType.toLowerCase().startsWith('compound')) return true;
   const words = texts.flatMap((text) => text.split(/\s+/, WORDS_MAX + 1));
   return words.length <= WORDS_MAX && words.filter((word) => /^N@/.test(word)).length <= GROUPS_MAX;
 }
 
-/** Whether a list of rights covers a job for these minions. */
+/** True if a list of rights covers a job for these minions. */
 export async function coversJob(
   ports: MasterPorts,
   acl: Acl,

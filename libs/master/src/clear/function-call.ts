@@ -1,10 +1,12 @@
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { FunctionCall } from '../ports/ports.ts';
 
-/** What of a call its load says. */
+/** The parts of a call that are in its load. */
 export type AskedFunction = Pick<FunctionCall, 'kind' | 'fun' | 'args' | 'kwargs'>;
 
-/** What in a wheel's load is no argument (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS). */
+/**
+ * Fields of a wheel's load that are no arguments (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS).
+ */
 const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
   'client',
   'cmd',
@@ -21,15 +23,15 @@ const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
 ]);
 
 /**
- * Reads the load of a `runner` or `wheel` into the call that runs. Rights are judged on what comes
- * out here, and it is what runs: nothing else of the load is looked at later.
+ * Reads the load of a `runner` or `wheel` into a call. Rights are judged on this call, and exactly
+ * this call runs: no other part of the load is used later.
  *
- * A runner's arguments stand in `kwarg`, those of a wheel in the load itself. There `arg` and
- * `kwarg` hold them where both are given; else each field is an argument by its name
- * (salt/client/mixins.py SyncClientMixin.low). Where both are given Salt runs without the fields
- * beside them; here that is refused.
+ * A runner's arguments are in `kwarg`, those of a wheel in the load itself: in `arg` and `kwarg` if
+ * both are given, else each field is an argument by its name (salt/client/mixins.py
+ * SyncClientMixin.low). If both are given Salt ignores the fields beside them; here that is
+ * refused.
  *
- * @returns the call, or in Salt's words what is wrong with its form
+ * @returns the call, or Salt's text about its form
  */
 export function readCall(kind: FunctionCall['kind'], load: SaltMap): AskedFunction | string {
   const fun = load.get('fun');
@@ -58,7 +60,7 @@ function callOf(
   return named ? { kind, fun, args, kwargs } : 'keywords must be strings';
 }
 
-/** Without names of Salt's own (`__jid__`), which are no arguments. */
+/** Removes Salt's own names (`__jid__`), which are no arguments. */
 export function withoutInternal(fields: SaltMap): SaltMap {
   return new Map(
     [...fields].filter(([name]) => !(typeof name === 'string' && name.startsWith('__'))),

@@ -5,18 +5,18 @@ import type { Caller } from './caller.ts';
 import type { AskedFunction } from './function-call.ts';
 import { callerNow, withinCall } from './kept-caller.ts';
 
-/** Who asked for a call, and as what. */
+/** The caller of a call, and its proof. */
 export type CallIdentity = Pick<
   FunctionCall,
   'kind' | 'fun' | 'jid' | 'user' | 'principal' | 'caller' | 'via' | 'depth'
 >;
 
-/** A call as the rows of what it does name it. */
+/** The name of a call in the records of its acts. */
 export function nameOfCall({ kind, fun, jid }: CallIdentity): string {
   return `${kind}.${fun} ${jid}`;
 }
 
-/** Whether what a call does is judged by the rights of its caller. */
+/** True if the acts of a call are judged by the rights of its caller. */
 export function isJudged(
   { rules }: Pick<MasterPorts, 'rules'>,
   { caller }: Pick<CallIdentity, 'caller'>,
@@ -25,9 +25,9 @@ export function isJudged(
 }
 
 /**
- * The caller for what a call does: its rights are those that it has now, and none where it has lost
- * them. With `brine.inner_calls: stock` it may do anything, under its own name.
- * @param isOwn the function of the call chose this itself: a right to the function covers it
+ * The caller for the acts of a call, with its current rights, which may be none. With
+ * `brine.inner_calls: stock` it may do anything, under its own name.
+ * @param isOwn the function chose this act itself: a right to the function covers it
  */
 export function callerOf(ports: MasterPorts, call: CallIdentity, isOwn = false): Caller {
   const { caller: kept, user, principal } = call;
@@ -52,9 +52,8 @@ export class InnerCallRefusedError extends Error {
 }
 
 /**
- * Judges a runner or wheel that a call makes by the rights of whoever asked for that call, and puts
- * it on record.
- * @param jid of the run, where it has one of its own
+ * Judges a runner or wheel inside a call by the rights of that call's caller, and records it.
+ * @param jid of the run, if it has one of its own
  * @throws InnerCallRefusedError
  */
 export function judgeInner(
@@ -68,8 +67,8 @@ export function judgeInner(
 }
 
 /**
- * Judges a runner or wheel that the master is to make later because of a call: out of a queue, or
- * by its schedule. A refusal is on record.
+ * Judges a runner or wheel that the master will make later because of a call: from a queue, or by
+ * its schedule. A refusal is recorded.
  * @throws InnerCallRefusedError
  */
 export function judgeLater(

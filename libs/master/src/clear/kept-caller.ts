@@ -5,7 +5,7 @@ import type { MasterPorts } from '../ports/ports.ts';
 import { type Caller, grantedRights, type Proven } from './caller.ts';
 import { aclToHandDown } from './new-job.ts';
 
-/** A caller as long work keeps it: no key, password or token. {@link callerNow} reads it. */
+/** A caller in the record of long work: no key, password or token. {@link callerNow} reads it. */
 export function keptCaller({ kind, user, principal, acl, granted, via }: Caller): SaltMap {
   return mapOf({
     kind,
@@ -20,8 +20,8 @@ export function keptCaller({ kind, user, principal, acl, granted, via }: Caller)
 }
 
 /**
- * The caller of long work with the rights that it has now: the configuration may have changed since
- * it began. Undefined where it has none any more.
+ * The caller of long work with its current rights: the configuration may have changed since it
+ * began. Undefined if it has none any more.
  */
 export function callerNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
   const now = rightsNow(ports, kept);
@@ -30,10 +30,10 @@ export function callerNow(ports: MasterPorts, kept: SaltMap): Caller | undefined
   return withinCall(ports, { ...now, via });
 }
 
-/** Everything, as a list of rights: its targets are still the caller's, and reveal no pillar. */
+/** All rights, as a list: targets are still the caller's, and reveal no pillar. */
 const FREE = readAcl(['.*', '@runner', '@wheel']);
 
-/** A caller in what its call does: with `brine.inner_calls: stock` that is free. */
+/** A caller inside its call: with `brine.inner_calls: stock` everything is allowed. */
 export function withinCall({ rules }: MasterPorts, caller: Caller, isOwn = false): Caller {
   const isFree = isOwn || rules.innerCalls === 'stock';
   return caller.acl !== undefined && isFree ? { ...caller, acl: FREE } : caller;
@@ -55,6 +55,6 @@ function rightsNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
   }
   if (kind !== 'user') return { ...who, acl: readAcl(listOf(kept, 'acl') ?? []) };
   const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
-  // An empty list of a local key counts as free elsewhere; here it says that the rights are gone.
+  // Elsewhere an empty list of a local key means all rights; here it means that they are gone.
   return acl.length === 0 ? undefined : { ...who, acl };
 }

@@ -6,10 +6,9 @@ import { MasterUnavailableError } from '../errors.ts';
 import type { MinionKey, StoredMinionKey } from '../ports/key-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** What can be done to keys. */
 export type KeyAct = 'accept' | 'reject' | 'delete';
 
-/** An act on keys, with the user that events name and the name that was proven. */
+/** An act on keys, with the user for events and the proven name. */
 export interface KeyChange {
   readonly act: KeyAct;
   readonly user: string;
@@ -34,13 +33,13 @@ const ADDED: Readonly<Record<string, Section>> = {
   include_denied: 'minions_denied',
 };
 
-/** Words of the `salt/key` event in 3008 (salt/key.py change_state, delete_key). */
+/** Acts in the `salt/key` event of 3008 (salt/key.py change_state, delete_key). */
 const EVENT_WORD = { accept: 'accepted', reject: 'rejected', delete: 'delete' } as const;
 
-/** How often a lost compare-and-set is tried again. */
+/** Limit of retries of a failed compare-and-set. */
 const TRIES_MAX = 5;
 
-/** Globs in one call; a list of minions is cheaper as a map of sections. */
+/** Limit of globs in one call; a list of minions is cheaper as a map of sections. */
 const GLOBS_MAX = 10_000;
 
 /** All ids by section, sorted without regard to case. */
@@ -54,7 +53,7 @@ export function listKeys({ keys }: MasterPorts): SaltMap {
   return new Map([...found].map(([section, ids]) => [section, ids.sort(ignoringCase)]));
 }
 
-/** The sections in which something matches: a glob, several by comma, a list, or a map. */
+/** The matching ids by section: for a glob, several by comma, a list, or a map. */
 export function matchKeys(ports: MasterPorts, match: SaltValue): SaltMap {
   const all = listKeys(ports);
   const wanted = wantedIn(match);
@@ -66,7 +65,7 @@ export function matchKeys(ports: MasterPorts, match: SaltValue): SaltMap {
   return found;
 }
 
-/** Something of each matching key, by section and id. */
+/** A text for each matching key, by section and id. */
 export function textsOfKeys(
   ports: MasterPorts,
   match: SaltValue,
@@ -86,8 +85,8 @@ export function textsOfKeys(
 }
 
 /**
- * Accepts, rejects or deletes the keys that match, and says what matches then, as Salt does. Each
- * is one compare-and-set, judged again when another writer was first.
+ * Accepts, rejects or deletes the matching keys; returns the matches afterwards, as Salt does. Each
+ * change is one compare-and-set, which is judged again if another writer was first.
  */
 export async function changeKeys(
   ports: MasterPorts,
@@ -108,14 +107,14 @@ export async function changeKeys(
       revoked = (await changeKey(ports, asked, section as Section, id)) || revoked;
     }
   }
-  // The minion has the AES key and must not read what is published from now on.
+  // The minion has the AES key and must not read later publications.
   if (revoked && ports.rules.rotateAesKey) ports.aes.rotate();
   return matchKeys(ports, match);
 }
 
 /**
- * Accepts a new key of a minion, whatever became of the id before; one that is there only with
- * `force` (salt/wheel/key.py gen_accept). False where nothing was done.
+ * Accepts a new key of a minion, whatever the state of the id; replaces an existing key only with
+ * `force` (salt/wheel/key.py gen_accept). Returns false if nothing was changed.
  */
 export async function installKey(
   ports: MasterPorts,
@@ -131,7 +130,7 @@ export async function installKey(
     const next = { state: 'accepted', pub, denied: stored?.denied ?? [] } as const;
     if (!(await ports.keys.store(id, next, stored))) continue;
     recordChange(ports, asked, id, `${stored?.state ?? 'none'} to accepted`);
-    // A minion with the former key must log in again, and reads nothing from now on.
+    // A minion with the former key must log in again, and reads no later publication.
     if (isThere) await ports.keys.forget(id, { data: false });
     if (stored?.state === 'accepted' && ports.rules.rotateAesKey) ports.aes.rotate();
     return true;
@@ -139,7 +138,7 @@ export async function installKey(
   throw new MasterUnavailableError(`the key of ${id} is being changed by others`);
 }
 
-/** Tells whether a key was accepted before and is not now. */
+/** Resolves with true if the key was accepted before and is not now. */
 async function changeKey(
   ports: MasterPorts,
   { act, user, principal }: KeyChange,
@@ -157,7 +156,7 @@ async function changeKey(
     if (revoked || deleted) {
       await ports.keys.forget(id, { data: deleted && !ports.rules.preserveMinionCache });
     }
-    // As 3008: the key goes with what was decided on it.
+    // As in 3008: the event of a decision contains the key.
     const pub = deleted || act === 'delete' ? undefined : next.pub;
     const body = pack(mapOf({ result: true, act: EVENT_WORD[act], id, pub }));
     const msgId = `key:${id}:${stored.revision}:${act}`;
@@ -177,7 +176,7 @@ function recordChange(
   audit?.record({ kind: 'key', outcome, ...who, method: 'wheel', target: id });
 }
 
-/** Undefined where the key is no longer in that section, or is no key. */
+/** Undefined if the key is no longer in that section, or is invalid. */
 function nextKey(
   { keys }: MasterPorts,
   stored: StoredMinionKey,

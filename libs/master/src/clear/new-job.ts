@@ -25,19 +25,19 @@ import type { Expected } from './expected-minions.ts';
 
 /** A job that its caller may publish. */
 export interface AllowedJob {
-  /** As it came. */
+  /** The load as received. */
   readonly load: SaltMap;
   readonly asked: PublishRequest;
   readonly caller: Caller;
-  /** Rights that a master above handed down. */
+  /** Rights that a higher master handed down. */
   readonly handed: SaltValue[] | undefined;
   readonly expected: Expected;
 }
 
-/** Always allowed and never listed: a CLI asks by it whether a job still runs. */
+/** Always allowed and never listed: a CLI uses it to see whether a job still runs. */
 const FIND_JOB = 'saltutil.find_job';
 
-/** Job ids that are taken are stepped over this often; more means the store of ids is broken. */
+/** Limit of skipped job ids that are taken; more means that the store of ids is broken. */
 const JID_TRIES_MAX = 100;
 
 /** Publishes a job that its caller may publish; undefined if no job id was free. */
@@ -93,7 +93,7 @@ function newJob(ports: MasterPorts, request: Request, allowed: AllowedJob, jid: 
   };
 }
 
-/** The user of a login or token is its own; a key names the caller (ClearFuncs.publish). */
+/** A login or token has its own user; with a key the caller names it (ClearFuncs.publish). */
 function userOf({ asked, caller }: AllowedJob): string | undefined {
   return caller.kind === 'user' ? asked.user : caller.user;
 }
@@ -104,18 +104,18 @@ function answering({ syndics }: MasterPorts, minions: readonly string[]): readon
   return unanswering.size === 0 ? minions : minions.filter((id) => !unanswering.has(id));
 }
 
-/** What is stored of the load: no key, password or token. */
+/** The load for the store, without key, password or token. */
 function loadToKeep(load: SaltMap, jid: Jid, user: string | undefined): SaltMap {
   const kept = withoutCredentials(load).set('jid', jid);
   kept.delete(COMMAND_NAME);
   return user === undefined ? kept : kept.set('user', user);
 }
 
-/** Names of publish kwargs that go on into the publication (salt/master.py `_prep_pub`). */
+/** Names of publish kwargs that are copied into the publication (salt/master.py `_prep_pub`). */
 const PASSED_ON = ['ret_config', 'ret_kwargs', 'metadata', 'module_executors', 'executor_opts'];
 
 /**
- * The inner load of a publication, without `serial`: that is the publisher's (salt/master.py
+ * The inner load of a publication, without `serial`, which the publisher adds (salt/master.py
  * `_prep_pub`).
  */
 function publicationOf(
@@ -130,7 +130,7 @@ function publicationOf(
   const delimiter = textOf(kwargs, 'delimiter');
   const rest = mapOf({ master_id: textOf(kwargs, 'master_id') ?? ports.rules.masterId });
   if (ports.rules.orderMasters) {
-    // A stock syndic takes `to` for a number, and its own timeout where it is absent.
+    // A stock syndic needs a number for `to`, and uses its own timeout if it is absent.
     if (to !== undefined) rest.set('to', to);
     rest.set('auth_list', allowed.handed ?? aclToHandDown(allowed.caller));
   }
@@ -155,7 +155,7 @@ function publicationOf(
   });
 }
 
-/** The rights of a caller as lower masters take them; none where nothing is forbidden. */
+/** The rights of a caller in the form for lower masters; empty if everything is allowed. */
 export function aclToHandDown({ acl }: Pick<Caller, 'acl'>): SaltValue[] {
   return (acl ?? []).map((entry) =>
     entry.kind === 'everywhere'
@@ -172,12 +172,12 @@ function ruleToHandDown(rule: FunctionRule): SaltValue {
   return mapOf({ [rule.fun]: limits });
 }
 
-/** Prolongs or shortens `brine.job_deadline` for one job, in whole seconds. */
+/** Sets `brine.job_deadline` for one job, in whole seconds. */
 const DEADLINE_METADATA = 'brine_deadline';
-/** The longest deadline, in seconds: 365 days. Far beyond it a sum would be no time any more. */
+/** The longest deadline, in seconds: 365 days. Far beyond it a sum would be no valid time. */
 const DEADLINE_MAX = 365 * 86_400;
 
-/** The answer to a deadline that is none. */
+/** The answer to an invalid deadline. */
 export const UNFIT_DEADLINE = `${DEADLINE_METADATA} takes whole seconds from 0 to ${DEADLINE_MAX}`;
 
 function deadlineOf({ kwargs }: PublishRequest): number | undefined {
@@ -185,7 +185,7 @@ function deadlineOf({ kwargs }: PublishRequest): number | undefined {
   return metadata && intOf(metadata, DEADLINE_METADATA);
 }
 
-/** Whether a deadline is one, or absent. An unfit one is refused, as its caller relies on it. */
+/** True for a valid or absent deadline. An invalid one is refused, as its caller relies on it. */
 export function isDeadlineFit(asked: PublishRequest): boolean {
   const metadata = asked.kwargs && mapIn(asked.kwargs, 'metadata');
   if ((metadata?.get(DEADLINE_METADATA) ?? undefined) === undefined) return true;
@@ -193,23 +193,22 @@ export function isDeadlineFit(asked: PublishRequest): boolean {
   return seconds !== undefined && seconds >= 0 && seconds <= DEADLINE_MAX;
 }
 
-/** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0 for none. */
+/** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0: not durable. */
 const DURABLE_METADATA = 'brine_durable';
-/** Each repetition goes to every minion: 1 MiB. */
+/** Size limit, because each repetition goes to every minion: 1 MiB. */
 const PUBLICATION_MAX_BYTES = 1_048_576;
-/** A turn with all minions takes 100 ms per thousand: 25 s. */
+/** Limit of minions: a pass over all of them takes 100 ms per thousand, 25 s. */
 const TARGETS_MAX = 250_000;
-/** Durable jobs open at once, and the minions that they may wait for together. */
+/** Limits of open durable jobs, and of the minions that they wait for together. */
 const OPEN_MAX = 200;
 const WAITING_MAX = 1_000_000;
 
-/** A publish is answered within 3 s whatever is away. */
+/** A publish is answered within 3 s in any outage. */
 const CHECK_MS = 1_000;
 
 /**
- * The job with the times of a durable one, where it is to be one. A refusal where its caller asked
- * for that and can not have it. Where only the configuration asks for it, the job goes out as any
- * other then.
+ * Adds the times of a durable job, if it is to be one. A refusal if its caller asked for that and
+ * can not have it. If only the configuration asks for it, the job is published as an ordinary one.
  */
 async function durably(
   ports: MasterPorts,
@@ -226,18 +225,18 @@ async function durably(
     ports.count('durable_refused');
     return wish.explicit ? { refused } : job;
   }
-  // A minion that gets it in the last second has as long to return as the others.
+  // A minion that receives it in the last second has as long to return as the others.
   const deadlineAt = job.deadlineAt + wish.ttl * 1000;
   return { ...job, durable: true, deadlineAt, notAfter: job.publishedAt + wish.ttl * 1000 };
 }
 
-/** For how long a job stays open for minions that are away, or why that can not be. */
+/** Seconds for which a job stays open for unreachable minions, or why that is impossible. */
 type DurableWish = ({ readonly ttl: number | undefined } | { readonly refused: string }) & {
-  /** The caller asked for it, rather than `brine.durable_functions`. */
+  /** True if the caller asked for it; false for `brine.durable_functions`. */
   readonly explicit: boolean;
 };
 
-/** An unfit wish is refused rather than ignored, as its caller relies on it. */
+/** An invalid wish is refused rather than ignored, as its caller relies on it. */
 function durableWish(
   ports: MasterPorts,
   asked: PublishRequest,
@@ -256,12 +255,12 @@ function durableWish(
     const [, ttl] = durableFunctions.find(([glob]) => matchGlob(glob, fun)) ?? [];
     return ttl;
   });
-  // Of a job of several functions each must be listed.
+  // Every function of the job must be listed.
   const all = ttls.every((ttl) => ttl !== undefined) && ttls.length > 0;
   return { ttl: all ? Math.min(...ttls) : undefined, explicit: false };
 }
 
-/** Why a durable job of this size can not be opened now; undefined where it can. */
+/** Why a durable job of this size can not be opened now; undefined if it can. */
 async function durableRefusal(
   ports: MasterPorts,
   size: { readonly bytes: number; readonly targets: number },
@@ -274,7 +273,7 @@ async function durableRefusal(
   try {
     counts = await ports.jobs.ask('durable_open', new Map(), CHECK_MS);
   } catch {
-    // The job may not wait for a store that is away; the store counts it when it is back.
+    // The job may not wait for an unreachable store; the store counts it when it is back.
     ports.count('durable_unchecked');
     return undefined;
   }

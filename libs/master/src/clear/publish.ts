@@ -39,8 +39,8 @@ export interface PublishReply {
 }
 
 /**
- * Publishes a job: finds its caller and the minions that it means, writes once, then replies
- * (salt/master.py ClearFuncs.publish).
+ * Publishes a job: finds its caller and its minions, writes once, then replies (salt/master.py
+ * ClearFuncs.publish).
  */
 export async function publish(
   ports: MasterPorts,
@@ -70,9 +70,9 @@ interface KnownPublish {
 }
 
 /**
- * Publishes a part of work that a caller began earlier, within the rights that it has now, and puts
- * it on record. One `request.id` publishes once.
- * @throws MasterUnavailableError, WireError for a load that is none
+ * Publishes a part of work that a caller began earlier, within its current rights, and records it.
+ * One `request.id` publishes once.
+ * @throws MasterUnavailableError, WireError for an invalid load
  */
 export async function publishFor(
   ports: MasterPorts,
@@ -167,12 +167,12 @@ const AUTHORIZATION: Refusal = {
   message: 'Authorization error occurred.',
 };
 
-/** The event of a refused publish carries its load up to this size, in bytes. */
+/** Size limit of the load in the event of a refused publish, in bytes. */
 const REFUSED_LOAD_MAX_BYTES = 64 * 1024;
 
 /**
- * @param jid of the refused job, where its caller may choose jids. The event ends the job for a
- *   client that waits for it, so a stranger must not name the job of another.
+ * @param jid of the refused job, if its caller may choose jids. The event ends the job for a client
+ * that waits for it, so a stranger must not name the job of another.
  */
 async function refuse(
   ports: MasterPorts,
@@ -193,7 +193,7 @@ async function refuse(
   // Neither the key nor a password may reach the bus.
   data.delete('key');
   data.delete('kwargs');
-  // Of our own commands; they say nothing to readers.
+  // Fields of our own commands, which mean nothing to readers.
   data.delete(COMMAND_NAME);
   if (data.get('tracestate') === ASKER_TRACES) data.delete('tracestate');
   let body = pack(data);
@@ -203,7 +203,7 @@ async function refuse(
   return { value: reply };
 }
 
-/** The expected minions; undefined where no rights of the caller cover the job. */
+/** The expected minions; undefined if no rights of the caller cover the job. */
 async function expectedFor(
   ports: MasterPorts,
   { kind, user, acl: own }: Caller,
@@ -212,14 +212,14 @@ async function expectedFor(
 ): Promise<Expected | undefined> {
   if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return undefined;
   const acl = handed === undefined ? own : readAcl(handed);
-  // As in Salt, a user of a master above to whom no list was handed down needs none.
+  // As in Salt, a user of a higher master without a handed down list needs none.
   const isFree = acl === undefined || (kind === 'user' && handed?.length === 0);
   return isFree ? expectedMinions(ports, asked) : expectedWithin(ports, acl, asked);
 }
 
 /**
- * Whether a caller with limited rights may publish under the jid that it chose: a new one, or that
- * of a job of its own, as batches do. Under a foreign jid, returns would reach the wrong caller.
+ * True if a caller with limited rights may publish under the jid that it chose: a new one, or that
+ * of its own job, as batches do. Under a foreign jid, returns would reach the wrong caller.
  */
 async function isFreeFor(ports: MasterPorts, { principal }: Caller, jid: string): Promise<boolean> {
   if (!isJid(jid)) return true;
@@ -229,7 +229,7 @@ async function isFreeFor(ports: MasterPorts, { principal }: Caller, jid: string)
   return free;
 }
 
-/** Whether `publisher_acl_blacklist` names the user, under any of its names, or a function. */
+/** True if `publisher_acl_blacklist` contains the user, under any of its names, or a function. */
 function refusedByBlacklist(
   { rules }: MasterPorts,
   names: readonly string[],
@@ -242,11 +242,11 @@ function refusedByBlacklist(
 }
 
 /**
- * The rights of the user of a master above. Its syndic hands them down, with a key of the master's
+ * The rights of a user of a higher master. Its syndic hands them down, with a key of the master's
  * own user (salt/master.py ClearFuncs.publish).
  */
 function handedDown(ports: MasterPorts, { load, asked: { kwargs }, caller }: KnownPublish) {
-  // What a caller's own work publishes has the rights of that caller.
+  // A publish within a caller's call has the rights of that caller.
   if (caller.via !== undefined) return undefined;
   const list = kwargs && listOf(kwargs, 'auth_list');
   return list !== undefined && isMastersKey(ports, textOf(load, 'key') ?? '') ? list : undefined;

@@ -16,7 +16,7 @@ import { callTheRoll, listMinions } from './cluster-state.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
-/** The questions a local user may ask; a closed list, never a subject made of received text. */
+/** The questions of local users; a closed list, never a subject made of received text. */
 const QUERIES: ReadonlySet<string> = new Set([
   'list_jobs',
   'get_jid',
@@ -37,7 +37,7 @@ const QUERIES: ReadonlySet<string> = new Set([
   'end_time',
 ]);
 
-/** Questions to which the master adds what it knows itself. */
+/** Questions whose answers contain data of the master itself. */
 const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Promise<SaltValue>> =
   new Map([
     ['why', whySilent],
@@ -46,11 +46,11 @@ const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Pr
     ['minions', listMinions],
   ]);
 
-/** Questions that the job cache has no part in. */
+/** Questions that do not use the job cache. */
 const OF_CLUSTER: ReadonlySet<string> = new Set(['roll', 'minions']);
 
-/** What a reader of the job cache wants to know first when it is away. */
-const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
+/** Advice for readers of an unreachable job cache. */
+const MEANWHILE = 'Jobs continue and returns are kept; ask again when it is back.';
 
 /**
  * Brine's own clear command `brine_query`: a question to the job cache, for `brine run` on the
@@ -63,7 +63,7 @@ export async function query(
 ): Promise<SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
-  // A caller with limited rights asks by a runner, where the arguments were judged.
+  // A caller with limited rights must use a runner, where its arguments were judged.
   if (caller.acl !== undefined && caller.via === undefined) return refusalOf(notAllowed(caller));
   const name = textOf(load, 'query');
   const own = OWN_QUERIES.get(name ?? '');
@@ -86,7 +86,7 @@ export async function query(
     const reason = errorText(cause);
     if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
     if (cause instanceof MasterUnavailableError) {
-      const text = `The job cache is away: ${reason}. ${MEANWHILE}`;
+      const text = `The job cache is unreachable: ${reason}. ${MEANWHILE}`;
       return buildErrorReply('SaltReqTimeoutError', text);
     }
     return buildErrorReply('SaltRunnerError', `The job cache could not answer: ${reason}`);

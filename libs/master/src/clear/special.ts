@@ -21,18 +21,18 @@ import {
 import { readCall } from './function-call.ts';
 import { keptCaller } from './kept-caller.ts';
 
-/** Runners that one process runs at the same time; each may wait for minions. */
+/** Limit of concurrent runners in one process; each may wait for minions. */
 export const RUNNERS_MAX = 32;
 
 export const RUNNERS_FULL = `${RUNNERS_MAX} runners are running: try again`;
 
-/** Longer waits are not asked for by a runner's own commands: a day. */
+/** Longest wait that a runner's own commands may ask for: a day. */
 const TIMEOUT_MAX_S = 86_400;
 
 /**
- * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag under which the events
- * `new` and `ret` come. A command that names itself begins one run, however often it is sent: the
- * gateway that had its answer may have died.
+ * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag of the events `new` and
+ * `ret`. A command that names itself begins one run, however often it is sent: the gateway that had
+ * its answer may have died.
  */
 export async function runner(
   ports: MasterPorts,
@@ -57,7 +57,7 @@ export async function runBetweenEvents(
   return outcome;
 }
 
-/** `wheel` (salt/master.py ClearFuncs.wheel): answers with what the function returned. */
+/** `wheel` (salt/master.py ClearFuncs.wheel): answers with the function's result. */
 export async function wheel(
   ports: MasterPorts,
   request: ClearRequest,
@@ -77,7 +77,7 @@ export async function wheel(
   return mapOf({ tag: tagOf(call), data });
 }
 
-/** The call that a load asks for where its caller may make it, an error map where not. */
+/** The call in a load, if its caller may make it; else an error map. */
 async function allowedCall(
   ports: MasterPorts,
   request: ClearRequest,
@@ -123,8 +123,8 @@ async function allowedCall(
 }
 
 /**
- * The job id for the run of a runner: the one that `salt-run --jid` asks for where it is free, or a
- * new one. The answer to its command where there is to be no run of it, or no second one.
+ * The job id for the run of a runner: that of `salt-run --jid` if it is free, or a new one. Else
+ * the answer to its command, which begins no run or no second one.
  */
 async function runFor(
   ports: MasterPorts,
@@ -136,16 +136,16 @@ async function runFor(
   const unfit = (): SaltMap => malformed(ports, 'runner', 'jid is no job id, or it is taken');
   if (!isJid(jid)) return unfit();
   const name = textOf(load, COMMAND_NAME);
-  // One user can not answer another's command.
+  // The principal is part of the key, so that one user can not answer another's command.
   const command = name === undefined ? undefined : `${caller.principal}\0${name}`;
   const isFree = asked === '' || (await ports.publications.reserve(jid));
-  // A refused command is noted too: sent again, it must not follow the run that has its jid.
+  // A refused command is recorded too: a repetition must not follow the run that has its jid.
   const begun = command && (await ports.publications.begin(command, isFree ? jid : ''));
   if (begun !== undefined && begun !== '') return mapOf({ tag: `salt/run/${begun}`, jid: begun });
   return isFree && begun === undefined ? jid : unfit();
 }
 
-/** Seconds that `salt-run -t` gave. */
+/** Seconds of `salt-run -t`. */
 function isTimeout(value: SaltValue | undefined): value is number {
   return typeof value === 'number' && value > 0 && value <= TIMEOUT_MAX_S;
 }
@@ -155,7 +155,7 @@ function malformed(ports: MasterPorts, kind: SpecialKind, text: string): SaltMap
   return buildErrorReply('SaltInvocationError', text);
 }
 
-/** The user as events name it. */
+/** The user in events. */
 function userOf({ rules }: MasterPorts, load: SaltMap, caller: Caller): string {
   if (caller.kind !== 'user') return caller.user;
   const user = textOf(load, 'user') ?? rules.runningUser;
@@ -166,12 +166,12 @@ function tagOf({ kind, jid }: FunctionCall): string {
   return `salt/${kind === 'runner' ? 'run' : 'wheel'}/${jid}`;
 }
 
-/** The event `new`, before a function runs; told twice it is there once. */
+/** Fires the event `new`, before a function runs; stored once if fired twice. */
 export async function announce(ports: MasterPorts, call: FunctionCall): Promise<void> {
   await fire(ports, call, 'new', mapOf({}));
 }
 
-/** The event `ret` of a call; told twice it is there once. */
+/** Fires the event `ret` of a call; stored once if fired twice. */
 export async function fireOutcome(
   ports: MasterPorts,
   call: FunctionCall,

@@ -6,14 +6,14 @@ import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts'
 import type { MasterPorts } from '../ports/ports.ts';
 import { type ClearRequest, findToken, logIn } from './caller.ts';
 
-/** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
+/** Number of random bytes that a token is the digest of (salt/auth/__init__.py `mk_token`). */
 const TOKEN_ENTROPY_BYTES = 512;
 
-/** The longest life of a token, whatever is asked for: 365 days, in seconds. */
+/** Longest life of a token, in seconds: 365 days. */
 const TOKEN_LIFE_MAX_S = 365 * 86_400;
 
 /**
- * `mk_token`: a token for a name and a password; an empty text where they are refused
+ * `mk_token`: a token for a name and a password; an empty text if they are refused
  * (salt/auth/__init__.py LoadAuth.mk_token).
  */
 export async function makeToken(
@@ -45,7 +45,7 @@ export async function makeToken(
   return shown(token, record);
 }
 
-/** `get_token`: what a token stands for; an empty map for one that is unknown or has expired. */
+/** `get_token`: the record of a token; an empty map for an unknown or expired one. */
 export async function getToken(
   ports: MasterPorts,
   _request: ClearRequest,
@@ -57,7 +57,7 @@ export async function getToken(
   return record === undefined || typeof token !== 'string' ? mapOf({}) : shown(token, record);
 }
 
-/** Takes a token back (salt/runners/auth.py del_token); tells whether there was one. */
+/** Revokes a token (salt/runners/auth.py del_token); resolves with false if it did not exist. */
 export async function deleteToken(ports: MasterPorts, args: SaltMap): Promise<SaltValue> {
   const token = args.get('token');
   if ((await findToken(ports, token)) === undefined || typeof token !== 'string') return false;
@@ -66,7 +66,7 @@ export async function deleteToken(ports: MasterPorts, args: SaltMap): Promise<Sa
   return true;
 }
 
-/** Seconds. Only a user that `token_expire_user_override` names may choose. */
+/** Seconds. Only a user in `token_expire_user_override` may choose. */
 function lifeOf(access: AccessRules, load: SaltMap, eauth: string): number {
   const wanted = intOf(load, 'token_expire');
   if (wanted === undefined || wanted < 0) return access.tokenExpire;
@@ -103,7 +103,7 @@ function shown(token: string, record: TokenRecord): SaltMap {
   });
 }
 
-/** Python gives both as floats, whole or not. */
+/** Python sends both as floats, whole or not. */
 function float(seconds: number): SaltValue {
   return Number.isInteger(seconds) ? new SaltFloat(seconds) : seconds;
 }

@@ -5,19 +5,19 @@ import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { MinionConnection } from '../ports/presence-port.ts';
 
-/** Targets that a minion judges by its grains; of the others the master knows as much as it. */
+/** Targets that a minion judges by its grains; for the others the master has the same data. */
 const BY_GRAINS: ReadonlySet<string> = new Set(['grain', 'grain_pcre', 'ipcidr', 'compound']);
 
-/** Minions that are judged at once: grains are read one record each. */
+/** Limit of minions that are judged at once: each needs a read of its grains. */
 const AT_ONCE = 100;
 
-/** Terms of a compound target that grains do not settle: pillar, ranges, node groups. */
+/** Terms of a compound target that grains do not decide: pillar, ranges, node groups. */
 const OTHER_TERMS = /(?:^|[\s(])[IJRN]@/;
 
 /**
  * Why minions of a job are silent: `{jid, ids?, after?}` → `{minions: {id: {cause, text}}, next}`,
- * a page at a time; null for an unknown jid. The job cache tells what is kept of the job, and the
- * key states and grains of now are added.
+ * a page at a time; null for an unknown jid. Adds the current key states and grains to the data of
+ * the job cache.
  */
 export async function whySilent(ports: MasterPorts, args: SaltMap): Promise<SaltValue> {
   const page = await ports.jobs.ask('silent', args);
@@ -41,7 +41,7 @@ export async function whySilent(ports: MasterPorts, args: SaltMap): Promise<Salt
   return mapOf({ minions, next: page.get('next') ?? null });
 }
 
-/** What is known of their connections; nothing while no worker can tell. */
+/** The connections of these minions; empty while presence is unknown. */
 async function connectionsOf(
   ports: MasterPorts,
   ids: readonly string[],
@@ -50,7 +50,7 @@ async function connectionsOf(
     return (await ports.presence?.of(ids)) ?? new Map<string, MinionConnection>();
   } catch (cause) {
     if (!(cause instanceof MasterUnavailableError)) throw cause;
-    // The job cache still tells what it knows.
+    // The data of the job cache are still useful.
     ports.count('why_without_presence');
     return new Map();
   }
@@ -95,7 +95,7 @@ async function evidenceOf(
   };
 }
 
-/** The target against the grains as they are stored now; undefined where that tells nothing. */
+/** Compares the target with the stored grains; undefined if that decides nothing. */
 async function grainsOf(
   { minionData }: MasterPorts,
   load: SaltMap,
@@ -114,7 +114,7 @@ async function grainsOf(
   return { matches, ...known('atMs', stored.updatedAt) };
 }
 
-/** The last word before the publication: a return or a log-in. */
+/** The last message before the publication: a return or a log-in. */
 function heardBefore(job: SaltMap, minion: SaltMap): number | undefined {
   const published = numberIn(job, 'publishedMs') ?? 0;
   const words = [numberIn(minion, 'heardBeforeMs'), ...(listOf(minion, 'logInsMs') ?? [])].filter(
@@ -142,7 +142,7 @@ function numberIn(map: SaltMap, key: string): number | undefined {
     : undefined;
 }
 
-/** A field that is there only where its value is known. */
+/** An object with the field if its value is known, else an empty one. */
 function known<Key extends string, Value>(
   key: Key,
   value: Value | undefined | 0 | false,

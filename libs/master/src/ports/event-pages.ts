@@ -1,7 +1,7 @@
 import type { EventKind } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 
-/** Where a page of events begins. */
+/** The start of a page of events. */
 export type PageFrom =
   | 'now'
   | 'oldest'
@@ -12,10 +12,10 @@ export type PageFrom =
   /** A number in the stream of events. */
   | { readonly seq: number };
 
-/** Which events of the bus are asked for. */
+/** Selects events of the bus. */
 export interface PageQuestion {
   readonly from: PageFrom;
-  /** Only events from before this time, unix ms. */
+  /** Limits events to those before this time, unix ms. */
   readonly toMs?: number;
   /** A glob of tags. */
   readonly tag?: string;
@@ -23,44 +23,44 @@ export interface PageQuestion {
   readonly minion?: string;
   readonly jid?: string;
   readonly kinds?: readonly EventKind[];
-  /** Most events of the page. */
+  /** Limit of events in the page. */
   readonly max: number;
-  /** How long to wait for the first one, in ms. */
+  /** Longest wait for the first event, in ms. */
   readonly waitMs: number;
 }
 
-/** An event as a page has it. */
+/** An event in a page. */
 export interface PagedEvent {
   readonly tag: string;
   readonly kind: EventKind;
   /** The minion that it is from or about. */
   readonly minion?: string;
-  /** When it was stored, unix ms with a fraction. */
+  /** Time of storage, unix ms with a fraction. */
   readonly timeMs: number;
-  /** The page after it begins here. */
+  /** Start of the page after this event. */
   readonly position: string;
-  /** With `_stamp`, and what is too large trimmed, as readers of a host's sockets get it. */
+  /** With `_stamp`, large values trimmed, as readers of a host's sockets get it. */
   readonly data: SaltMap;
 }
 
 /** Some events of the bus, in order. */
 export interface EventPage {
   readonly events: readonly PagedEvent[];
-  /** Where the next page begins. No event is left out between two pages, and none is in both. */
+  /** Start of the next page. Two pages have neither a gap nor a common event. */
   readonly next: string;
-  /** All that the master keeps was looked at. */
+  /** True if everything that the master has stored was read. */
   readonly even: boolean;
-  /** Nothing more comes before `toMs`. */
+  /** True if no more events come before `toMs`. */
   readonly over: boolean;
-  /** Sentences about events that are not there. */
+  /** Sentences about missing events. */
   readonly notices: readonly string[];
 }
 
-/** The bus of the cluster, as far back as it is kept. */
+/** The bus of the cluster, as far back as its events are stored. */
 export interface EventPages {
   /**
-   * @throws RangeError for a position that is none, or more readers than one worker serves
-   * @throws MasterUnavailableError where the streams are away
+   * @throws RangeError for an invalid position, or more readers than one worker serves
+   * @throws MasterUnavailableError if the streams are unreachable
    */
   page(question: PageQuestion): Promise<EventPage>;
 }

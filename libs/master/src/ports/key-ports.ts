@@ -2,7 +2,7 @@ import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
 import type { KeyState } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 
-/** What the master knows of one minion's key. */
+/** The key of a minion. */
 export interface MinionKey {
   readonly state: KeyState;
   /** Public key, PEM text. */
@@ -11,10 +11,10 @@ export interface MinionKey {
   readonly denied: readonly string[];
 }
 
-/** A key together with the revision it was read at, for compare-and-set. */
+/** A key with the revision of its record, for compare-and-set. */
 export interface StoredMinionKey extends MinionKey {
   readonly revision: number;
-  /** When the record was written, unix ms; absent where it does not say. */
+  /** Time of the record, unix ms; absent in old records. */
   readonly at?: number;
 }
 
@@ -22,9 +22,9 @@ export interface StoredMinionKey extends MinionKey {
 export interface MinionKeys {
   /** From the watched cache. A miss is not final: ask `fetch`. */
   cached(id: string): StoredMinionKey | undefined;
-  /** Reads through to the record itself. */
+  /** Reads the record itself. */
   fetch(id: string): Promise<StoredMinionKey | undefined>;
-  /** Writes by compare-and-set; false when another writer was first. */
+  /** Writes by compare-and-set; false if another writer was first. */
   store(id: string, next: MinionKey, previous: StoredMinionKey | undefined): Promise<boolean>;
   /** The parsed form of a public key, cached. Throws CryptError for an unusable one. */
   parsed(id: string, pem: string): PublicKey;
@@ -32,78 +32,72 @@ export interface MinionKeys {
   accepted(): ReadonlySet<string>;
   /** All records, deleted ones included. */
   all(): Iterable<readonly [id: string, key: StoredMinionKey]>;
-  /** How many keys wait for a decision. */
+  /** Number of undecided keys. */
   pendingCount(): number;
   /**
-   * Drops what belongs to a minion whose key is gone: its session key and, where `data` says so,
-   * the data that it sent about itself.
+   * Drops the session key of a minion whose key is gone and, with `data`, the data that it sent
+   * about itself.
    */
   forget(id: string, what: { readonly data: boolean }): Promise<void>;
 }
 
 /** Session keys of version 3 minions, shared by all workers. */
 export interface SessionKeys {
-  /** Current key first, then the one before it while it may still be used. */
+  /** The current key, then its predecessor while that is still valid. */
   cached(id: string): readonly Crypticle[];
-  /** Reads through, once, for an accepted id. */
+  /** Reads the record itself, once, for an accepted id. */
   fetch(id: string): Promise<readonly Crypticle[]>;
-  /**
-   * The key to hand out at a log-in: the current one, or a new one when there is none or it is too
-   * old.
-   */
+  /** The key for a log-in: the current one, or a new one if it is missing or too old. */
   current(id: string): Promise<Crypticle>;
-  /** How many ids hold a session key: minions that logged in lately. */
+  /** Number of ids with a session key: minions that logged in lately. */
   count(): number;
-  /** Whether this id holds one. */
+  /** True if this id has a session key. */
   has(id: string): boolean;
 }
 
-/** Minions that said that they are syndics; shared by all workers. */
+/** Minions that announced themselves as syndics; shared by all workers. */
 export interface Syndics {
   isKnown(id: string): Promise<boolean>;
-  /** Keeps that it is one. */
+  /** Stores that a minion is a syndic. */
   remember(id: string): Promise<void>;
-  /** Those that answer no job under their own id, so that no job waits for them. */
+  /** Syndics that answer no job under their own id, so that no job waits for them. */
   unanswering(): ReadonlySet<string>;
-  /** Keeps that a minion answers under the id of a syndic as well. */
+  /** Stores that a syndic's id answers as a minion too. */
   answers(id: string): Promise<void>;
 }
 
-/** The master's AES key: one per epoch, handed over in stream order. */
+/** The master's AES key: one per epoch, replaced in stream order. */
 export interface AesKeys {
-  /** Key of the last rotation marker this worker has read. */
+  /** The key of the last rotation marker that this worker has read. */
   current(): Crypticle;
   /**
-   * The key to hand out at a log-in. While a rotation is under way it waits for its end, because a
-   * minion that gets the old key after the first publication under the new one drops that job.
+   * The key for a log-in. Waits for the end of a rotation: a minion with the old key would drop the
+   * first publication under the new one.
    */
   forLogin(): Promise<Crypticle>;
-  /** Begins to make a new key for all; a failure goes to the log. */
+  /** Starts the rotation to a new key; a failure is logged. */
   rotate(): void;
-  /**
-   * Keys a version 2 request may be sealed with: the current one, then the last one while it may be
-   * used.
-   */
+  /** Keys for version 2 requests: the current one, then the last one while it is valid. */
   forRequests(): readonly Crypticle[];
 }
 
-/** Work with the master's private key, off the event loop. */
+/** Operations with the master's private key, off the event loop. */
 export interface MasterKey {
   /** `master.pub`, trimmed PEM. */
   readonly publicPem: string;
   sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer>;
-  /** Rejects when the data was not encrypted to this key. */
+  /** Rejects data that were not encrypted to this key. */
   decrypt(data: Uint8Array, algo: EncAlgo): Promise<Buffer>;
   /**
    * X9.31 of the hex SHA-256 of an AES key string; cached per key (Salt: `sig` of the log-in
    * reply).
    */
   aesKeySignature(keyString: string): Promise<Buffer>;
-  /** Base64 text over `pub_key` where `master_sign_pubkey` is set. */
+  /** Base64 text over `pub_key`, if `master_sign_pubkey` is set. */
   publicKeySignature?(algo: SigAlgo): Promise<string>;
 }
 
-/** What the signing files say of a new minion. */
+/** Decides on new minions with the signing files. */
 export interface Autosign {
   decide(id: string, grains: SaltMap | undefined): Promise<'accept' | 'reject' | 'none'>;
 }

@@ -2,7 +2,7 @@ import type { SaltValue } from '@brine/wire';
 
 /** The options that grant rights; Salt's names in camel case. */
 export interface AccessRules {
-  /** Rights by login module, as they stand in the file. */
+  /** Rights by login module, as in the file. */
   readonly externalAuth: Readonly<Record<string, unknown>>;
   readonly publisherAcl: Readonly<Record<string, unknown>>;
   readonly sudoAcl: boolean;
@@ -12,25 +12,25 @@ export interface AccessRules {
   readonly tokenExpire: number;
   /** true, or by login module the users that may choose another time. */
   readonly tokenExpireUserOverride: unknown;
-  /** Makes the token's name, and so its length. */
+  /** Determines the token's name, and so its length. */
   readonly hashType: string;
 }
 
-/** A user that a login module knows. */
+/** A user that a login module has confirmed. */
 export interface Vouched {
   readonly name: string;
   readonly groups: readonly string[];
-  /** Rights that the module itself gives; they replace those of the file. */
+  /** Rights from the module itself; they replace those of the file. */
   readonly acl?: SaltValue;
 }
 
 /** The login modules (`salt/auth/*`). */
 export interface Logins {
   /**
-   * Checks a name and a password; undefined where they are refused. A refusal takes about a second,
-   * whatever its reason. It comes at once after too many failures, or while too many checks run.
+   * Checks a name and a password; undefined if they are refused. A refusal takes about a second,
+   * whatever its reason. It is immediate after too many failures, or while too many checks run.
    * Never rejects.
-   * @param from the address that asks
+   * @param from the address of the client
    */
   vouch(
     module: string,
@@ -40,18 +40,21 @@ export interface Logins {
   ): Promise<Vouched | undefined>;
 }
 
-/** What a token stands for. Times are unix seconds. */
+/** The record of a token. Times are unix seconds. */
 export interface TokenRecord {
   readonly start: number;
   readonly expire: number;
   readonly name: string;
   readonly eauth: string;
   readonly groups?: readonly string[];
-  /** Rights as they were (`keep_acl_in_token`). */
+  /** Rights at its creation (`keep_acl_in_token`). */
   readonly authList?: SaltValue;
 }
 
-/** Tokens, shared by all workers. Each rejects with MasterUnavailableError when they are away. */
+/**
+ * Tokens, shared by all workers. Each method rejects with MasterUnavailableError while they are
+ * unreachable.
+ */
 export interface Tokens {
   keep(token: string, record: TokenRecord): Promise<void>;
   find(token: string): Promise<TokenRecord | undefined>;

@@ -14,8 +14,8 @@ import type { MinionPresence } from './presence-port.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 
 /**
- * An event for the stream EVENTS, which stores it once however often it is appended. Only returns
- * of jobs need no id: PostgreSQL counts each once.
+ * An event for the stream EVENTS, which stores one event per `msgId`. Only returns of jobs need no
+ * id: PostgreSQL counts each once.
  */
 export type EventToAppend = Event & ({ readonly msgId: string } | { readonly kind: 'ret' });
 
@@ -26,34 +26,34 @@ export interface Events {
 
 /** Publishes a job. */
 export interface Publications {
-  /** Reserves a job id; false when another job has it. */
+  /** Reserves a job id; false if another job has it. */
   reserve(jid: string): Promise<boolean>;
   /**
-   * Notes the run that a command begins, or '' for none. Gives what was noted of it before;
-   * undefined the first time.
+   * Records the run that a command begins; '' for none. Returns the earlier record; undefined the
+   * first time.
    */
   begin(command: string, jid: string): Promise<string | undefined>;
   /**
    * Appends the job and waits up to a second until the store and the host's event-bus have it.
-   * Resolves with the stored job; for a repeated request with that of the first try.
+   * Resolves with the stored job; a repeated request gets that of the first try.
    */
   publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>>;
 }
 
-/** What the master remembers about minions. */
+/** Data of minions. */
 export interface MinionData {
   storeGrains(id: string, grains: SaltMap): Promise<void>;
-  /** Makes the grains of all minions readable by `grains`; resolves at once when they are. */
+  /** Loads the grains of all minions for `grains`; resolves at once if they are loaded. */
   ready(): Promise<void>;
   grains(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined;
   /** Reads the record of one minion, for questions about a few of them. */
   fetch(id: string): Promise<StoredMinionData | undefined>;
 }
 
-/** What one minion said about itself. */
+/** The data that one minion sent about itself. */
 export interface StoredMinionData {
   readonly grains: SaltMap;
-  /** When it said so, unix ms; absent where the record has no time. */
+  /** Time of sending, unix ms; absent if the record has no time. */
   readonly updatedAt?: number;
 }
 
@@ -61,22 +61,22 @@ export interface StoredMinionData {
 export type BankName = 'grains' | 'pillar' | 'mine';
 
 /**
- * What the master keeps of minions, as `cache.*` sees it. Each rejects with MasterUnavailableError
- * when the hot state is away.
+ * The data of minions for `cache.*`. Each method rejects with MasterUnavailableError while the hot
+ * state is unreachable.
  */
 export interface MinionBanks {
-  /** The minions that have something there, sorted. */
+  /** The minions with a record, sorted. */
   ids(bank: BankName): Promise<readonly string[]>;
   /**
-   * Undefined where nothing is kept.
+   * Undefined if there is no record.
    * @param env of a pillar that was made for an environment
    */
   fetch(bank: BankName, id: string, env?: string): Promise<SaltMap | undefined>;
-  /** Replaces what is kept. @throws RangeError for more than a record may hold */
+  /** Replaces a record. @throws RangeError if it is too large */
   store(bank: BankName, id: string, data: SaltMap): Promise<void>;
   /**
-   * Empties the records of these minions, pillars of all environments where none is named; gives
-   * those that had something. What a minion sends later is kept again.
+   * Empties the records of these minions, pillars of all environments if none is named. Returns the
+   * minions that had one. Data that a minion sends later are stored again.
    */
   drop(bank: BankName, ids: readonly string[], env?: string): Promise<readonly string[]>;
 }
@@ -87,17 +87,17 @@ export interface UserKeys {
   of(user: string): readonly string[];
   /** All keys of all users. */
   all(): readonly string[];
-  /** Reads through to the record: a key that was just written counts at once. */
+  /** Reads the record itself, so that a key that was just written counts at once. */
   refresh(): Promise<void>;
 }
 
 /** Questions to the job cache. */
 export interface JobQueries {
-  /** Rejects with `MasterUnavailableError` when the job cache is away (for `timeoutMs`). */
+  /** Rejects with MasterUnavailableError if the job cache does not answer in `timeoutMs`. */
   ask(query: string, args: SaltMap, timeoutMs?: number): Promise<SaltValue>;
 }
 
-/** The options that rule the answers; Salt's names in camel case. */
+/** Options for the answers; Salt's names in camel case. */
 export interface MasterRules extends ServedRules {
   readonly minimumAuthVersion: number;
   readonly requestServerTtl: number;
@@ -105,35 +105,35 @@ export interface MasterRules extends ServedRules {
   readonly openMode: boolean;
   readonly maxMinions: number;
   readonly maxPendingKeys: number;
-  /** Signs that strangers' ids may have besides those that are plain in every shell. */
+  /** Characters that strangers' ids may have besides those that every shell takes literally. */
   readonly minionIdSigns?: string;
   readonly allowMinionKeyRevoke: boolean;
   readonly rotateAesKey: boolean;
   readonly preserveMinionCache: boolean;
-  /** Returns without a signature are refused. */
+  /** Refuses returns without a signature. */
   readonly requireMinionSignMessages?: boolean;
-  /** Returns with a wrong one are. */
+  /** Refuses returns with a wrong signature. */
   readonly dropMessagesSignatureFail?: boolean;
   readonly publishPort: number;
   readonly authEvents: boolean;
-  /** Acts of `salt/auth` events that tell the grains which the minion sent to be accepted. */
+  /** Acts of `salt/auth` events that contain the grains sent for autosign. */
   readonly authEventsAutosignGrains?: readonly string[];
   readonly minionDataCache: boolean;
   readonly minionDataCacheEvents: boolean;
   readonly orderMasters: boolean;
-  /** Minions (globs) that may be syndics, where `orderMasters` allows any. */
+  /** Minions (globs) that may be syndics; `orderMasters` must be set too. */
   readonly syndics: readonly string[];
-  /** Tags (globs, `{id}` for the sender) that minions may fire in Salt's namespaces besides. */
+  /** More tags (globs, `{id}` for the sender) that minions may fire in Salt's namespaces. */
   readonly minionEvents?: readonly string[];
   readonly masterId: string | undefined;
-  /** The id of the master itself, `<host>_master`: its runs are returns of it. */
+  /** The id of the master itself, `<host>_master`, under which its runs return. */
   readonly masterMinionId: string;
   /**
-   * `stock`: what a function does for its caller is free, as with Salt. Default: each job, runner
-   * and wheel that it begins is judged by the rights of its caller.
+   * `stock`: a function may do anything for its caller, as in Salt. Default: each job, runner and
+   * wheel that it begins is judged by the rights of its caller.
    */
   readonly innerCalls?: 'judged' | 'stock';
-  /** Runners have an entry in the job cache. */
+  /** Stores runners in the job cache. */
   readonly runnerReturns: boolean;
   readonly user: string;
   /** Name of the user the worker runs as. */
@@ -142,23 +142,23 @@ export interface MasterRules extends ServedRules {
   readonly cachelessTargets: 'drop' | 'keep';
   /** Seconds after which a job is closed. */
   readonly jobDeadline: number;
-  /** Seconds after which a publication is not sent any more. */
+  /** Seconds after which a publication is no longer sent. */
   readonly notAfter: number;
-  /** Functions (globs) whose jobs are durable, and for how many seconds; the first that fits. */
+  /** Functions (globs) whose jobs are durable, and their seconds; the first match counts. */
   readonly durableFunctions?: readonly (readonly [glob: string, ttl: number])[];
-  /** Publications carry the trace context of their own job. */
+  /** Adds the trace context of their own job to publications. */
   readonly tracePublications?: boolean;
   readonly publisherAclBlacklist: {
     readonly users: readonly string[];
     readonly modules: readonly string[];
   };
-  /** Log-ins and their rights; without it none is allowed. */
+  /** Log-ins and their rights; absent: none is allowed. */
   readonly access?: AccessRules;
-  /** Answer of `_master_opts`, complete. */
+  /** The complete answer of `_master_opts`. */
   readonly masterOpts: MasterOptsReply;
 }
 
-/** What the state compiler of a minion indexes without defaults. */
+/** The options that the state compiler of a minion indexes without defaults. */
 export interface MasterOptsReply {
   readonly topFileMergingStrategy: string;
   readonly envOrder: readonly string[];
@@ -180,13 +180,13 @@ export interface MasterOptsReply {
 /** Makes pillars. */
 export interface Pillars {
   /**
-   * The pillar of one minion, errors under `_errors`. Asked with `id`, `grains`, `saltenv`,
+   * Makes the pillar of one minion, errors under `_errors`. Parameters: `id`, `grains`, `saltenv`,
    * `pillarenv`, `override`, `ext` and `clean_cache`.
    */
   render(asked: SaltMap): Promise<SaltMap>;
-  /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
+  /** Loads the pillars of all minions for `of`; resolves at once if they are loaded. */
   ready(): Promise<void>;
-  /** The pillar that a minion got last. */
+  /** The last pillar of a minion. */
   of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined;
 }
 
@@ -204,119 +204,119 @@ export interface MasterPorts extends ServedPorts {
   readonly userKeys: UserKeys;
   readonly autosign: Autosign;
   readonly jobs: JobQueries;
-  /** Absent where no events are kept. */
+  /** Absent if events are not stored. */
   readonly pages?: EventPages;
-  /** Without it every pillar is empty. */
+  /** Absent: every pillar is empty. */
   readonly pillars?: Pillars;
   readonly logins: Logins;
   readonly tokens: Tokens;
   /**
-   * A text for a return that is a secret, in the event of this tag: only the event-bus of a host
-   * opens it, for the tools that wait at its socket.
+   * Seals a secret return as a text, in the event of this tag: only the event-bus of a host opens
+   * it, for the tools at its socket.
    */
   readonly sealReturn: (tag: string, value: SaltValue) => string;
   readonly functions: MasterFunctions;
   /** Unix milliseconds. */
   now(): number;
-  /** The next job id, strictly increasing in this process. */
+  /** Returns the next job id, strictly increasing in this process. */
   nextJid(): Jid;
   /** Counts a named occurrence, for the metrics. */
   count(name: string): void;
   /**
-   * What all services of the cluster tell of themselves now (libs/bus callRoll). Rejects where
-   * NATS is away or does not let them. Absent where there are no services.
+   * The reports of all services in the cluster (libs/bus callRoll). Rejects if NATS is unreachable
+   * or denies it. Absent without services.
    */
   roll?(): Promise<SaltMap>;
-  /** Which minions are connected; absent where no worker looks after it. */
+  /** Which minions are connected; absent if no worker tracks presence. */
   readonly presence?: MinionPresence;
   /**
-   * A minion made a request that only it could make, or, without an address, one that any minion
-   * with an old payload version could make in its name.
-   * @param address as the gateway saw it
+   * Called when a minion proves that it is alive.
+   * @param address as the gateway saw it; undefined if the request could be forged (old payload
+   * version)
    * @param jid of a return
    */
   heard?(id: string, address: string | undefined, jid: string | undefined): void;
-  /** A request was refused because of what it asked to be parsed or matched. */
+  /** Called when a request is refused because parsing or matching it takes too much work. */
   refusedWork?(refused: RefusedWork): void;
-  /** A command of the closed tables was run, for so long. */
+  /** Called after a command of the closed tables, with its time. */
   handled?(cmd: string, ms: number): void;
-  /** The record of acts; absent where none is kept. */
+  /** The record of acts; absent if none is written. */
   readonly audit?: AuditRecord;
   /**
-   * Whether one more event of a log-in that was not accepted may be written. Strangers can cause
+   * False if the event of a log-in that was not accepted must be left out. Strangers can cause
    * these events, and they take room in the stream that returns need.
    */
   mayReportStranger?(): boolean;
   /**
-   * Does what stores events of one minion, syndic or engine, in its share of the streams.
-   * @throws MasterUnavailableError before anything is done, where it has had its share: a peer
-   *   without an answer sends the same bytes again
+   * Runs work that stores events of one minion, syndic or engine, within its share of the streams.
+   * @throws MasterUnavailableError before the work, if the share is used up: a peer without an
+   * answer sends the same bytes again
    */
   inShare<T>(peer: SharingPeer, bytes: number, work: () => Promise<T>): Promise<T>;
-  /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
+  /** Decides, once, whether the spans of a return are recorded; absent: never. */
   traceReturn?(returned: ReturnToTrace): boolean;
 }
 
-/** Whose events are to be stored. A syndic sends those of all its minions. */
+/** The sender of events. A syndic sends those of all its minions. */
 export interface SharingPeer {
   readonly id: string;
   readonly kind: 'minion' | 'syndic' | 'engine';
 }
 
-/** Whose request took too much work. */
+/** The request that took too much work. */
 export interface RefusedWork {
   readonly cmd: string;
-  /** The minion or user that was proven to ask; absent where none was. */
+  /** The proven minion or user; absent without a proof. */
   readonly who?: string;
   /** The address as the gateway saw it. */
   readonly peer?: string;
 }
 
-/** One request as the gateway handed it over. */
+/** A request from the gateway. */
 export interface Request {
   /** The same for all tries. */
   readonly id: string;
   readonly body: Uint8Array;
   readonly gatewayHost: string;
-  /** The peer's address as the gateway saw it; absent where it did not say. */
+  /** The peer's address as the gateway saw it; absent if it is unknown. */
   readonly peer?: string | undefined;
   /**
-   * Gives up its place among the requests that are at work, for a wait on something outside whose
-   * length others choose. Such waits have a limit of their own.
+   * Releases its place among the running requests, for an external wait of unknown length. Such
+   * waits have a limit of their own.
    */
   readonly stepAside?: () => void;
-  /** When the gateway had it, in unix ms; undefined where it did not say. */
+  /** Time of arrival at the gateway, in unix ms; undefined if it is unknown. */
   readonly receivedMs?: number | undefined;
 }
 
-/** What goes back. `drop` leaves the peer without an answer, on purpose. */
+/** The reply. `drop` leaves the peer without an answer, on purpose. */
 export type Answer =
   | {
       readonly kind: 'reply';
       readonly body: Uint8Array;
-      /** Absent where the request could not be opened, or asks for nothing worth a trace. */
+      /** Absent for a request that could not be opened, or is not traced. */
       readonly about?: AnswerAbout;
     }
   | { readonly kind: 'drop' };
 
-/** What the decision to trace a return depends on. */
+/** Facts for the decision to trace a return. */
 export interface ReturnToTrace {
   readonly jid: string;
   readonly minion: string;
-  /** It says itself that it failed. */
+  /** True if the return reports a failure. */
   readonly failed: boolean;
-  /** When the gateway had it, in unix ms; undefined where it did not say. */
+  /** Time of arrival at the gateway, in unix ms; undefined if it is unknown. */
   readonly receivedMs: number | undefined;
 }
 
-/** What was answered, for its trace. */
+/** Facts of an answer, for its trace. */
 export type AnswerAbout =
   | {
       readonly kind: 'publish';
       readonly jid: string;
       readonly piece?: string;
       readonly link?: string;
-      /** The asking command records the root of the job's trace itself. */
+      /** True if the client records the root of the job's trace itself. */
       readonly askerTraces?: boolean;
     }
   | {
@@ -337,8 +337,8 @@ export type AnswerAbout =
 export interface AuditRecord {
   record(act: AuditedAct): void;
   /**
-   * Records a refusal, or another act that no proven caller asked for. Strangers can cause any
-   * number of these: beyond an allowance they are counted, and the next row says how many.
+   * Records a refusal, or another act without a proven caller. Strangers can cause any number of
+   * these: beyond a limit they are counted, and the next row has the number.
    */
   recordRefusal(act: AuditedAct): void;
 }
@@ -348,88 +348,90 @@ export interface FunctionCall {
   readonly kind: 'runner' | 'wheel';
   readonly fun: string;
   readonly jid: string;
-  /** The user as events name it. */
+  /** The user in events. */
   readonly user: string;
   /** The name that was proven to call. */
   readonly principal: string;
   /**
-   * The caller whose rights count for what the function does, as `keptCaller` keeps it. Absent
-   * where nothing is forbidden to it.
+   * The caller whose rights apply to the acts of the function, as `keptCaller` stores it. Absent:
+   * everything is allowed.
    */
   readonly caller?: SaltMap;
-  /** What made this call: another one (`runner.state.orchestrate <jid>`), an event, a due time. */
+  /**
+   * The cause of this call: another one (`runner.state.orchestrate <jid>`), an event, a due time.
+   */
   readonly via?: string;
-  /** Calls that this one is in: each began the next. Absent where it is in none. */
+  /** Number of nested calls around this one; absent: none. */
   readonly depth?: number;
-  /** How long its own commands wait for minions, s; absent: the master's `timeout`. */
+  /** Timeout of its own commands for minions, s; absent: the master's `timeout`. */
   readonly timeoutSeconds?: number;
-  /** Of the asking command; its own requests are linked to it. */
+  /** Trace of the client; the function's own requests are linked to it. */
   readonly traceparent?: string;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }
 
-/** What a function returned, or the text of its failure. */
+/** The result of a function, or the text of its failure. */
 export interface FunctionOutcome {
   readonly value: SaltValue;
   readonly success: boolean;
   /** Absent where it is 0. */
   readonly retcode?: number;
-  /** Another worker has the run now, and tells what comes of it. */
+  /** Another worker has taken over the run, and reports its result. */
   readonly moved?: true;
 }
 
 /** A command that runs on some minions at a time. */
 export interface BatchOrder {
   readonly jid: string;
-  /** The caller, as `keptCaller` keeps it: its rights are judged at each publish. */
+  /** The caller, as `keptCaller` stores it: its rights are judged at each publish. */
   readonly caller: SaltMap;
   readonly principal: string;
-  /** A digest of what it runs, and on whom: two commands may have chosen the same job id. */
+  /** A digest of the command and its target: two commands may have chosen the same job id. */
   readonly command: string;
-  /** The host of the gateway that it came to: files of its jobs are written there first. */
+  /** The host of its gateway, where files of its jobs are written first. */
   readonly host: string;
-  /** As for a publish, without credentials. */
+  /** The load of a publish, without credentials. */
   readonly load: SaltMap;
   /** Size, waits and limits: `BatchSettings` of libs/runners. */
   readonly settings: SaltMap;
 }
 
-/** Who began a batch, by which command, and how it stands. */
+/** The caller, command and state of a batch. */
 export interface KnownBatch {
   readonly principal: string;
-  /** See {@link BatchOrder.command}; empty in one of a release that did not keep it. */
+  /** See {@link BatchOrder.command}; empty in batches of older releases. */
   readonly command: string;
   readonly state: SaltMap;
 }
 
-/** Whether a call of a function may begin: there is none of this name, or too many run already. */
+/** Whether a call may begin: `unknown` function, or `full` with running calls. */
 export type Admission = 'yes' | 'unknown' | 'full';
 
 /** The functions of the master, for the rules that judge who may call them. */
 export interface MasterFunctions {
-  /** @throws MasterUnavailableError where no process can tell */
+  /** @throws MasterUnavailableError if no process answers */
   admits(kind: FunctionCall['kind'], fun: string): Promise<Admission>;
   /**
-   * Hands a judged call over; resolves when it is kept. The function runs between its events `new`
-   * and `ret`; if its process dies with it, another one fires `ret` with the failure.
+   * Hands a judged call over; resolves when it is stored. The function runs between its events
+   * `new` and `ret`; if its process dies, another one fires `ret` with the failure.
    * @throws MasterUnavailableError, or Error with a text for its caller
    */
   begin(call: FunctionCall): Promise<void>;
   /** As {@link begin}; resolves with the outcome, once the event `ret` is stored. */
   call(call: FunctionCall): Promise<FunctionOutcome>;
   /**
-   * Begins a batch that the cluster owns; resolves when it is kept.
+   * Begins a batch that the cluster owns; resolves when it is stored.
    * @throws MasterUnavailableError, or Error with a text for its caller
    */
   beginBatch(order: BatchOrder): Promise<void>;
-  /** A batch, under way or ended; undefined for none. */
+  /** A current or ended batch; undefined if it is unknown. */
   batch(jid: string): Promise<KnownBatch | undefined>;
 }
 
 /** The functions of the master in the process that runs them. */
 export interface LocalFunctions {
-  /** Whether there is a function of this kind and name. */
+  /** True if a function of this kind and name exists. */
   knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean>;
   /** Runs a function, without its events. Never rejects: a failure is an outcome. */
   run(call: FunctionCall): Promise<FunctionOutcome>;

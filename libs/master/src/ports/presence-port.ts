@@ -1,26 +1,26 @@
-/** How the master knows that a minion is connected (libs/presence). */
+/** The evidence that a minion is connected (libs/presence). */
 export type ConnectionEvidence = 'connection' | 'shared' | 'unclear' | 'answers' | 'ended';
 
-/** What is known of the connection of a minion to port 4505. Times are unix ms; 0: not known. */
+/** The connection of a minion to port 4505. Times are unix ms; 0: unknown. */
 export interface MinionConnection {
   readonly present: boolean;
-  /** Since when it is, or is not. */
+  /** Time of the last change of `present`. */
   readonly sinceMs: number;
-  /** When it was lost last. */
+  /** Time of the last loss. */
   readonly goneMs: number;
-  /** The address from which it proved itself last; empty where it did not. */
+  /** The address of its last proof; empty without a proof. */
   readonly address: string;
-  /** Absent for a minion that is not present. */
+  /** Absent for an absent minion. */
   readonly evidence?: ConnectionEvidence;
 }
 
 /**
- * Which minions are connected, over all publishers. Each rejects with MasterUnavailableError while
- * no worker can tell.
+ * Which minions are connected, over all publishers. Each method rejects with MasterUnavailableError
+ * while no worker can answer.
  */
 export interface MinionPresence {
-  /** All that are present, with their address. */
+  /** All present minions, with their address. */
   present(): Promise<ReadonlyMap<string, string>>;
-  /** Of these minions; those of which nothing is known are left out. */
+  /** The connections of these minions; unknown minions are left out. */
   of(ids: readonly string[]): Promise<ReadonlyMap<string, MinionConnection>>;
 }

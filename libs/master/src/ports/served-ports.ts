@@ -1,26 +1,26 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** A file that the file server has. */
+/** A file of the file server. */
 export interface ServedFile {
-  /** Where it is on the master. */
+  /** Path on the master. */
   readonly path: string;
-  /** The path that was asked for, normal. */
+  /** The requested path, normalized. */
   readonly rel: string;
   /** Name of the backend that has it. */
   readonly back: string;
-  /** Python's `os.stat` as a list, or of it the mode alone. */
+  /** Python's `os.stat` as a list, or only its mode. */
   readonly stat?: readonly number[];
 }
 
-/** A piece of a file; no data is its end, no `dest` either: there is no such file. */
+/** A piece of a file. No data: its end. No `dest` either: the file does not exist. */
 export interface ServedPiece {
   readonly data: Uint8Array;
   readonly dest: string;
-  /** Level at which the data was compressed, where it was. */
+  /** Level at which the data were compressed; absent: not compressed. */
   readonly gzip?: number;
 }
 
-/** What there is in an environment; paths relative and sorted. */
+/** The contents of an environment; paths relative and sorted. */
 export interface ServedLists {
   readonly files: readonly string[];
   readonly dirs: readonly string[];
@@ -29,9 +29,9 @@ export interface ServedLists {
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** The files that minions may ask for. Paths and environments come as they were received. */
+/** The files for minions. Paths and environments are passed as received. */
 export interface Files {
-  /** Undefined where there is no such file, or it may not be seen. */
+  /** Undefined if the file does not exist, or may not be seen. */
   find(path: string, saltenv: string): Promise<ServedFile | undefined>;
   serve(asked: {
     readonly path: string;
@@ -39,7 +39,7 @@ export interface Files {
     readonly loc: number;
     readonly gzip?: number;
   }): Promise<ServedPiece>;
-  /** Undefined as for `find`; without a hash where the file went away meanwhile. */
+  /** Undefined as for `find`; without a hash if the file was deleted meanwhile. */
   hash(
     path: string,
     saltenv: string,
@@ -50,28 +50,26 @@ export interface Files {
       }
     | undefined
   >;
-  /** Of all backends, or of those named (`-name`: of all but that). */
+  /** Lists of all backends, or of the named ones (`-name`: all but that). */
   lists(saltenv: string, back?: readonly string[]): Promise<ServedLists>;
   /** Environments by backend. */
   envs(back?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/**
- * What minions put into the mine: one map of values by function for each, shared by all workers.
- */
+/** The minions' mines: one map of values by function for each, shared by all workers. */
 export interface Mines {
-  /** Undefined where a minion put nothing there. */
+  /** Undefined if the mine is empty. */
   fetch(id: string): Promise<SaltMap | undefined>;
   /**
-   * Replaces the map of a minion by what `next` makes of it; undefined removes it. Called again
-   * with the newer map where another worker wrote meanwhile. False: it became too large.
+   * Replaces the map of a minion by the result of `next`; undefined removes it. Calls `next` again
+   * with the newer map if another worker wrote meanwhile. False: it became too large.
    */
   change(id: string, next: (now: SaltMap | undefined) => SaltMap | undefined): Promise<boolean>;
 }
 
-/** The state of a request whose bytes came before. */
+/** The state of a request whose bytes were received before. */
 export type Begun =
-  /** This is it, or another try of the gateway that had it. */
+  /** The first copy, or another try of the gateway that had it. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'done'; readonly reply: SaltValue }
   /** Another worker is answering it. */
@@ -80,29 +78,30 @@ export type Begun =
   | { readonly kind: 'lapsed' };
 
 /**
- * The requests of minions that wrote something, shared by all workers and known for as long as the
- * same bytes could come again. Each rejects with MasterUnavailableError when it is away.
+ * The requests of minions that wrote something, shared by all workers and stored for as long as the
+ * same bytes could be repeated. Each method rejects with MasterUnavailableError while the record is
+ * unreachable.
  */
 export interface Once {
   /**
-   * Begins with a request.
-   * @param by the same for all tries of one gateway: one of them may have died on the way
+   * Begins a request.
+   * @param by the same for all tries of one gateway: an earlier one may have died on the way
    */
   begin(key: string, by: string): Promise<Begun>;
-  /** Notes that it is done, and what was answered. */
+  /** Records that it is done, and its answer. */
   done(key: string, by: string, reply: SaltValue): Promise<void>;
   /**
-   * Notes a request whose work is known by its id for a while where it is written: that needs one
-   * note instead of two.
+   * Records a request with one write instead of two. Only for requests whose effect is already
+   * deduplicated by id.
    * @param by as in {@link begin}
-   * @returns ms since its first sending; 0 where this is it, or another try of the same gateway
+   * @returns ms since its first copy; 0 for the first one, or another try of the same gateway
    */
   note(key: string, by: string): Promise<number>;
-  /** What was noted was not written: its next sending is the first one again. */
+  /** Removes a note whose data were not written: the next copy counts as the first one again. */
   unnote(key: string, by: string): Promise<void>;
 }
 
-/** Where files go that minions send. */
+/** The destination of files that minions send. */
 export interface ReceivedFiles {
   /** Writes a piece at its offset; false for a path that leads elsewhere or cannot be a file. */
   write(piece: {
@@ -113,19 +112,19 @@ export interface ReceivedFiles {
   }): Promise<boolean>;
 }
 
-/** What the master's external tops say (`master_tops`). */
+/** The master's external tops (`master_tops`). */
 export interface ExternalTops {
-  /** States by environment; none where nothing is configured or it failed. */
+  /** States by environment; empty if none is configured or it failed. */
   of(minion: string): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** The options that rule what minions are served. */
+/** Options for the data that minions are served. */
 export interface ServedRules {
-  /** Minions may send files, up to this size; absent: they may not. */
+  /** Size limit of files that minions may send; absent: they may not. */
   readonly fileRecv?: { readonly maxMegabytes: number };
-  /** Keep the mine also where `minion_data_cache` is off. */
+  /** Stores the mine even without `minion_data_cache`. */
   readonly enforceMineCache?: boolean;
-  /** Functions minions may ask of the mine, expressions by those of ids; absent: any. */
+  /** Functions that minions may request from the mine, by expressions of ids; absent: any. */
   readonly mineGet?: Readonly<Record<string, readonly string[]>>;
   /** `peer`: rights to publish, by expressions of minion ids. */
   readonly peer?: Readonly<Record<string, readonly SaltValue[]>>;
@@ -133,13 +132,13 @@ export interface ServedRules {
   readonly peerRun?: Readonly<Record<string, readonly SaltValue[]>>;
 }
 
-/** What a master serves to its minions, beside taking their returns. */
+/** The data that a master serves to its minions. */
 export interface ServedPorts {
   readonly files: Files;
   readonly mines: Mines;
   readonly once: Once;
   readonly received: ReceivedFiles;
   readonly tops: ExternalTops;
-  /** Arguments of a job as a command line has them, ready for its publication. */
+  /** Parses arguments of a command line for a publication. */
   parseArguments(args: readonly SaltValue[], noParse: readonly SaltValue[]): SaltValue[];
 }

@@ -87,8 +87,8 @@ test('what is wrong stands above all views', () => {
 });
 
 test('a part that can not be asked says why, and the rest is drawn', () => {
-  const { text } = drawn({ view: 'jobs' }, data({ jobs: 'The job cache is away' }));
-  expect(text).toContain('not known: The job cache is away');
+  const { text } = drawn({ view: 'jobs' }, data({ jobs: 'The job cache is unreachable' }));
+  expect(text).toContain('not known: The job cache is unreachable');
   expect(drawn({ view: 'services' }, data({ cluster: 'no answer' })).text).toContain('no answer');
   expect(draw(firstState(1_000), undefined, SHEET, 'm1').text).toContain('asking the master');
 });

@@ -112,12 +112,12 @@ test('a part that fails has its reason, and the others their answer', async () =
   expect(found.silent).toEqual([{ id: 'web1', cause: 'x', text: 'y?' }]);
   const broken = new TopSource(OPTIONS, {
     roll: () => Promise.reject(new Error('dead')),
-    list: () => Promise.reject(new Error('The job cache is away: gone. Jobs go on.')),
+    list: () => Promise.reject(new Error('The job cache is unreachable: gone. Jobs continue.')),
     ledger: () => Promise.reject(new Error('dead')),
     minions: () => Promise.reject(new Error('dead')),
     why: () => Promise.reject(new Error('dead')),
   });
   const shown = await broken.look({ view: 'jobs', jid: undefined });
-  expect(shown.jobs).toBe('The job cache is away: gone');
+  expect(shown.jobs).toBe('The job cache is unreachable: gone');
   expect(shown.cluster).toMatch(/^by the request port: dead; by NATS: /);
 });
