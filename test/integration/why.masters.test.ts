@@ -234,7 +234,7 @@ describe('what else can be asked and mended', () => {
       .poll(() => run('jobs.missing', jid))
       .toEqual({ idle: 'waiting', silent: 'waiting' });
 
-    expect(await run('jobs.rerun', jid)).toMatch(/say --missing/);
+    expect(await run('jobs.rerun', jid)).toMatch(/add --missing/);
     const again = await run('jobs.rerun', jid, '--missing');
     expect(await run('jobs.list_job', String(again))).toMatchObject({
       Function: 'test.ping',

@@ -2,10 +2,9 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import type { BoundArguments, GivenArguments, RunnerFunction } from './function.ts';
 
-/** What of a function its arguments are bound to. */
 type Callee = Pick<RunnerFunction, 'name' | 'parameters' | 'open'>;
 
-/** Arguments that do not fit, in Python's words. */
+/** Arguments that do not fit, with Python's text. */
 export class InvalidArgumentsError extends Error {
   constructor(text: string) {
     super(text);
@@ -13,7 +12,7 @@ export class InvalidArgumentsError extends Error {
   }
 }
 
-/** A keyword that the function does not have. Salt then shows the functions that there are. */
+/** A keyword that the function does not have. Salt then shows the list of functions. */
 export class UnknownKeywordError extends Error {
   constructor(text: string) {
     super(text);
@@ -21,7 +20,7 @@ export class UnknownKeywordError extends Error {
   }
 }
 
-/** Arguments as a command line has them: keywords stand in maps with `__kwarg__` among the rest. */
+/** Splits the arguments of a command line: keywords are in maps with `__kwarg__` among the rest. */
 export function splitKeywords(words: readonly SaltValue[]): GivenArguments {
   const args: SaltValue[] = [];
   const kwargs: SaltMap = new Map();
@@ -33,7 +32,7 @@ export function splitKeywords(words: readonly SaltValue[]): GivenArguments {
 }
 
 /**
- * Puts arguments to parameters as Python does.
+ * Binds arguments to parameters as Python does.
  * @throws InvalidArgumentsError UnknownKeywordError
  */
 export function bindArguments(fun: Callee, given: GivenArguments): BoundArguments {

@@ -21,15 +21,14 @@ import { refusal } from './given-values.ts';
 import { refusedBecause } from './plain/refused.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
-/** What a function of a master works with, less what {@link callFunction} makes itself. */
+/** The context of a function in a master, without the parts that {@link callFunction} adds. */
 export type MasterContext = Omit<RunnerContext, 'jobs'>;
 
-/** The runner of this name. */
 export function runnerNamed(name: string): RunnerFunction | undefined {
   return RUNNERS.get(name);
 }
 
-/** The parameters of a function; undefined where the table has none of this kind and name. */
+/** The parameters of a function; undefined if the table does not have it. */
 export function signatureOf(
   kind: FunctionCall['kind'],
   name: string,
@@ -37,14 +36,13 @@ export function signatureOf(
   return (kind === 'runner' ? RUNNERS : WHEELS).get(name);
 }
 
-/** Whether the table has a function of this kind and name. */
+/** True if the table has a function of this kind and name. */
 export function isKnown(kind: FunctionCall['kind'], name: string): boolean {
   return (kind === 'runner' ? RUNNERS : WHEELS).has(name);
 }
 
 /**
- * Calls a function in a master. A failure gives the text that Salt's event `ret` has then.
- * Never rejects.
+ * Calls a function in a master. A failure results in the text of Salt's event `ret`. Never rejects.
  */
 export async function callFunction(
   call: Pick<FunctionCall, 'kind' | 'fun' | 'args' | 'kwargs'>,
@@ -68,8 +66,8 @@ export async function callFunction(
 }
 
 /**
- * Runs a runner and gives what it returned.
- * @throws what the function throws; RefusedError inside too many other calls
+ * Runs a runner and resolves with its result.
+ * @throws the errors of the function; RefusedError inside too many other calls
  */
 export async function runFunction(
   fun: RunnerFunction,
@@ -109,7 +107,7 @@ function explained(
   if (error instanceof InvalidArgumentsError) {
     return { value: invalidArgumentsText(error, fun.doc), success: true };
   }
-  // Salt then shows the functions that there are.
+  // Salt then shows the list of functions.
   if (error instanceof UnknownKeywordError) {
     return { value: mapOf({ [call.fun]: fun.doc }), success: true };
   }

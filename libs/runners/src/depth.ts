@@ -1,10 +1,9 @@
 import type { RunnerMaster } from './function.ts';
 
 /**
- * Why a call is not made that is inside too many others, each of which began the next; undefined
- * where it may be made. One that begins itself would go on until no process has room for anything
- * else.
- * @param depth the calls that it is inside of
+ * Why a call inside too many nested calls is refused; undefined if it is allowed. A call that calls
+ * itself would otherwise fill every process.
+ * @param depth number of calls around it
  */
 export function tooDeep(
   fun: string,

@@ -13,7 +13,7 @@ import type { OwnedRun, OwnedRuns } from './owned-run.ts';
 import type { ReactorAdmin } from './reactor-care.ts';
 import type { ScheduleAdmin } from './schedule/schedule-care.ts';
 
-/** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
+/** Makes the seals of audit rows (libs/crypt audit-seal.ts). */
 export interface RowSeal {
   of(
     row: { readonly writer: string; readonly n: number; readonly body: string },
@@ -21,16 +21,16 @@ export interface RowSeal {
   ): string;
 }
 
-/** Takes an event; its data are read where they are asked for. */
+/** Receives an event; its data are read on demand. */
 export type OnEvent = (tag: string, data: () => Promise<SaltMap>) => void;
 
-/** What a function works with, wherever it runs. */
+/** The context of a function, in a master or at a command line. */
 export interface RunnerContext {
   readonly client: LocalClient;
   readonly jobs: JobRecords;
   /** Text for the caller's terminal, before the result. In a master: events `progress`. */
   readonly out: (text: string) => void;
-  /** Derived from the master's key; rejects where that key is not readable. */
+  /** Derived from the master's key; rejects if that key is not readable. */
   readonly auditSeal: () => Promise<RowSeal>;
   /** Events of the host that a command line runs on; absent in a master, which has its own. */
   readonly listen?: (onEvent: OnEvent) => Promise<{ close(): void }>;
@@ -38,34 +38,34 @@ export interface RunnerContext {
   readonly master?: RunnerMaster;
 }
 
-/** A call as a function sees it: who asked, and the job id of the run. */
+/** A call as a function sees it: its caller, and the job id of the run. */
 export type { CallIdentity } from '@brine/master/functions';
 
-/** What a function can reach in a master, beside the ports of requests. */
+/** The access of a function to its master, beside the ports of requests. */
 export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
-  /** The functions of this process, for calls that this one makes. */
+  /** The functions of this process, for calls from this one. */
   readonly local: LocalFunctions;
-  /** Calls that a call may be in: an orchestration that calls itself ends there. */
+  /** Limit of nested calls: an orchestration that calls itself ends there. */
   readonly depthMax: number;
   /**
-   * An option by Salt's name, with its default; `undefined` for no such option. Secrets of Brine's
-   * own options are masked.
+   * An option by Salt's name, with its default; `undefined` for an unknown option. Secrets of
+   * Brine's own options are masked.
    */
   option(name: string): SaltValue | undefined;
-  /** The whole configuration for the eyes of a caller: its secrets are masked. */
+  /** The whole configuration for callers, with its secrets masked. */
   readonly shownOptions: SaltMap;
-  /** What minions sent about themselves, and their pillars. */
+  /** Data that minions sent about themselves, and their pillars. */
   readonly banks: MinionBanks;
-  /** What is known of the site's functions in Python, where the master has some. */
+  /** The site's functions in Python, if the master has some. */
   readonly site?: SiteDocs | undefined;
-  /** Makes the pillar's top file for `asked`, or a list of what is wrong with it. */
+  /** Makes the pillar's top file for `asked`, or a list of its faults. */
   pillarTop(asked: SaltMap): Promise<SaltValue>;
   /** Fires an event on the bus of the whole cluster; resolves when it is stored. */
   fire(tag: string, data: SaltMap): Promise<void>;
   /**
    * Calls the handler with each event from now on, or from a position on, until closed. `position`:
-   * where it begins.
+   * its start.
    */
   listen(
     onEvent: (...event: [...Parameters<OnEvent>, position: string]) => void,
@@ -73,7 +73,7 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
   ): Promise<{ readonly position: string; close(): void }>;
   /**
    * Calls another function of the table as this caller.
-   * @throws InnerCallRefusedError where it may not; what that function throws
+   * @throws InnerCallRefusedError without the right; the errors of that function
    */
   run(fun: string, given: GivenArguments): Promise<Shown>;
   /** Long work that outlives this process. */
@@ -85,49 +85,49 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
 }
 
 /**
- * Goes on with a run that another process had, in the context of the call that began it. The event
- * `ret` of that call has what it returns; without a value there is no event. It may pass a
- * RunLostError on: then the next owner goes on.
+ * Resumes a run of another process, in the context of the call that began it. Its result is for the
+ * event `ret` of that call; without a value there is no event. It may pass a RunLostError on, since
+ * the next owner then continues.
  */
 export type OwnedWork = (
   run: OwnedRun,
   context: RunnerContext,
 ) => Promise<FunctionOutcome | undefined>;
 
-/** What is known of the functions of the site in Python (`brine.python`). */
+/** Documentation of the site's functions in Python (`brine.python`). */
 export interface SiteDocs {
   /** Documentation by name. */
   docs(kind: FunctionCall['kind']): Promise<SaltMap>;
-  /** Reads the names again: modules were synchronised. */
+  /** Reads the names again after modules were synchronised. */
   refresh(): Promise<void>;
 }
 
-/** Arguments as they are given to a function. */
+/** The arguments of a call. */
 export interface GivenArguments {
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }
 
-/** Arguments by name, with defaults. `args` and `kwargs` have what fits no parameter. */
+/** Arguments by name, with defaults. `args` and `kwargs` have those without a parameter. */
 export interface BoundArguments extends GivenArguments {
   readonly named: ReadonlyMap<string, SaltValue>;
 }
 
-/** What a function returns. */
+/** The result of a function. */
 export interface Shown {
   readonly value: SaltValue;
-  /** Names its outputter; the event then has `{'data': …, 'outputter': …}` as in Salt. */
+  /** Name of its outputter; the event then has `{'data': …, 'outputter': …}` as in Salt. */
   readonly outputter?: string;
-  /** Exit code of `salt-run`; 0 where it is absent. */
+  /** Exit code of `salt-run`; absent: 0. */
   readonly retcode?: number;
-  /** Instead of a value that may be large: parts of one map, in the order of its keys. */
+  /** Replaces a large value: parts of one map, in the order of its keys. */
   readonly pages?: AsyncIterable<SaltMap>;
 }
 
 /** A function that `salt-run`, a request, the reactor or the schedule can call. */
 export interface RunnerFunction {
   readonly name: string;
-  /** Parameters in their order; without a default they must be given. */
+  /** Parameters in their order; those without a default are required. */
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
   /** Takes further arguments, further keywords, or both (Python: `*args`, `**kwargs`). */
   readonly open?: 'args' | 'kwargs' | 'any';
@@ -140,7 +140,7 @@ export type WheelFunction = Omit<RunnerFunction, 'run'> & {
   run(given: BoundArguments, master: RunnerMaster): Promise<SaltValue> | SaltValue;
 };
 
-/** The master of a function that works there only. @throws Error at a command line */
+/** The master of a function that needs one. @throws Error at a command line */
 export function masterOf({ master }: Pick<RunnerContext, 'master'>): RunnerMaster {
   if (master === undefined) throw new Error('this function runs in the master only');
   return master;

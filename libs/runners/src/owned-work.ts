@@ -4,8 +4,8 @@ import { orchestrateWork } from './state/orchestrate.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
 /**
- * Runners that another process can not go on with: only the function knew how far it was. The
- * command that waits for it gets a failure, rather than no answer.
+ * For runners that no other process can resume, because only the function knew its progress. The
+ * waiting command gets a failure, rather than no answer.
  */
 const endedWithout: OwnedWork = async () => ({
   value: 'The process that ran this is gone. It may have done a part of its work; run it again.',
@@ -14,8 +14,8 @@ const endedWithout: OwnedWork = async () => ({
 });
 
 /**
- * How a process goes on with the runs of another one, by their kind. A batch is no call, so its
- * process has another context: see `workBatch`.
+ * How a process resumes runs of another one, by their kind. A batch is no call, so its process has
+ * another context: see `workBatch`.
  */
 export const OWNED_WORK: ReadonlyMap<OwnedKind, OwnedWork> = new Map<OwnedKind, OwnedWork>([
   ['runner', endedWithout],

@@ -13,12 +13,12 @@ export async function printProgress(
     await master.fire(`salt/run/${master.call.jid}/progress`, data);
     return;
   }
-  // A command line that runs the function itself has no events of its own.
+  // A command line that runs the function itself fires no events.
   const message = data.get('message');
   if (typeof message === 'string') out(`${message}\n`);
 }
 
-/** Tells a message where `display_progress` asks for it. */
+/** Prints a message if `display_progress` is on. */
 export async function printMessage(
   context: Pick<RunnerContext, 'master' | 'out'>,
   wanted: boolean,

@@ -1,37 +1,37 @@
 import type { SaltMap } from '@brine/wire';
 
-/** What came of a change to the list of the reactor, in Salt's words. */
+/** The result of a change to the list of the reactor, with Salt's text. */
 export type ReactorChange = SaltMap;
 
-/** A reaction that failed, as it is on record. */
+/** A recorded failure of a reaction. */
 export interface ReactionFailure {
-  /** Of the reaction: the stream and the place of its event. */
+  /** Id of the reaction: the stream and the position of its event. */
   readonly id: string;
   readonly tag: string;
   /** `missing`, `render`, `compile`, `refused`, `call` or `poison`. */
   readonly kind: string;
-  /** The file, or the id of the declaration in it; empty where all of it failed. */
+  /** The file, or the id of the declaration in it; empty if the whole reaction failed. */
   readonly what: string;
   readonly why: string;
   /** Unix ms. */
   readonly atMs: number;
 }
 
-/** The reactor of the whole cluster. Methods reject with a text where its bucket is away. */
+/** The reactor of the whole cluster. Methods reject with a text while its bucket is unreachable. */
 export interface ReactorAdmin {
-  /** Whether the configuration asks for a reactor. */
+  /** True if a reactor is configured. */
   readonly isRunning: boolean;
-  /** The list as it is in force: maps of one tag each. */
+  /** The current list: maps of one tag each. */
   list(): Promise<readonly SaltMap[]>;
-  /** Adds an entry that outlives restarts. Gives `{status, comment}`. */
+  /** Adds an entry that outlives restarts. Returns `{status, comment}`. */
   add(event: string, reactors: readonly string[]): Promise<ReactorChange>;
-  /** Takes an entry out, also one of the configuration. Gives `{status, comment}`. */
+  /** Removes an entry, also a configured one. Returns `{status, comment}`. */
   remove(event: string): Promise<ReactorChange>;
-  /** Whether events are reacted to. */
+  /** True if events are reacted to. */
   isLeader(): Promise<boolean>;
   setLeader(value: boolean): Promise<void>;
-  /** The failures that are kept, the newest first, and how many were counted. */
+  /** The stored failures, the newest first, and the number of all failures. */
   failures(): Promise<{ readonly list: readonly ReactionFailure[]; readonly count: number }>;
-  /** Reactions that wait or are at work. */
+  /** Number of reactions that wait or are at work. */
   waiting(): Promise<number>;
 }

@@ -35,9 +35,7 @@ import { CONFIG_WHEEL } from './wheels/config.ts';
 import { KEY_WHEEL } from './wheels/keys.ts';
 import { ROOTS_WHEEL } from './wheels/roots.ts';
 
-/**
- * Every runner by its name. A name that comes over the wire is looked up here and nowhere else.
- */
+/** Every runner by its name. A name from the network is looked up here and nowhere else. */
 export const RUNNERS: ReadonlyMap<string, RunnerFunction> = byName([
   ...AUDIT_RUNNER,
   ...AUTH_RUNNER,

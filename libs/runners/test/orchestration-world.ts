@@ -64,7 +64,7 @@ export class OrchestrationWorld {
   readonly ran: string[] = [];
   readonly fired: { readonly tag: string; readonly data: SaltMap }[] = [];
   readonly logged: string[] = [];
-  /** What pillars were asked for. */
+  /** The parameters of requested pillars. */
   readonly pillarsAsked: SaltMap[] = [];
   readonly #files: Readonly<Record<string, Plain>>;
   readonly #minions: ReadonlyMap<string, Answer>;
@@ -89,7 +89,7 @@ export class OrchestrationWorld {
   keepsEntries = true;
   /** True: runners of steps are run, orchestrations in orchestrations. */
   runsOrchestrations = false;
-  /** What became of those, the innermost first. */
+  /** The results of those, the innermost first. */
   readonly outcomes: FunctionOutcome[] = [];
   /** Functions that were sent to be published, those that were known already too. */
   readonly sent: string[] = [];
@@ -121,7 +121,7 @@ export class OrchestrationWorld {
     for (const listener of this.#listeners) listener(tag, () => Promise.resolve(data), position);
   }
 
-  /** What the function of a call works with, in a new process. */
+  /** The context of a call's function, in a new process. */
   context(jid = this.nextJid()): RunnerContext {
     return {
       client: this.#client(),

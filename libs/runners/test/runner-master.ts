@@ -19,7 +19,7 @@ export const MINION_PEM = masterKey.publicKey.pem;
 
 export const JID = '20261126030000000000';
 
-/** What a test may choose. */
+/** Options of a test. */
 export interface SceneOptions {
   /** Answers to a command; undefined: no minion matched. */
   readonly minions?: (command: Command) => readonly JobReturn[] | undefined;
@@ -30,7 +30,7 @@ export interface SceneOptions {
   readonly rules?: Partial<MasterRules>;
   /** The caller has these rights of `publisher_acl`, and is not root. */
   readonly rights?: readonly SaltValue[];
-  /** What else a function may reach. */
+  /** Further access of a function. */
   readonly more?: Partial<RunnerMaster>;
 }
 
@@ -157,7 +157,7 @@ const NO_ACCESS: AccessRules = {
 /** The user whose rights a test gives. */
 const LIMITED = 'bob';
 
-/** A user with these rights of `publisher_acl`, as a call names it, and the rules that say so. */
+/** A user with these rights of `publisher_acl`, as a call names it, and the rules with them. */
 export function limitedUser(rights: readonly SaltValue[]) {
   const who = { user: LIMITED, principal: LIMITED };
   return {

@@ -1,25 +1,25 @@
 import { batchSize } from '@brine/client';
 import { boolOf, intOf, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 
-/** How a batch runs. Times in ms. */
+/** Settings of a batch. Times in ms. */
 export interface BatchSettings {
-  /** `10` or `25%`: how many minions run at a time. */
+  /** `10` or `25%`: number of minions that run at a time. */
   readonly size: string;
-  /** How long a slot stays empty after a return (`--batch-wait`). */
+  /** Time that a slot stays empty after a return (`--batch-wait`). */
   readonly waitMs: number;
   /** Stops after the first return with a retcode other than 0. */
   readonly failhard: boolean;
-  /** Runs on so many minions first; the others wait for their good end (ours). */
+  /** Number of minions that run first; the others wait until all of them succeed (ours). */
   readonly canary?: string;
-  /** Stops when more minions than this, or this share of all, have failed (ours). */
+  /** Stops when more minions than this number, or share of all, have failed (ours). */
   readonly halt?: string;
-  /** A minion that has not returned by then is asked whether it runs the job. */
+  /** Time after which a silent minion is asked whether it runs the job. */
   readonly timeoutMs: number;
-  /** How long to wait for that answer. */
+  /** Time to wait for that answer. */
   readonly gatherMs: number;
 }
 
-/** What a batch does next. */
+/** The next step of a batch. */
 export interface BatchStep {
   /** Minions that are about to run. */
   readonly dispatched: readonly string[];
@@ -29,7 +29,7 @@ export interface BatchStep {
   readonly silent: readonly string[];
 }
 
-/** Of the settings as they travel and are kept. @throws BatchSizeError Error */
+/** Reads the settings as sent and stored. @throws BatchSizeError Error */
 export function settingsOf(map: SaltMap): BatchSettings {
   const [canary, halt] = [textOf(map, 'canary'), textOf(map, 'halt')];
   const settings: BatchSettings = {
@@ -41,12 +41,12 @@ export function settingsOf(map: SaltMap): BatchSettings {
     ...(canary === undefined ? {} : { canary }),
     ...(halt === undefined ? {} : { halt }),
   };
-  // Each is refused before anything runs.
+  // Invalid sizes are refused before anything runs.
   for (const size of [settings.size, canary, halt]) if (size !== undefined) batchSize(size, 1);
   return settings;
 }
 
-/** The settings as they travel and are kept; {@link settingsOf} reads them. */
+/** The settings as sent and stored; {@link settingsOf} reads them. */
 export function settingsMap(settings: BatchSettings): SaltMap {
   const { size, waitMs, failhard, canary, halt, timeoutMs, gatherMs } = settings;
   return mapOf({
@@ -71,14 +71,14 @@ function boundedMs(map: SaltMap, name: string, preset: number): number {
 
 /** A minion in flight. */
 interface Flight {
-  /** `running`: until then it has time to return. `asked`: until then it may say that it runs. */
+  /** `running`: it may return until `untilMs`. `asked`: it may answer until then that it runs. */
   state: 'running' | 'asked';
   untilMs: number;
 }
 
 /**
- * The state of a batch, on a clock that its caller gives. Minions are dispatched in the order of
- * their list, so what was published is a beginning of it (Salt: salt/utils/batch_state.py).
+ * The state of a batch, on a clock of its caller. Minions are dispatched in the order of their
+ * list, so the published ones are a prefix of it (Salt: salt/utils/batch_state.py).
  */
 export class BatchPlan {
   readonly ids: readonly string[];
@@ -86,11 +86,11 @@ export class BatchPlan {
   readonly #settings: BatchSettings;
   readonly #active = new Map<string, Flight>();
   readonly #silent: string[];
-  /** When the slots of `--batch-wait` are free again. */
+  /** Times at which the slots of `--batch-wait` are free again. */
   #waits: number[];
   readonly #canaries: ReadonlySet<string>;
   readonly #haltBeyond: number;
-  /** So many of the list were given out, and so many surely published. */
+  /** Lengths of the dispatched and the surely published prefix of the list. */
   #about: number;
   #published: number;
   #done: number;
@@ -101,7 +101,7 @@ export class BatchPlan {
   #halted: string | undefined;
   #last: BatchStep = NOTHING;
 
-  /** @param saved what {@link saved} gave another process */
+  /** @param saved the output of {@link saved}, from another process */
   constructor(ids: readonly string[], settings: BatchSettings, nowMs: number, saved?: SaltMap) {
     this.ids = ids;
     this.#settings = settings;
@@ -128,7 +128,7 @@ export class BatchPlan {
     }
   }
 
-  /** Minions that were given out and have not come back. */
+  /** Minions that were dispatched and have not returned. */
   get active(): readonly string[] {
     return [...this.#active.keys()];
   }
@@ -138,7 +138,7 @@ export class BatchPlan {
     return this.#silent;
   }
 
-  /** Given out, and not known to be published: after a takeover these are published first. */
+  /** Dispatched, and not surely published: after a takeover these are published first. */
   get unpublished(): readonly string[] {
     return this.ids.slice(this.#published, this.#about);
   }
@@ -148,7 +148,7 @@ export class BatchPlan {
     return this.#seq;
   }
 
-  /** The step that was decided last. */
+  /** The last step. */
   get last(): BatchStep {
     return this.#last;
   }
@@ -179,12 +179,12 @@ export class BatchPlan {
     };
   }
 
-  /** What is given out next is published now. */
+  /** Marks all dispatched minions as published. */
   confirmPublished(): void {
     this.#published = this.#about;
   }
 
-  /** A return; false where it does not count. */
+  /** Takes a return; false if it does not count. */
   returned(id: string, retcode: number, nowMs: number): boolean {
     if (!this.#active.delete(id)) return false;
     this.#done += 1;
@@ -195,7 +195,7 @@ export class BatchPlan {
     return true;
   }
 
-  /** A minion says that it still runs the job. */
+  /** Records that a minion still runs the job. */
   runs(id: string, nowMs: number): void {
     const flight = this.#active.get(id);
     if (flight === undefined) return;
@@ -203,13 +203,13 @@ export class BatchPlan {
     flight.untilMs = nowMs + this.#settings.timeoutMs;
   }
 
-  /** A minion that could not be published to: it is as silent as one that does not answer. */
+  /** A minion that could not be published to counts as one that does not answer. */
   unreachable(id: string, nowMs: number): void {
     const flight = this.#active.get(id);
     if (flight !== undefined) Object.assign(flight, { state: 'asked', untilMs: nowMs });
   }
 
-  /** Minions that are out of time: they are to be asked if they still run the job. */
+  /** Minions whose time is over, to be asked whether they still run the job. */
   toAsk(nowMs: number): readonly string[] {
     const due = [...this.#active].filter(
       ([, { state, untilMs }]) => state === 'running' && untilMs <= nowMs,
@@ -220,7 +220,7 @@ export class BatchPlan {
     return due.map(([id]) => id);
   }
 
-  /** Ends the wait for minions that did not say that they run the job. */
+  /** Ends the wait for minions that did not answer that they run the job. */
   expire(nowMs: number): readonly string[] {
     const silent: string[] = [];
     for (const [id, { state, untilMs }] of this.#active) {
@@ -234,7 +234,7 @@ export class BatchPlan {
     return silent;
   }
 
-  /** Gives out the next minions, as many as have room. */
+  /** Dispatches the next minions, as many as have room. */
   dispatch(nowMs: number): readonly string[] {
     this.#waits = this.#waits.filter((untilMs) => untilMs > nowMs);
     if (this.#halted !== undefined || this.#paused) return [];
@@ -249,7 +249,7 @@ export class BatchPlan {
     return next;
   }
 
-  /** Counts a step, for what is saved and told. */
+  /** Counts a step, for the record and events. */
   step(step: BatchStep): void {
     this.#seq += 1;
     this.#last = step;
@@ -259,21 +259,21 @@ export class BatchPlan {
     this.#halted ??= reason;
   }
 
-  /** @returns whether that changed something */
+  /** @returns true if that changed something */
   pause(paused: boolean): boolean {
     if (this.#paused === paused || this.isOver) return false;
     this.#paused = paused;
     return true;
   }
 
-  /** When there is something to do without an event, in ms of the caller's clock. */
+  /** Time of the next work without an event, in ms of the caller's clock. */
   wakeMs(): number {
     const flights = [...this.#active.values()].map(({ untilMs }) => untilMs);
     const waits = this.#about < this.ids.length && !this.#paused ? this.#waits : [];
     return [...flights, ...waits].reduce((first, ms) => Math.min(first, ms), Infinity);
   }
 
-  /** What another process needs to go on. */
+  /** The state that another process needs to continue. */
   saved(): SaltMap {
     const { dispatched, finished, silent } = this.#last;
     return mapOf({
@@ -306,7 +306,7 @@ export class BatchPlan {
     if (this.#failures > this.#haltBeyond) this.halt('failures');
   }
 
-  /** Whether the first minions have not all come back well. */
+  /** True until all of the first minions have succeeded. */
   #awaitsCanaries(): boolean {
     if (this.#about < this.#canaries.size) return true;
     if (this.#about > this.#canaries.size) return false;
@@ -316,7 +316,7 @@ export class BatchPlan {
 
 const NOTHING: BatchStep = { dispatched: [], finished: [], silent: [] };
 
-/** Failures that are borne: `5`, or `10%` of all, rounded down. */
+/** Number of failures that are accepted: `5`, or `10%` of all, rounded down. */
 function haltLimit(spec: string, minions: number): number {
   if (!spec.includes('%')) return Math.max(0, Number(spec));
   return Math.floor((Number(spec.replaceAll('%', '').trim()) / 100) * minions);

@@ -2,7 +2,7 @@ import { isJid, jidTimeMs } from '@brine/job';
 import { listOf, mapOf, pack, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { BatchPlan } from './batch-plan.ts';
 
-/** What a batch runs, and for whom. */
+/** The job of a batch and its user. */
 export interface BatchAbout {
   readonly jid: string;
   readonly fun: SaltValue;
@@ -16,7 +16,7 @@ export interface BatchAbout {
 /** A longer target is not repeated in each event and record. */
 const TARGET_MAX_BYTES = 4_096;
 
-/** What the load of a batch says of it. */
+/** Reads the facts of a batch from its load. */
 export function aboutOf(jid: string, load: SaltMap): BatchAbout {
   const tgt = load.get('tgt') ?? '';
   const isShort = pack(tgt).length <= TARGET_MAX_BYTES;
@@ -36,8 +36,8 @@ function base({ jid, fun, tgt, tgtType, user }: BatchAbout): Record<string, Salt
 }
 
 /**
- * The data of `salt/batch/<jid>/new|progress|complete|halted` (Salt: salt/utils/batch_output.py),
- * and under `brine` what a command needs to print the batch as it goes.
+ * The data of `salt/batch/<jid>/new|progress|complete|halted` (Salt: salt/utils/batch_output.py).
+ * The field `brine` has the data that a command needs to print the progress of the batch.
  */
 export function batchEvent(
   suffix: string,
@@ -79,8 +79,8 @@ export function batchEvent(
 }
 
 /**
- * What `batch.status` says of a batch (Salt: salt/runners/batch.py _summary), less its age. It
- * stands in the record of the run, during the batch and for some days after.
+ * The result of `batch.status` (Salt: salt/runners/batch.py _summary) without the age. It is in the
+ * record of the run, during the batch and for some days after.
  */
 export function lastNews(about: BatchAbout, plan: BatchPlan, nowMs: number): SaltMap {
   const { total, completed, active, pending, failed, highest } = plan.counts;

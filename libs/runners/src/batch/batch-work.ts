@@ -4,66 +4,66 @@ import { BatchPlan, type BatchSettings, type BatchStep, settingsOf } from './bat
 import { aboutOf, type BatchAbout, batchEvent, lastNews } from './batch-tale.ts';
 import { hasFile, stateForFile } from './stock-batch.ts';
 
-/** What the work of a batch hears. */
+/** A message for the work of a batch. */
 export type BatchNews =
   /** A return of the job of the batch. */
   | { readonly kind: 'return'; readonly id: string; readonly retcode: number }
-  /** A minion says to a question that it runs the job. */
+  /** A minion answers a question: it runs the job. */
   | { readonly kind: 'runs'; readonly id: string }
   /** `salt/batch/<jid>/stop` on the event bus, from a stock tool. */
   | { readonly kind: 'stop'; readonly reason: string };
 
-/** What a batch needs from its master. All are within the rights that its caller has now. */
+/** The access of a batch to its master, within the current rights of its caller. */
 export interface BatchPorts {
   /** Unix milliseconds. */
   now(): number;
-  /** Resolves when `wakeMs` (as {@link now}) has come or `wake` was called. */
+  /** Resolves at `wakeMs` (on the clock of {@link now}) or after `wake`. */
   sleep(wakeMs: number): { readonly done: Promise<void>; readonly wake: () => void };
-  /** The minions that answer a ping of the target; undefined where it means none. */
+  /** The minions that answer a ping of the target; undefined if it matches none. */
   ping(): Promise<{ readonly up: readonly string[]; readonly down: readonly string[] } | undefined>;
   /**
-   * Publishes the job of the batch to these minions, once for the same ones, and gives those that
-   * are expected to return.
-   * @throws BatchRefusedError; MasterUnavailableError where it may be tried again
+   * Publishes the job of the batch to these minions, once per list, and returns those that are
+   * expected to return.
+   * @throws BatchRefusedError; MasterUnavailableError if a retry may succeed
    */
   publish(ids: readonly string[]): Promise<readonly string[]>;
   /** Asks minions whether they run the job; {@link BatchNews} `runs` are the answers. */
   findJob(ids: readonly string[]): Promise<void>;
-  /** Hands over news from a time on (as {@link now}), the earlier ones first, until closed. */
+  /** Delivers news from a time on (by {@link now}), the earlier ones first, until closed. */
   listen(sinceMs: number, onNews: (news: BatchNews) => void): Promise<{ close(): void }>;
-  /** Of these minions those that the job cache has returns of, with their retcodes. */
+  /** The returns of these minions in the job cache, as retcodes. */
   returned(ids: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Of these minions those that the job cache knows to be published to. */
+  /** Filters minions by the targets of the job in the job cache. */
   publishedTo(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Fires `salt/batch/<jid>/<suffix>`, once for the same `n`. */
+  /** Fires `salt/batch/<jid>/<suffix>`, once per `n`. */
   fire(suffix: string, n: number, data: SaltMap): Promise<void>;
-  /** Counts and logs that the batch has no state file, as it has more minions than one takes. */
+  /** Counts and logs that the batch has too many minions for a state file. */
   withoutFile(minions: number): void;
   /** A line for the log. */
   note(text: string, err?: unknown): void;
 }
 
-/** The caller may not publish this any more, or the master refuses it for good. */
+/** The caller may no longer publish this, or the master refuses it for good. */
 export class BatchRefusedError extends Error {
   override readonly name = 'BatchRefusedError';
 }
 
-/** Events of so long before the last save are read again after a takeover, ms. */
+/** After a takeover, events are read again from this time before the last save, ms. */
 const LOOK_BACK_MS = 5_000;
-/** Between two tries while something is away, ms. */
+/** Delay between two tries in an outage, ms. */
 const RETRY_MS = 500;
-/** The job cache is asked for so long after a takeover; then the stream alone has to do, ms. */
+/** Time to wait for the job cache after a takeover; then only the stream is used, ms. */
 const CACHE_MS = 20_000;
-/** The stream knows for two minutes that it has a message already. */
+/** The stream detects a duplicate message for two minutes. */
 const KNOWN_TWICE_MS = 100_000;
-/** The state file of a batch is written at most so often, ms. */
+/** Shortest interval between two writes of the state file, ms. */
 const FILE_MS = 1_000;
 
 /**
- * Runs a batch to its end, or goes on with one that another process had. Before each publish it
- * saves which minions are about to run. A takeover then publishes to none twice, and never has more
- * in flight than the width.
- * @throws RunLostError when the run is another process's
+ * Runs a batch to its end, or resumes one of another process. Saves before each publish which
+ * minions are about to run. So a takeover publishes to none twice, and never has more in flight
+ * than the width.
+ * @throws RunLostError when another process owns the run
  */
 export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void> {
   const { load, settings: given } = orderOf(run);
@@ -72,7 +72,7 @@ export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void>
   await work.toTheEnd();
 }
 
-/** What a batch was given at its begin: `load` and `settings`, and later its minions. */
+/** The fixed part of a batch: `load` and `settings`, and later its minions. */
 function orderOf({ input: fixed }: OwnedRun): {
   readonly load: SaltMap;
   readonly settings: SaltMap;
@@ -156,7 +156,7 @@ class BatchWork {
       while (await this.#step(plan)) {
         const { done, wake } = this.#ports.sleep(plan.wakeMs());
         this.#wake = wake;
-        // What came while the step was saved is taken at once.
+        // News that arrived during the save is handled at once.
         if (this.#news.length > 0 || this.#messages.length > 0 || run.released.aborted) wake();
         await done;
       }
@@ -165,7 +165,7 @@ class BatchWork {
     }
   }
 
-  /** After a takeover: what came meanwhile, and the part that may not be published yet. */
+  /** After a takeover: reads missed news, and publishes the part that may be unpublished. */
   async #catchUp(plan: BatchPlan, sinceMs: number): Promise<void> {
     if (plan.seq === 0) return;
     const untilMs = this.#ports.now() + CACHE_MS;
@@ -176,18 +176,18 @@ class BatchWork {
         : await this.#fromCache(untilMs, () => this.#ports.returned(active));
     for (const [id, retcode] of returned ?? []) this.#news.push({ kind: 'return', id, retcode });
     if (unpublished.length > 0) await this.#publishAgain(plan, sinceMs, returned);
-    // Again: the other process may have died before it fired this. Readers know it by its number.
+    // Fired again, as the other process may have died before. Readers detect it by its number.
     await this.#fire('progress', plan);
   }
 
-  /** Publishes the part that the other process was about to, unless it did. */
+  /** Publishes the part that the other process was about to publish, unless it did. */
   async #publishAgain(
     plan: BatchPlan,
     sinceMs: number,
     returned: ReadonlyMap<string, number> | undefined,
   ): Promise<void> {
     const { unpublished } = plan;
-    // Within two minutes the stream itself knows a part that it has already.
+    // Within two minutes the stream itself detects a duplicate part.
     const isOld = this.#ports.now() - sinceMs > KNOWN_TWICE_MS;
     const known = isOld
       ? await this.#fromCache(Infinity, () => this.#ports.publishedTo(unpublished))
@@ -205,7 +205,7 @@ class BatchWork {
         return await ask();
       } catch (err) {
         if (this.#ports.now() > untilMs) {
-          this.#ports.note(`batch ${this.#run.jid} goes on without the job cache`, err);
+          this.#ports.note(`batch ${this.#run.jid} continues without the job cache`, err);
           return undefined;
         }
         await this.#pause();
@@ -213,7 +213,7 @@ class BatchWork {
     }
   }
 
-  /** One step: what has come, what is next. False when the batch is over. */
+  /** One step: handles news and dispatches. False when the batch is over. */
   async #step(plan: BatchPlan): Promise<boolean> {
     this.#run.check();
     const now = this.#ports.now();
@@ -238,7 +238,7 @@ class BatchWork {
     return false;
   }
 
-  /** Saves a step, publishes what it gives out, and tells of it. */
+  /** Saves a step, publishes its minions, and fires its event. */
   async #take(plan: BatchPlan, step: BatchStep): Promise<void> {
     plan.step(step);
     await this.#run.save(this.#saved(plan));
@@ -260,7 +260,7 @@ class BatchWork {
     for (const id of ids) if (!known.has(id)) plan.unreachable(id, this.#ports.now());
   }
 
-  /** A question that can not be sent counts as unanswered: the wait must come to its end. */
+  /** A question that can not be sent counts as unanswered: the wait must end. */
   async #ask(ids: readonly string[]): Promise<void> {
     try {
       await this.#ports.findJob(ids);
@@ -281,11 +281,11 @@ class BatchWork {
 
   async #end(plan: BatchPlan): Promise<void> {
     await this.#fire(plan.halted === undefined ? 'complete' : 'halted', plan);
-    // With the plan: who follows the batch late learns from it which minions were silent.
+    // With the plan, which has the silent minions for late followers of the batch.
     await this.#run.end(this.#saved(plan));
   }
 
-  /** The end of a batch that had no minion to run on. */
+  /** Ends a batch without any minion to run on. */
   async #endEmpty(reason: string | undefined, down: readonly string[] = []): Promise<void> {
     const plan = new BatchPlan([], this.#settings, this.#ports.now());
     if (reason !== undefined) plan.halt(reason);
@@ -314,7 +314,7 @@ class BatchWork {
     return new Map([...lastNews(this.#about, plan, now), ['plan', plan.saved()], ['at', now]]);
   }
 
-  /** Tries until it works or is refused for good; a run that is lost ends it. */
+  /** Retries until it succeeds or is refused for good; a release of the run ends it. */
   async #untilThere<T>(act: () => Promise<T>): Promise<T | BatchRefusedError> {
     for (let tries = 0; ; tries += 1) {
       this.#run.check();

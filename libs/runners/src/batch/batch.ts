@@ -8,15 +8,15 @@ import {
 } from '../function.ts';
 import type { OwnedRunRecord } from '../owned-run.ts';
 
-/** What of a record is for another process, and not for a reader. */
+/** Fields of a record for other processes, hidden from readers. */
 const INNER: ReadonlySet<SaltValue> = new Set(['plan', 'at', 'seq']);
 
-/** How a batch stands, with the age of its last step (Salt: salt/runners/batch.py _summary). */
+/** The state of a batch, with the age of its last step (Salt: salt/runners/batch.py _summary). */
 function summary({ data, owner }: OwnedRunRecord, nowMs: number): SaltMap {
   const shown: SaltMap = new Map([...data].filter(([name]) => !INNER.has(name)));
   const last = secondsOf(data.get('last_progress'));
   const age = last === undefined ? null : new SaltFloat(Math.max(0, nowMs / 1000 - last));
-  // Ours: which process runs it, by its id.
+  // Ours: the id of the process that runs it.
   return shown.set('age_seconds', age).set('worker', owner);
 }
 
@@ -25,7 +25,7 @@ function secondsOf(value: SaltValue | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The batch of the argument `jid`, under way or ended. */
+/** The batch of the argument `jid`, current or ended. */
 async function batchOf(
   { named }: BoundArguments,
   context: RunnerContext,
@@ -34,7 +34,7 @@ async function batchOf(
   return found?.kind === 'batch' ? found : undefined;
 }
 
-/** Leaves a word for the process of a batch; false where none is under way. */
+/** Sends a message to the process of a batch; false if no such batch is running. */
 async function print(
   given: BoundArguments,
   context: RunnerContext,
@@ -49,9 +49,8 @@ const status: RunnerFunction = {
   name: 'batch.status',
   parameters: [['jid']],
   doc:
-    'Says how a batch stands: how many minions are done, active, pending and failed. jid is the ' +
-    'job id of the batch. None for a batch that is not known; one that has ended is known for 7 ' +
-    'days.',
+    'Shows the state of a batch: how many minions are done, active, pending and failed. jid: its ' +
+    'job id. None for an unknown batch; a batch that has ended is known for 7 days.',
   async run(given, context) {
     const found = await batchOf(given, context);
     return { value: found === undefined ? null : summary(found, masterOf(context).now()) };
@@ -74,8 +73,8 @@ const stop: RunnerFunction = {
   name: 'batch.stop',
   parameters: [['jid'], ['kill', false]],
   doc:
-    'Stops a batch: no further minion begins, and those that run go on. With kill=True they are ' +
-    'told to end their job too. False where no such batch is under way.',
+    'Stops a batch: no further minion begins, and those that run continue. With kill=True they ' +
+    'end their job too. False if no such batch is running.',
   async run(given, context) {
     const found = await batchOf(given, context);
     if (found === undefined || found.ended) return { value: false };
@@ -85,7 +84,7 @@ const stop: RunnerFunction = {
   },
 };
 
-/** Has the minions in flight end their job. Those that have returned are not asked. */
+/** Makes the minions in flight end their job. */
 async function killActive({ jid, data }: OwnedRunRecord, context: RunnerContext): Promise<void> {
   const plan = mapIn(data, 'plan');
   const active = (plan && listOf(plan, 'active')) ?? [];
@@ -99,15 +98,15 @@ const pause: RunnerFunction = {
   name: 'batch.pause',
   parameters: [['jid']],
   doc:
-    'Lets no further minion of a batch begin until batch.resume. Those that run go on. False ' +
-    'where no such batch is under way.',
+    'Lets no further minion of a batch begin until batch.resume. Those that run continue. False ' +
+    'if no such batch is running.',
   run: async (given, context) => ({ value: await print(given, context, 'pause') }),
 };
 
 const resume: RunnerFunction = {
   name: 'batch.resume',
   parameters: [['jid']],
-  doc: 'Lets a paused batch go on. False where no such batch is under way.',
+  doc: 'Resumes a paused batch. False if no such batch is running.',
   run: async (given, context) => ({ value: await print(given, context, 'resume') }),
 };
 

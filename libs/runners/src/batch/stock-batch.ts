@@ -3,16 +3,16 @@ import type { OwnedRun } from '../owned-run.ts';
 import { BatchPlan, settingsMap } from './batch-plan.ts';
 import { aboutOf, type BatchAbout, lastNews } from './batch-tale.ts';
 
-/** Largest batch that has a state file for stock tools of the host, in minions. */
+/** Size limit, in minions, of a batch with a state file for stock tools of the host. */
 const STATE_MAX_MINIONS = 2_000;
 
-/** The driver in state files of ours: no stock master goes on with them, and none is adopted. */
+/** The driver in our state files: no stock master resumes them, and none is adopted. */
 const OUR_DRIVER = 'brine';
 
 /**
- * Makes a batch of ours out of one that a stock 3008 `salt --async -b` handed over. That command
- * has published the first part and left its state (Salt: salt/cli/salt.py _run_batch_async). Does
- * nothing for a batch that is ours already.
+ * Converts a batch of a stock 3008 `salt --async -b` to one of ours. That command has published the
+ * first part and left its state (Salt: salt/cli/salt.py _run_batch_async). Does nothing for a batch
+ * that is ours already.
  */
 export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<void> {
   const state = mapIn(run.data, 'adopt');
@@ -44,25 +44,25 @@ export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<voi
   const out = gone.length + active.length;
   const saved = mapOf({ about: out, published: out, done: gone.length, active });
   const plan = new BatchPlan(ids, settings, nowMs, saved);
-  // The command that began it has fired the event of it.
+  // The command that began it has fired its event.
   plan.step({ dispatched: active, finished: [], silent: [] });
   const fixed = mapOf({ load, settings: settingsMap(settings), ids, down: [] });
   const data = lastNews(aboutOf(run.jid, load), plan, nowMs);
-  // Returns that came before it was adopted are read too.
+  // Returns from before the adoption are read too.
   await run.saveInput(
     fixed,
     data.set('plan', plan.saved()).set('at', aboutOf(run.jid, load).createdMs),
   );
 }
 
-/** Whether stock tools of a host can see a batch: one with too many minions has no state file. */
+/** True if stock tools of a host can see a batch: one with too many minions has no state file. */
 export function hasFile({ ids }: BatchPlan): boolean {
   return ids.length <= STATE_MAX_MINIONS;
 }
 
 /**
- * The state of a batch as stock tools read it from the job's directory (Salt:
- * salt/utils/batch_state.py); undefined for one that is too large for a file at each step.
+ * The state of a batch in the form that stock tools read from the job's directory (Salt:
+ * salt/utils/batch_state.py); undefined if it is too large for a file at each step.
  */
 export function stateForFile(
   about: BatchAbout,

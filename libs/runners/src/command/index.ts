@@ -8,8 +8,9 @@ import { STATE_EVENT } from '../state/event.ts';
 
 /**
  * The functions that a command line runs itself. They stream to its terminal, need a key of its
- * host, or read the job cache page by page: a job's returns may be too large for an event. This
- * door is for it alone: a command that only asks the master need not load the whole table.
+ * host, or read the job cache page by page: a job's returns may be too large for an event. Only
+ * commands import this entry, so that a command which asks the master need not load the whole
+ * table.
  */
 export const COMMAND_FUNCTIONS: readonly RunnerFunction[] = [
   ...JOBS_BY_CLIENT,

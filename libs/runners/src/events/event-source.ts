@@ -17,35 +17,33 @@ import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } fro
 import type { RunnerContext } from '../function.ts';
 import { refusal } from '../given-values.ts';
 
-/** Gives pages of the bus of the cluster. */
 export type AskPage = (question: PageQuestion) => Promise<EventPage>;
 
-/** Which events are wanted. */
+/** Selects events. */
 export type EventSearch = Omit<PageQuestion, 'max' | 'waitMs'>;
 
-/** How events are followed. */
+/** Options of {@link followEvents}. */
 export interface Following {
-  /** Goes on with what comes, for ever; else it ends with what there is. */
+  /** Waits for new events, without end; else ends after the stored ones. */
   readonly live: boolean;
-  /** Most events. */
+  /** Limit of events. */
   readonly count?: number;
-  /** A sentence about events that are not there, or about a master that does not answer. */
+  /** Called with a sentence about missing events, or about a master that does not answer. */
   readonly onNotice: (text: string) => void;
-  /** Told after each page: reading can go on from here. */
+  /** Called after each page with the position at which reading can resume. */
   readonly onPosition?: (position: string) => void;
-  /** Ends the following. */
   readonly signal?: AbortSignal;
 }
 
-/** Events of one page, and how long the master waits for the first of a live one, in ms. */
+/** Events of one page, and the master's longest wait for the first of a live one, in ms. */
 const PAGE_EVENTS = 500;
 const WAIT_MS = 1_000;
 
-/** A master that restarts, or whose NATS does, is asked again so often for so long, in ms. */
+/** Interval and total time of retries while a master or its NATS restarts, in ms. */
 const RETRY_MS = 500;
 const GIVE_UP_MS = 120_000;
 
-/** Where a function gets pages: in a master from itself, at a command line from the master. */
+/** Makes the source of pages: in a master itself, at a command line the master. */
 export function pageSource({ master, client }: Pick<RunnerContext, 'master' | 'client'>): AskPage {
   if (master === undefined) return (question) => askMaster(client, question);
   const { pages } = master;
@@ -54,9 +52,9 @@ export function pageSource({ master, client }: Pick<RunnerContext, 'master' | 'c
 }
 
 /**
- * The events of a search, page by page. Where the master does not answer any more, it is asked
- * again from the same position, so that no event is left out and none comes twice.
- * @throws what `ask` throws for the first page, or for good, or for two minutes where not live
+ * The events of a search, page by page. If the master does not answer any more, it is asked again
+ * from the same position, so that no event is missing and none comes twice.
+ * @throws the errors of `ask` for the first page, permanent ones, or after two minutes if not live
  */
 export async function* followEvents(
   ask: AskPage,
@@ -81,7 +79,7 @@ export async function* followEvents(
   }
 }
 
-/** Asks until there is an answer; undefined where it was told to stop. */
+/** Asks until it gets an answer; undefined after an abort. */
 async function patiently(
   ask: AskPage,
   question: PageQuestion,
@@ -107,7 +105,7 @@ async function patiently(
   return undefined;
 }
 
-/** Whether the same question may have an answer later. */
+/** True if the same question may succeed later. */
 function isPassing(error: unknown): boolean {
   if (error instanceof RefusedError) return error.name === 'SaltReqTimeoutError';
   return (

@@ -18,10 +18,10 @@ const UNUSED = [
   ['test', null],
 ] as const;
 
-/** Failures that one call shows where it does not say how many. */
+/** Default number of failures that one call shows. */
 const SHOWN = 20;
 
-/** The reactor. @throws Error in Salt's words where the configuration has none */
+/** The reactor. @throws Error with Salt's text if none is configured */
 function reactorOf(context: RunnerContext): ReactorAdmin {
   const { reactor } = masterOf(context);
   if (!reactor.isRunning) throw new Error('Reactor system is not running.');
@@ -56,7 +56,7 @@ const add: RunnerFunction = {
 const SERVED = 'salt://';
 
 /**
- * A caller with limited rights adds only files that an operator has put there to be run: a minion
+ * A caller with limited rights may only add files in an operator's directories, because a minion
  * may have pushed others. @throws Error that names the first one
  */
 async function judgeFiles(master: RunnerMaster, reactors: readonly string[]): Promise<void> {
@@ -70,7 +70,7 @@ async function judgeFiles(master: RunnerMaster, reactors: readonly string[]): Pr
   throw new Error(`${other} lies neither in file_roots nor in a directory that reactor names`);
 }
 
-/** The directories of file_roots, and of the files that the configuration reacts with. */
+/** The directories of file_roots, and of the configured reaction files. */
 async function reactorDirs(master: RunnerMaster): Promise<readonly string[]> {
   const roots = await master.hostFiles.roots('file_roots');
   const named = textsWithin(master.option('reactor') ?? null).filter((text) =>
@@ -79,7 +79,7 @@ async function reactorDirs(master: RunnerMaster): Promise<readonly string[]> {
   return [...[...roots.values()].flat(), ...named.map((file) => dirname(`${plainPart(file)}.`))];
 }
 
-/** A path up to its first sign of a glob. */
+/** A path up to its first glob character. */
 function plainPart(path: string): string {
   return path.replace(/\/?[^/]*[*?[{].*$/s, '/');
 }
@@ -109,7 +109,7 @@ const remove: RunnerFunction = {
 const isLeader: RunnerFunction = {
   name: 'reactor.is_leader',
   parameters: [],
-  doc: 'Tells whether the cluster reacts to events.',
+  doc: 'Shows whether the cluster reacts to events.',
   async run(_, context) {
     return { value: await reactorOf(context).isLeader() };
   },
@@ -118,7 +118,7 @@ const isLeader: RunnerFunction = {
 const setLeader: RunnerFunction = {
   name: 'reactor.set_leader',
   parameters: [['value', true]],
-  doc: 'Says whether the cluster reacts to events. value: False stops all reactions (True).',
+  doc: 'Sets whether the cluster reacts to events. value: False stops all reactions (True).',
   async run({ named }, context) {
     const reactor = reactorOf(context);
     await reactor.setLeader(isTruthy(named.get('value') ?? null));

@@ -8,16 +8,16 @@ import { type EventSearch, followEvents, pageSource } from './event-source.ts';
 import { FROM_WORDS, fromArgument, toArgument } from './from-argument.ts';
 import { printable } from './printable.ts';
 
-/** Events of one answer in a master, by default and at most: it is one event itself. */
+/** Events of one answer in a master, by default and at most; the answer itself is one event. */
 const COUNT = 100;
 const COUNT_MAX = 1_000;
-/** Bytes after which such an answer ends. */
+/** Size after which such an answer ends. */
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What is looked back over where nothing is said. */
+/** Default start. */
 const FROM = '1h';
 
-/** `event.replay`: events that the master still keeps. */
+/** `event.replay`: events that the master still has. */
 export const EVENT_REPLAY: RunnerFunction = {
   name: 'event.replay',
   parameters: [
@@ -33,11 +33,11 @@ export const EVENT_REPLAY: RunnerFunction = {
     'age (now). tag and minion: globs. jid: only events of that job. count: most events. ' +
     'In `brine run` each is a line: time, position, tag, data. In the master the answer is a ' +
     `dictionary with events and next, ${COUNT} events if count is not given, ${COUNT_MAX} at ` +
-    'most; next is the from of what follows. brine.events_keep says how long events are kept.',
+    'most; next is the from of what follows. brine.events_keep sets how long events are kept.',
   run: (given, context) => (context.master === undefined ? lines : answer)(given, context),
 };
 
-/** Prints a line for each event; at the end one that says where to go on. */
+/** Prints a line for each event, and at the end the position at which to resume. */
 async function lines(given: BoundArguments, context: RunnerContext): Promise<Shown> {
   const { out } = context;
   const count = countOf(given);
@@ -72,7 +72,7 @@ async function answer(given: BoundArguments, context: RunnerContext): Promise<Sh
   for await (const event of followEvents(pageSource(context), searchOf(given), following)) {
     const { tag, timeMs, position, data } = event;
     bytes += pack(data).length;
-    // The first one always: else there would be no way past it.
+    // The first one always: otherwise no call could get past it.
     if (bytes > ANSWER_MAX_BYTES && events.length > 0) break;
     events.push(mapOf({ tag, time: eventStamp(timeMs, true), position, data }));
     next = position;
@@ -80,13 +80,13 @@ async function answer(given: BoundArguments, context: RunnerContext): Promise<Sh
   return { value: mapOf({ events, next, ...(notices.length > 0 && { notices }) }) };
 }
 
-/** What the arguments ask for. @throws Error with a text for the caller */
+/** Reads the search from the arguments. @throws Error with a text for the caller */
 export function searchOf({ named }: BoundArguments, nowMs = Date.now()): EventSearch {
   const tag = textGiven(named, 'tag') ?? '*';
   const [minion, jid] = [textGiven(named, 'minion'), textGiven(named, 'jid')];
   return {
     from: fromArgument('from', named.get('from') ?? FROM, nowMs),
-    // Without an end a busy master would never be through.
+    // Without an end a busy master would never finish.
     toMs: toArgument('to', named.get('to') ?? null, nowMs) ?? nowMs,
     ...(tag === '*' ? {} : { tag }),
     ...(minion === undefined ? {} : { minion }),

@@ -160,7 +160,7 @@ export const FILESERVER_RUNNER: readonly RunnerFunction[] = [
   clearLists,
   locking(
     'lock',
-    'Holds back the updates of gitfs on the host of the worker until fileserver.clear_lock.',
+    'Stops the updates of gitfs on the host of the worker until fileserver.clear_lock.',
   ),
   locking(
     'clear',

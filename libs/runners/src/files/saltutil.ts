@@ -47,7 +47,7 @@ const ABOUT =
   'saltenv: environments, as a list or with commas (default base). extmod_whitelist, ' +
   'extmod_blacklist: names of modules, or a map of them by kind (default: the options).';
 
-/** What is copied (salt/utils/extmods.py). */
+/** Names of modules (salt/utils/extmods.py). */
 const MODULE_FILE = /\.(?:pyx?|so|zip)$/;
 const MODULES_MAX = 10_000;
 const MODULE_MAX_BYTES = 64 * 1024 * 1024;
@@ -84,7 +84,7 @@ const syncAll: RunnerFunction = {
   },
 };
 
-/** Copies the modules of one kind; gives the names of those that are new or changed. */
+/** Copies the modules of one kind; returns the names of new or changed ones. */
 async function sync(
   master: RunnerMaster,
   form: string,
@@ -109,7 +109,7 @@ async function sync(
       const found = await files.find(path, saltenv);
       if (found === undefined) continue;
       const content = await hostFiles.readBounded(found.path, MODULE_MAX_BYTES);
-      // It went away meanwhile.
+      // The file was deleted meanwhile.
       if (content === undefined) continue;
       const outcome = await hostFiles.writeBelow(root, `${form}/${below}`, content, MODES);
       if (outcome === 'refused') throw new Error(`${root}/${form}/${below} is no plain file`);
@@ -121,7 +121,7 @@ async function sync(
   return changed;
 }
 
-/** Removes what is no longer in the file roots. */
+/** Removes modules that are no longer in the file roots. */
 async function clean(
   hostFiles: RunnerMaster['hostFiles'],
   dir: string,
@@ -133,7 +133,7 @@ async function clean(
   await hostFiles.removeEmptyBelow(dir);
 }
 
-/** Whether a module is to be copied, by a whitelist and a blacklist. */
+/** A test for modules by a whitelist and a blacklist. */
 function filterOf(
   form: string,
   named: ReadonlyMap<string, SaltValue>,

@@ -19,7 +19,7 @@ import { printMessage } from '../progress.ts';
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
 
-/** A job as Salt's runner shows it (Salt: salt/runners/jobs.py _format_jid_instance). */
+/** A job in the form of Salt's runner (Salt: salt/runners/jobs.py _format_jid_instance). */
 function describeJob(jid: string, load: SaltMap | undefined): SaltMap {
   const shown: SaltMap = new Map();
   if (load === undefined) {
@@ -51,17 +51,17 @@ export function jidOf(given: BoundArguments): string {
   return pyStr(given.named.get('jid') ?? '');
 }
 
-/** Names under which this one job cache may be asked for. */
+/** Names of this job cache. */
 const OWN_SOURCES: ReadonlySet<SaltValue> = new Set([null, '', 'local_cache', 'pgjsonb']);
 
-/** All jobs are in one job cache; another one, by `ext_source`, is refused. */
+/** Refuses another `ext_source`: all jobs are in one job cache. */
 function checkSource({ named }: BoundArguments): void {
   const source = named.get('ext_source') ?? null;
   if (OWN_SOURCES.has(source)) return;
   throw new Error(`ext_source=${pyStr(source)} is not in force: Brine has one job cache`);
 }
 
-/** Salt's line about the place that is asked, where `display_progress` is on. */
+/** Salt's line about the queried source, if `display_progress` is on. */
 async function printQuery(
   { named }: BoundArguments,
   context: RunnerContext,
@@ -71,14 +71,14 @@ async function printQuery(
   await printMessage(context, wanted, `Querying returner local_cache${rest}`);
 }
 
-/** What a job returned, and when it ended where `job_cache_store_endtime` is on. */
+/** Adds the returns of a job, and its end time if `job_cache_store_endtime` is on. */
 async function withResult(shown: SaltMap, jid: string, context: RunnerContext): Promise<SaltMap> {
   const { jobs, master } = context;
   shown.set('Result', await jobs.returns(jid));
   if (!isTruthy(master?.option('job_cache_store_endtime'))) return shown;
   const ended = await jobs.endTime(jid);
   if (ended === undefined) return shown;
-  // The time is shown as that of a job id: its digits are a date and a time in UTC.
+  // The time in the form of a job id: its digits are a date and a time in UTC.
   const digits = `${new Date(ended).toISOString().replace(/\D/g, '')}000`;
   return isJid(digits) ? shown.set('EndTime', jidStartTime(digits)) : shown;
 }
@@ -97,7 +97,7 @@ async function printJob(jid: string, context: RunnerContext): Promise<SaltMap> {
 const EXT_SOURCE = ['ext_source', null] as const;
 const PROGRESS = ['display_progress', false] as const;
 
-const WITH_PROGRESS = 'display_progress=True tells what is done meanwhile.';
+const WITH_PROGRESS = 'display_progress=True shows the progress.';
 
 const lookupJid: RunnerFunction = {
   name: 'jobs.lookup_jid',
@@ -149,7 +149,7 @@ const printJobFunction: RunnerFunction = {
 };
 
 /**
- * The conditions of a search, less its times; undefined where nothing can meet them: metadata that
+ * The conditions of a search, without its times; undefined if no job can meet them: metadata that
  * are no dictionary.
  */
 function searchOf(
@@ -170,9 +170,9 @@ function searchOf(
 }
 
 /**
- * A search with its times. Salt reads a time for each job that meets the conditions before it, so
- * one that can not be read is no error where there is no such job: then nothing is found.
- * @throws what {@link givenTime} throws
+ * Adds the times of a search. Salt reads a time for each job that meets the other conditions, so an
+ * unreadable time is no error without such a job: then nothing is found.
+ * @throws the errors of {@link givenTime}
  */
 async function withTimes(
   search: JobSearch,
@@ -195,7 +195,7 @@ async function withTimes(
   return found;
 }
 
-/** A day, or a day and a time of day, that lost its quotes: a number to the parser of arguments. */
+/** A day with or without a time, that lost its quotes: a number to the parser of arguments. */
 const DATE_DIGITS = /^(?:\d{8}|\d{12}|\d{14})$/;
 
 function givenTime(value: SaltValue | undefined): number | undefined {
@@ -213,7 +213,7 @@ function givenTime(value: SaltValue | undefined): number | undefined {
   }
 }
 
-/** A time as people write it, `2015, Mar 16 19:00` or ISO; job ids are in UTC, and so is this. */
+/** A time as people write it, `2015, Mar 16 19:00` or ISO, in UTC like job ids. */
 export function timeOf(value: SaltValue | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
   try {
@@ -237,7 +237,7 @@ const listJobs: RunnerFunction = {
   parameters: [EXT_SOURCE, ['outputter', null], ...SEARCH, PROGRESS],
   doc:
     'Lists jobs. search_function and search_target take globs, search_metadata a dictionary of ' +
-    'which one entry must match, start_time and end_time a time; all conditions must hold. ' +
+    'which one entry must match, start_time and end_time a time; all conditions must match. ' +
     `outputter names the outputter. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
@@ -270,7 +270,9 @@ const listJobsFilter: RunnerFunction = {
   },
 };
 
-/** How many jobs; what is no number is refused in Python's words for comparing it with one. */
+/**
+ * The number of jobs; a value that is no number is refused with Python's text for the comparison.
+ */
 function countOf(count: SaltValue): number {
   const number = numberGiven(count);
   if (number !== undefined) return Math.floor(number);
@@ -311,7 +313,7 @@ const lastRun: RunnerFunction = {
   ],
   doc:
     'Shows the newest job of a function, a target or with some metadata; all conditions must ' +
-    `hold. False where there is none. outputter names the outputter. ${WITH_PROGRESS}`,
+    `match. False if no job does. outputter names the outputter. ${WITH_PROGRESS}`,
   async run(given, context) {
     checkSource(given);
     await printQuery(given, context, ' for jobs.');
@@ -377,7 +379,7 @@ const ofMaster: RunnerFunction = {
   },
 };
 
-/** A durable job: how many minions it waits for, until when, and which were sent it again. */
+/** A durable job: how many minions it waits for, until when, and which got it again. */
 function durableShown(job: SaltMap): SaltMap {
   const until = job.get('notAfter');
   return mapOf({
@@ -401,10 +403,10 @@ function addRunning(found: SaltMap, id: string, job: SaltMap): void {
   found.set(jid, describeJob(jid, job).set('Running', [place]).set('Returned', []));
 }
 
-/** Those that need a master. */
+/** Functions that need a master. */
 const IN_MASTER: readonly RunnerFunction[] = [ofMaster];
 
-/** Those that ask the job cache and minions by a client. */
+/** Functions that ask the job cache and minions by a client. */
 export const JOBS_BY_CLIENT: readonly RunnerFunction[] = [
   active,
   exitSuccess,

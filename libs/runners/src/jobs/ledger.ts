@@ -7,7 +7,7 @@ import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
 /** States of minions that have not returned; `late` ones have. */
 const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);
 
-/** A jid that the job cache does not know. */
+/** A jid that is not in the job cache. */
 class UnknownJobError extends Error {
   override readonly name = 'UnknownJobError';
 
@@ -20,8 +20,8 @@ const why: RunnerFunction = {
   name: 'jobs.why',
   parameters: [['jid'], ['minion', null]],
   doc:
-    'Names for each minion that is silent about a job the cause, with the evidence and its ' +
-    'times; or for the given minions, whatever they did. The first word is the cause.',
+    'Shows the cause for each minion that is silent about a job, with the evidence and its ' +
+    'times; or for the given minions, in any state. The cause comes first.',
   async run(given, { jobs }) {
     const jid = jidOf(given);
     const found = await jobs.why(jid, splitInput(given.named.get('minion')));
@@ -59,7 +59,7 @@ const rerun: RunnerFunction = {
   async run(given, { jobs, client }) {
     const jid = jidOf(given);
     if (given.named.get('missing') !== true) {
-      throw new Error('say --missing: only minions that have not returned are asked again');
+      throw new Error('add --missing: only minions that have not returned are asked again');
     }
     const ids = [...(await missingOf(jobs, jid)).keys()].map((id) => pyStr(id));
     if (ids.length === 0) return { value: 'Every minion of this job has returned.' };
@@ -86,7 +86,7 @@ const at: RunnerFunction = {
   name: 'jobs.at',
   parameters: [['jid'], ['time']],
   doc:
-    'Shows where the minions of a job stood at a moment (UTC unless the time says otherwise): ' +
+    'Shows where the minions of a job stood at a moment (UTC unless the time has a zone): ' +
     'the ledger, the deadline as it was then, and the state of each minion.',
   async run(given, { jobs }) {
     const jid = jidOf(given);

@@ -4,7 +4,7 @@ import { type BoundArguments, type RunnerFunction } from '../function.ts';
 
 const LIST_DEFAULT = 50;
 
-/** How rows are chosen. */
+/** Conditions on rows. */
 const FILTERS = [
   ['kind', null],
   ['jid', null],
@@ -53,7 +53,7 @@ function filterOf({ named }: BoundArguments): SaltMap {
   return new Map(given.flatMap(([name, value]) => (value === null ? [] : [[name, pyStr(value)]])));
 }
 
-/** Rows by number, all, or those of a filter. Without any of these it chooses none. */
+/** Selects rows by number, all, or by a filter. Without any of these it selects none. */
 function chosen(given: BoundArguments): SaltMap {
   const filter = filterOf(given);
   const rows = given.named.get('rows') ?? null;

@@ -17,7 +17,7 @@ const HERE =
   'Banks: grains, pillar and mine with minion ids as keys, and as in 3006 minions/<id> with the ' +
   'keys data and mine';
 
-/** Where an argument `bank` leads. */
+/** The meaning of an argument `bank`. */
 type Place =
   | { readonly kind: 'top' | 'minions' | 'nowhere' }
   | { readonly kind: 'bank'; readonly bank: BankName }
@@ -44,7 +44,7 @@ function keyOf({ named }: BoundArguments): string {
   return pyStr(named.get('key') ?? '');
 }
 
-/** Grains and pillar of a minion as the key `data` of 3006 has them; undefined without either. */
+/** Grains and pillar of a minion in the form of 3006's key `data`; undefined without either. */
 async function dataOf({ banks }: RunnerMaster, id: string): Promise<SaltMap | undefined> {
   const grains = await banks.fetch('grains', id);
   const pillar = await banks.fetch('pillar', id);
@@ -111,7 +111,7 @@ const fetchKey: RunnerFunction = {
   },
 };
 
-/** Empties banks of minions; whether there was anything. */
+/** Empties banks of minions; true if any had data. */
 async function dropFrom(
   { banks }: RunnerMaster,
   names: readonly BankName[],
@@ -122,7 +122,7 @@ async function dropFrom(
   return had;
 }
 
-/** The banks that a key of `minions/<id>` stands for, or the whole of it. */
+/** The banks of a key in `minions/<id>`, or all of them without a key. */
 function banksUnder(key: string | undefined): readonly BankName[] {
   if (key === undefined) return BANKS;
   if (key === 'data') return ['grains', 'pillar'];
@@ -177,7 +177,7 @@ const store: RunnerFunction = {
   },
 };
 
-/** Of the keys of 3006 only `mine` is one record here. */
+/** Of 3006's keys only `mine` is one record here. */
 function mineOf(place: Place, key: string): BankName | undefined {
   return place.kind === 'minion' && key === 'mine' ? 'mine' : undefined;
 }

@@ -11,15 +11,15 @@ import {
 import { meantMinions } from './meant.ts';
 import { readAll } from './read-banks.ts';
 
-const TARGETS = 'tgt and tgt_type (default glob) say which minions';
+const TARGETS = 'tgt and tgt_type (default glob) select the minions';
 const TGT_TYPE = ['tgt_type', 'glob'] as const;
 
-/** Keywords that Salt takes and does not use are said, not passed over. */
+/** Reports keywords that Salt accepts and ignores. */
 function refuseUnused({ kwargs }: BoundArguments, { out }: RunnerContext): void {
   if (kwargs.size > 0) out(`${[...kwargs.keys()].map(pyStr).join(', ')}: without effect here\n`);
 }
 
-/** `cache.grains`, `cache.pillar`, `cache.mine`: what is kept of the minions of a target. */
+/** `cache.grains`, `cache.pillar`, `cache.mine`: the stored data of a target's minions. */
 function reading(bank: BankName, needsTarget: boolean, doc: string): RunnerFunction {
   return {
     name: `cache.${bank}`,
@@ -31,7 +31,7 @@ function reading(bank: BankName, needsTarget: boolean, doc: string): RunnerFunct
       refuseUnused(given, context);
       const nothing = (): SaltMap => mapOf({});
       if (!needsTarget && !isTruthy(given.named.get('tgt'))) {
-        // Without a target Salt shows all minions of which it has grains.
+        // Without a target Salt shows all minions with grains.
         const all = await master.banks.ids('grains');
         const otherwise = bank === 'pillar' ? undefined : nothing;
         return { value: await readAll(master.banks, bank, all, { otherwise }) };
@@ -45,7 +45,7 @@ function reading(bank: BankName, needsTarget: boolean, doc: string): RunnerFunct
   };
 }
 
-/** `cache.clear_…`: empties banks of the minions that a target means; False without a target. */
+/** `cache.clear_…`: empties banks of a target's minions; False without a target. */
 function clearing(name: string, banks: readonly BankName[], what: string): RunnerFunction {
   return {
     name,
@@ -85,7 +85,7 @@ async function forgetFunction(master: RunnerMaster, id: string, fun: SaltValue):
   });
 }
 
-/** What the master keeps of minions, as the cache runner shows and forgets it. */
+/** The stored data of minions, to show and to delete. */
 export const CACHE_RUNNER: readonly RunnerFunction[] = [
   reading('grains', true, `Shows the grains that minions sent last: ${TARGETS}.`),
   reading('pillar', false, `Shows the pillars that minions got last: ${TARGETS}, or all.`),

@@ -19,7 +19,7 @@ const PARAMETERS: RunnerFunction['parameters'] = [
 ];
 
 const TARGETS =
-  'tgt (default *) and tgt_type (default glob) say which minions are asked. timeout and ' +
+  'tgt (default *) and tgt_type (default glob) select the minions. timeout and ' +
   'gather_job_timeout are seconds, by default those of the configuration.';
 
 interface Presence {
@@ -86,7 +86,7 @@ const status: RunnerFunction = {
   },
 };
 
-/** Deletes exactly these keys, by section; on record under the caller's name. */
+/** Deletes exactly these keys, by section; recorded under the caller's name. */
 async function deleteKeys(master: RunnerMaster, bySection: SaltMap): Promise<void> {
   const { user, principal } = master.call;
   await changeKeys(master, { act: 'delete', user, principal }, bySection, []);
@@ -104,7 +104,7 @@ const keyRegen: RunnerFunction = {
   name: 'manage.key_regen',
   parameters: [],
   doc:
-    'Tells all minions to make new keys (saltutil.regen_keys), then deletes the keys of all ' +
+    'Makes all minions generate new keys (saltutil.regen_keys), then deletes the keys of all ' +
     'minions, whatever their state; each deletion is on record. Unlike Salt, the key of the ' +
     'master stays.',
   async run(_given, context) {
@@ -116,7 +116,7 @@ const keyRegen: RunnerFunction = {
   },
 };
 
-/** Salt's headings by how a minion's release compares. */
+/** Salt's headings for the comparison of a minion's release. */
 function labelOf(version: string | undefined): string {
   const difference = version === undefined ? undefined : compareVersions(version, SALT_RELEASE);
   if (difference === undefined) return 'Minion offline';
@@ -129,7 +129,7 @@ const versions: RunnerFunction = {
   parameters: [],
   doc:
     'Asks all minions for their release of Salt, and lists them by how it compares with that of ' +
-    'the master. A minion that does not tell a release counts as offline.',
+    'the master. A minion that sends no release counts as offline.',
   async run(_given, context) {
     const command = { tgt: '*', tgtType: 'glob', fun: 'test.version', arg: [], isOwn: true };
     const shown: SaltMap = new Map();

@@ -8,8 +8,8 @@ const compoundMatches: RunnerFunction = {
   name: 'match.compound_matches',
   parameters: [['expr'], ['minion_id']],
   doc:
-    'Says whether the compound target expr surely means a minion: {"res": minion_id}, or False. ' +
-    'A minion without known data is not meant. Pillars match by exact values only.',
+    'Tests whether the compound target expr surely matches a minion: {"res": minion_id}, or ' +
+    'False. A minion without known data does not match. Pillars match by exact values only.',
   async run({ named }, context) {
     const master = masterOf(context);
     const [expr, id] = [named.get('expr') ?? '', named.get('minion_id')];

@@ -5,8 +5,8 @@ import { pyStr } from '@brine/wire/text';
 import type { BoundArguments } from '../function.ts';
 
 /**
- * The minions that the arguments `tgt` and `tgt_type` mean, as the master knows them; none for an
- * expression that is broken.
+ * The minions that `tgt` and `tgt_type` match, by the data of the master; none for an invalid
+ * expression.
  */
 export async function meantMinions(
   master: MasterPorts,
@@ -17,7 +17,7 @@ export async function meantMinions(
   return (await expectedMinions(master, { tgt, tgtType })).minions;
 }
 
-/** A target as an argument gives it. */
+/** A target in an argument. */
 export function targetOf(tgt: SaltValue | undefined): string | string[] {
   if (tgt === undefined || tgt === null) return '';
   return Array.isArray(tgt) ? tgt.map(pyStr) : pyStr(tgt);

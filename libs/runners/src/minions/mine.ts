@@ -10,7 +10,7 @@ const get: RunnerFunction = {
   parameters: [['tgt'], ['fun'], ['tgt_type', 'glob']],
   doc:
     'Shows what minions put into the mine for fun: one function, several with commas, or a list; ' +
-    'several are shown by function. tgt and tgt_type (default glob) say of which minions; ' +
+    'several are shown by function. tgt and tgt_type (default glob) select the minions; ' +
     'pillars match only by exact values. Rights of the mine are those of the id of the master.',
   async run({ named }, context) {
     const master = masterOf(context);
@@ -25,7 +25,7 @@ const update: RunnerFunction = {
   parameters: [['tgt'], ['tgt_type', 'glob'], ['clear', false], ['mine_functions', null]],
   doc:
     'Has minions put values into the mine again, and shows what they answer. tgt and tgt_type ' +
-    '(default glob) say which minions. clear=True forgets the old values first; mine_functions ' +
+    '(default glob) select the minions. clear=True forgets the old values first; mine_functions ' +
     'names the functions. Both are handed on to mine.update of the minions.',
   async run({ named }, context) {
     const kwargs: SaltMap = new Map();
@@ -36,7 +36,7 @@ const update: RunnerFunction = {
       tgt: targetOf(named.get('tgt')),
       tgtType: pyStr(named.get('tgt_type') ?? 'glob'),
       fun: 'mine.update',
-      // Functions that the caller names run on the minions.
+      // A caller may choose the functions that run on the minions.
       isOwn: functions === null,
       arg:
         kwargs.size === 0 ? [] : [new Map<SaltValue, SaltValue>([['__kwarg__', true], ...kwargs])],
@@ -45,5 +45,5 @@ const update: RunnerFunction = {
   },
 };
 
-/** The mine, as the mine runner shows and renews it. */
+/** The mine, to show and to update. */
 export const MINE_RUNNER: readonly RunnerFunction[] = [get, update];

@@ -10,7 +10,7 @@ import { printProgress } from '../progress.ts';
 import { meantMinions } from './meant.ts';
 import { readAll } from './read-banks.ts';
 
-/** What a pillar is asked for: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
+/** The parameters of a pillar: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
 async function asked(
   { named, kwargs }: BoundArguments,
   master: RunnerMaster,
@@ -28,8 +28,8 @@ async function asked(
 }
 
 /**
- * The grains that a minion sent, none for one that is not known; for no id those of the first
- * minion that sent some. Undefined where no minion is known, or this master keeps no grains (Salt:
+ * The grains that a minion sent, empty for an unknown one; without an id those of the first minion
+ * that sent some. Undefined if no minion is known, or this master stores no grains (Salt:
  * get_minion_data).
  */
 async function grainsOf(master: RunnerMaster, id: string): Promise<SaltMap | undefined> {
@@ -70,18 +70,18 @@ const showTop: RunnerFunction = {
   async run(given, context) {
     const master = masterOf(context);
     const top = await master.pillarTop(await asked(given, master, mapOf({})));
-    // What is wrong with the file comes as a list, which Salt shows on its way as well.
+    // Faults of the file are a list, which Salt also shows as progress.
     if (Array.isArray(top)) await printProgress(context, mapOf({ data: top, outputter: 'nested' }));
     return { value: top };
   },
 };
 
-/** Whether this master keeps pillars at all. */
+/** True if this master stores pillars. */
 function keepsPillars(master: RunnerMaster): boolean {
   return isTruthy(master.option('pillar_cache')) || isTruthy(master.option('minion_data_cache'));
 }
 
-/** The minions that the argument `minion`, a glob, means, and the environment that is asked for. */
+/** The minions of the argument `minion`, a glob, and the requested environment. */
 async function keptOf({ named, kwargs }: BoundArguments, master: RunnerMaster) {
   const target = new Map<string, SaltValue>([['tgt', named.get('minion') ?? null]]);
   const env = kwargs.get('pillarenv') ?? null;

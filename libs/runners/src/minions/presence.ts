@@ -19,8 +19,8 @@ async function connectedTo({ presence, keys }: RunnerMaster): Promise<ReadonlyMa
 const LOOPBACKS: ReadonlySet<string> = new Set(['127.0.0.1', '::1']);
 
 /**
- * The address that `show_ip` shows: a minion on the master's own host, which connects over the
- * loopback, has the first other one that it has told (Salt: salt/utils/minions.py connected_ids).
+ * The address for `show_ip`. A minion on the master's own host connects over the loopback; it gets
+ * the first other address in its grains (Salt: salt/utils/minions.py connected_ids).
  */
 async function shownAddress(
   { minionData }: RunnerMaster,
@@ -57,7 +57,7 @@ function present(name: string): RunnerFunction {
     doc: `Lists the minions that are connected. ${MEANING}.`,
     async run(given, context) {
       const master = masterOf(context);
-      // Salt takes an empty one for none here, and for nobody in the negation.
+      // In Salt an empty subset means all here, and none in the negation.
       const subset = isTruthy(given.named.get('subset')) ? subsetOf(given) : undefined;
       const found = [...(await connectedTo(master))]
         .filter(([id]) => subset?.has(id) ?? true)
@@ -89,7 +89,7 @@ function notPresent(name: string): RunnerFunction {
   };
 }
 
-/** The functions of the manage runner that ask no minion. Salt has many names for two of them. */
+/** The functions of the manage runner without a publish. Salt has many names for two of them. */
 export const PRESENCE_RUNNER: readonly RunnerFunction[] = [
   ...['list_state', 'present', 'joined', 'allowed', 'alived', 'reaped'].map((name) =>
     present(`manage.${name}`),

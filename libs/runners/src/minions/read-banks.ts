@@ -1,15 +1,15 @@
 import type { BankName, MinionBanks } from '@brine/master';
 import { pack, type SaltMap } from '@brine/wire';
 
-/** Records that are read at once. */
+/** Limit of concurrent reads. */
 const READ_AT_ONCE = 64;
 
-/** Most bytes of an answer: it is one event, and more would be most of the memory of a process. */
+/** Size limit of an answer, which is one event; a larger one would fill the memory of a process. */
 const ANSWER_MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * What a bank has of these minions.
- * @param options `otherwise` gives what stands for nothing; without it such minions are left out
+ * The records of these minions in a bank.
+ * @param options `otherwise` replaces missing records; without it such minions are left out
  * @throws RangeError for more than 64 MiB together
  */
 export async function readAll(

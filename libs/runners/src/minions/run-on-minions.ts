@@ -11,13 +11,13 @@ import { isNumber, isTruthy } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import type { RunnerContext } from '../function.ts';
 
-/** How long to wait for minions, in ms; the master's options where it does not say. */
+/** Timeouts for minions, in ms; default: the master's options. */
 interface Wait {
   readonly timeoutMs?: number;
   readonly gatherJobTimeoutMs?: number;
 }
 
-/** A job that was published, and what came of it. */
+/** A published job, and its returns. */
 interface Gathered {
   readonly jid: string;
   readonly returns: readonly JobReturn[];
@@ -42,7 +42,7 @@ async function gather(
   return { jid: job.jid, returns: await allReturns(client, job, wait) };
 }
 
-/** The returns of a job that was published by {@link LocalClient.publish}, with `listen`. */
+/** The returns of a job that {@link LocalClient.publish} published, with `listen`. */
 export async function allReturns(
   client: LocalClient,
   job: PublishedCommand,
@@ -54,8 +54,8 @@ export async function allReturns(
 }
 
 /**
- * Publishes a command and gathers its returns. A target without minions is said on the terminal, as
- * Salt's runners do; undefined then.
+ * Publishes a command and gathers its returns. Reports a target without minions on the terminal, as
+ * Salt's runners do, and resolves with undefined.
  */
 export async function gatherFrom(
   { client, out }: Pick<RunnerContext, 'client' | 'out'>,
@@ -68,9 +68,9 @@ export async function gatherFrom(
 }
 
 /**
- * What minions returned, by their ids, as `LocalClient.cmd` of Salt 3008 gives it: a minion without
- * a return has Salt's text about it.
- * @param full for each minion a map with `ret`, `retcode` and, where there is one, `out`
+ * The returns of minions by id, in the form of `LocalClient.cmd` in Salt 3008: a minion without a
+ * return has Salt's text about it.
+ * @param full a map per minion with `ret`, `retcode` and, if present, `out`
  */
 export async function returnsOf(
   context: Pick<RunnerContext, 'client' | 'out'>,
@@ -89,8 +89,8 @@ export async function returnsOf(
 }
 
 /**
- * An argument in seconds as ms; undefined where it says nothing.
- * @throws InvalidArgumentsError for what is no number
+ * An argument in seconds as ms; undefined without a value.
+ * @throws InvalidArgumentsError for a value that is no number
  */
 export function waitOf(name: string, value: SaltValue | undefined): number | undefined {
   if (!isTruthy(value)) return undefined;

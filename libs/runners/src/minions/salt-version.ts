@@ -1,10 +1,10 @@
-/** Where a release stands beside another one: numbers, then whether it is one at all. */
+/** The form of a release: numbers, then a mark of a candidate, then commits. */
 const FORM = /^v?(\d+(?:\.\d+)*)(?:(a|b|rc)(\d+))?(?:[+-](\d+)\.?.*)?$/;
 
 /**
- * Compares two releases of Salt: below 0 where the first one is older. A candidate is older than
- * its release, commits on top of a release are newer.
- * @returns undefined where a text names no release
+ * Compares two releases of Salt: below 0 if the first one is older. A candidate is older than its
+ * release, commits on top of a release are newer.
+ * @returns undefined if a text is no release
  */
 export function compareVersions(one: string, other: string): number | undefined {
   const [a, b] = [partsOf(one), partsOf(other)];
@@ -16,7 +16,7 @@ export function compareVersions(one: string, other: string): number | undefined 
   return 0;
 }
 
-/** Numbers of one release, of the same places for each. */
+/** The numbers of a release, at the same indexes for each. */
 function partsOf(text: string): number[] | undefined {
   const found = FORM.exec(text.trim());
   if (found === null) return undefined;

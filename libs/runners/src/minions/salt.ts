@@ -40,10 +40,12 @@ const cmd: RunnerFunction = {
   },
 };
 
-/** Keywords of a publication that say nothing of who asks. */
+/** Keywords of a publication that do not identify its caller. */
 const OPEN_KEYWORDS: ReadonlySet<SaltValue> = new Set(['delimiter', 'metadata']);
 
-/** What else `LocalClient.cmd` takes; credentials and rights are those of the runner's caller. */
+/**
+ * Further keywords of `LocalClient.cmd`; credentials and rights are those of the runner's caller.
+ */
 function publishedKeywords(kwargs: SaltMap): SaltMap {
   const given = [...kwargs].filter(([name]) => name !== 'full_return');
   const others = given.filter(([name]) => !OPEN_KEYWORDS.has(name)).map(([name]) => pyStr(name));
@@ -70,7 +72,7 @@ const execute: RunnerFunction = {
     'Runs a function on minions and shows what they return. arg: its arguments, a list or one ' +
     'value; kwarg: its keywords, a dictionary. timeout: seconds; tgt_type: kind of target ' +
     '(default glob); ret: returners; jid: a job id of your own; also delimiter, metadata, ' +
-    'full_return. A minion that does not return has a text that says so.',
+    'full_return. A minion without a return has a text about it.',
   async run({ named, kwargs }, context) {
     const arg = named.get('arg') ?? [];
     const kwarg = named.get('kwarg') ?? null;

@@ -12,13 +12,13 @@ const ARGUMENTS =
 /** Keywords of the survey itself. */
 const OWN: ReadonlySet<SaltValue> = new Set(['survey_sort', 'tgt_type']);
 
-/** Minions by what they returned, as text: `{pool, result}`, the largest pool first. */
+/** Groups minions by their return as text: `{pool, result}`, the largest pool first. */
 async function poolsOf(
   { args, kwargs }: BoundArguments,
   context: RunnerContext,
 ): Promise<readonly SaltMap[]> {
   const [tgt, fun, ...words] = args;
-  if (tgt === undefined || fun === undefined) throw new Error('say a target and a function');
+  if (tgt === undefined || fun === undefined) throw new Error('target and function are required');
   const passed = [...kwargs].filter(([name]) => !OWN.has(name) && !pyStr(name).startsWith('_'));
   const keywords = new Map<SaltValue, SaltValue>([['__kwarg__', true], ...passed]);
   const found = await returnsOf(context, {
@@ -61,7 +61,7 @@ const diff: RunnerFunction = {
   },
 };
 
-/** A pool as Salt prints it; with `first`, what is different from that one. */
+/** A pool as Salt prints it; with `first`, the differences from that one. */
 function shownPool(pool: SaltMap, first: SaltMap | undefined): string {
   const ids = listOf(pool, 'pool') ?? [];
   const result = textOf(pool, 'result') ?? '';

@@ -1,12 +1,14 @@
 /*
  * Differences of two texts as Python's difflib finds them: the longest run of equal lines first,
- * then the same on both sides of it. Another algorithm shows other, also true, differences.
+ * then the same on both sides of it. Another algorithm would find other valid differences.
  */
 
-/** In texts of this many lines a line that stands in more than 1 % of them is no anchor. */
+/** In texts of this many lines a line that makes up more than 1 % of them is no anchor. */
 const MANY_LINES = 200;
 
-/** Comparisons of lines: both texts come from minions. Some seconds of a slow machine. */
+/**
+ * Limit of compared lines, because both texts come from minions: some seconds on a slow machine.
+ */
 const WORK_MAX = 20_000_000;
 
 /** The texts take too much work to be compared. */
@@ -14,7 +16,7 @@ export class DiffWorkError extends Error {
   override readonly name = 'DiffWorkError';
 }
 
-/** A run of equal lines: where it begins in both texts, and its length. */
+/** A run of equal lines: its start in both texts, and its length. */
 interface Run {
   readonly a: number;
   readonly b: number;
@@ -87,7 +89,7 @@ function equalRuns(a: readonly string[], b: readonly string[]): Run[] {
 class RunSearch {
   readonly #a: readonly string[];
   readonly #b: readonly string[];
-  /** Where each line stands in the second text. */
+  /** Indexes of each line in the second text. */
   readonly #places = new Map<string, number[]>();
   #work = 0;
 
@@ -108,7 +110,7 @@ class RunSearch {
 
   longest({ aLow, aHigh, bLow, bHigh }: Part): Run {
     let best: Run = { a: aLow, b: bLow, size: 0 };
-    /** Length of the run that ends at a place of the second text, for the line before. */
+    /** Length of the run that ends at an index of the second text, for the previous line. */
     let lengths = new Map<number, number>();
     for (let at = aLow; at < aHigh; at += 1) {
       const next = new Map<number, number>();
@@ -126,7 +128,7 @@ class RunSearch {
     return this.#grown(best, { aLow, aHigh, bLow, bHigh });
   }
 
-  /** A run may go on with lines that are no anchors. */
+  /** A run may continue with lines that are no anchors. */
   #grown({ a, b, size }: Run, { aLow, aHigh, bLow, bHigh }: Part): Run {
     while (a > aLow && b > bLow && this.#a[a - 1] === this.#b[b - 1]) {
       [a, b, size] = [a - 1, b - 1, size + 1];

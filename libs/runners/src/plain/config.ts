@@ -8,7 +8,7 @@ const get: RunnerFunction = {
   parameters: [['key'], ['default', ''], ['delimiter', ':']],
   doc:
     'Shows an option of the master. key: its name, with names below it after colons. default: ' +
-    'what is shown where there is none (default: nothing). delimiter: stands between names ' +
+    'shown if the option is missing (default: nothing). delimiter: separates the names ' +
     "(default :). Secrets of Brine's own options are masked; for a caller with limited rights " +
     'all secrets are.',
   async run({ named }, context) {
@@ -19,7 +19,7 @@ const get: RunnerFunction = {
     const option = isLimited ? master.shownOptions.get(name) : master.option(name);
     const found = traverse(option ?? null, below);
     if (option === undefined || found === undefined) return { value: named.get('default') ?? null };
-    // What stands in a store may be a secret: sdb.get has a right of its own.
+    // A stored value may be a secret: sdb.get has a right of its own.
     if (isLimited) return { value: found };
     return { value: await sdbGet(found, master) };
   },

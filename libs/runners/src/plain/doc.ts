@@ -5,7 +5,7 @@ import { masterOf, type RunnerFunction } from '../function.ts';
 /** Functions by their name, with their documentation. */
 type Documented = ReadonlyMap<string, { readonly doc: string }>;
 
-/** Minions that are asked until one answers: all of a release have the same documentation. */
+/** Limit of minions that are asked in turn: all of a release have the same documentation. */
 const ASKED_MAX = 5;
 
 function docsOf(functions: Documented): SaltMap {
@@ -47,7 +47,7 @@ export function docRunner(
     doc: `Shows the documentation of all ${what}.`,
     async run(_given, { master }) {
       const ofSite = (await master?.site?.docs(kind)) ?? new Map<SaltValue, SaltValue>();
-      // Functions of the table win over those of the site.
+      // Functions of the table override those of the site.
       const all = new Map([...ofSite, ...docsOf(functions())]);
       const names = [...all].sort(([a], [b]) => compareText(pyStr(a), pyStr(b)));
       return { value: new Map(names) };

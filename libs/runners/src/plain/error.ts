@@ -22,7 +22,7 @@ const SALT_ERRORS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Those of Python. */
+/** The errors of Python. */
 const PYTHON_ERRORS: ReadonlySet<string> = new Set(
   (
     'BaseException Exception ArithmeticError AssertionError AttributeError BlockingIOError ' +
@@ -37,7 +37,7 @@ const PYTHON_ERRORS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** An error under the name that Python gives it. */
+/** An error with the name that Python gives it. */
 class NamedError extends Error {
   constructor(name: string, message: string) {
     super(message === '' ? name : `${name}: ${message}`);
@@ -60,7 +60,7 @@ function fail({ named }: BoundArguments): SaltValue {
   if (given === null) return mapOf({});
   const name = given === '' ? 'Exception' : pyStr(given);
   const message = pyStr(named.get('message') ?? '');
-  // Runners and wheels of Salt have texts of their own for these two.
+  // Salt's runners and wheels have special texts for these two.
   if (name === 'TypeError') throw new InvalidArgumentsError(message);
   if (name === 'NotImplemented') throw new RefusedError(name, message);
   if (SALT_ERRORS.has(name)) throw new NamedError(`salt.exceptions.${name}`, message);

@@ -6,7 +6,7 @@ import { masterOf, type RunnerFunction, type RunnerMaster } from '../function.ts
 import { refusal, textGiven } from '../given-values.ts';
 import type { WebAnswer, WebRequest } from '../host-ports.ts';
 
-/** Bounds of one request, whatever the options allow. */
+/** Limits of one request, whatever the options allow. */
 const BODY_MAX_BYTES = 16 * 1024 * 1024;
 const REQUEST_MAX_S = 300;
 const CONNECT_S = 20;
@@ -14,7 +14,7 @@ const CONNECT_S = 20;
 const BUNDLE_MAX_BYTES = 4 * 1024 * 1024;
 const BUNDLE_URL = 'https://curl.se/ca/cacert.pem';
 
-/** Arguments of Salt that are not served, and why, where they are given and not empty. */
+/** Arguments of Salt that are not supported, with the reason, if they are given and not empty. */
 const REFUSED: Readonly<Record<string, string>> = {
   cert: 'certificates of clients are not served',
   cookie_jar: 'no cookies are kept',
@@ -88,7 +88,7 @@ const query: RunnerFunction = {
   },
 };
 
-/** What a query needs of its master. */
+/** The access of a query to its master. */
 interface QueryNeeds {
   /** An option by Salt's name. */
   option(name: string): SaltValue | undefined;
@@ -105,7 +105,7 @@ function webOf(master: RunnerMaster): QueryNeeds {
 
 /**
  * As `http.query`, with its arguments by their names.
- * @throws RefusedError for an argument that is not served
+ * @throws RefusedError for an unsupported argument
  */
 export async function queryWeb(given: SaltMap, needs: QueryNeeds): Promise<SaltMap> {
   const known = new Set<SaltValue>(QUERY.map(([name]) => name));
@@ -123,7 +123,7 @@ async function answered(named: Named, needs: QueryNeeds): Promise<SaltMap> {
   return isTest ? new Map([['test', true], ...value]) : value;
 }
 
-/** Refuses what is not served; an argument that asks for nothing may be there. */
+/** Refuses unsupported arguments, unless they are empty. */
 function refuseOthers(kwargs: SaltMap): void {
   for (const [key, value] of kwargs) {
     const name = pyStr(key);
@@ -149,7 +149,7 @@ async function asked(named: Named, address: string, needs: QueryNeeds): Promise<
   return new Map([['body', body], ...shownOf(named, answer, body)]);
 }
 
-/** What is shown beside the body. */
+/** The result fields beside the body. */
 function shownOf(named: Named, answer: WebAnswer, body: string): SaltMap {
   const shown: SaltMap = new Map();
   if (named.get('status') === true) shown.set('status', answer.status);
@@ -291,11 +291,11 @@ const updateCaBundle: RunnerFunction = {
   },
 };
 
-/** What is no certificate must not get into a file that all may read. */
+/** Only certificates may get into a file that every user can read. */
 function certificatesIn(bytes: Uint8Array, source: string): string {
   const text = Buffer.from(bytes).toString('utf8');
   if (!text.includes('-----BEGIN CERTIFICATE-----') || text.includes('PRIVATE KEY')) {
-    throw new Error(`${source} holds no certificates, or a private key`);
+    throw new Error(`${source} has no certificates, or a private key`);
   }
   return text;
 }

@@ -10,7 +10,7 @@ const BROADCAST = [
 const ABOUT = 'bcast: where it is sent (default 255.255.255.255). destport: its port (default 9).';
 
 const LIST_MAX_BYTES = 1024 * 1024;
-/** Machines that one call wakes. */
+/** Limit of machines that one call wakes. */
 const WAKE_MAX = 10_000;
 
 /** The bytes of a MAC address with or without separators (salt/utils/network.py). */

@@ -18,22 +18,22 @@ type Named = ReadonlyMap<string, SaltValue>;
 /** Salt's backends; here both are tables of PostgreSQL. */
 const BACKENDS = ['sqlite', 'pgjsonb'];
 const BACKEND = ['backend', 'sqlite'] as const;
-/** Items of one question, and of one list. */
+/** Items per question, and per list. */
 const PAGE = 1_000;
 const LIST_MAX = 10_000;
-/** How often a question is repeated after its answer was lost; it changes nothing more. */
+/** Tries of a question whose answer was lost; a repetition changes nothing more. */
 const TRIES = 3;
 
 const ABOUT =
   'queue: its name. backend: sqlite (default) or pgjsonb; PostgreSQL keeps the queues of both, ' +
   'and each has its own. sqlite takes an item only once.';
 
-/** A call that Salt refuses by SaltInvocationError. */
+/** A call that Salt refuses with a SaltInvocationError. */
 class QueueCallError extends Error {
   override readonly name = 'SaltInvocationError';
 }
 
-/** A queue in the hands of one call. */
+/** A queue during one call. */
 class CalledQueue {
   readonly #master: RunnerMaster;
   readonly #backend: string;
@@ -51,7 +51,7 @@ class CalledQueue {
     this.#queue = queue;
   }
 
-  /** True, or Salt's text for an item that is there already. */
+  /** True, or Salt's text for an item that exists already. */
   async insert(items: SaltValue): Promise<SaltValue> {
     const list = this.#listed(items);
     const outcome = await this.#ask('put', mapOf({ items: list.map((one) => this.#pair(one)) }));
@@ -75,7 +75,7 @@ class CalledQueue {
     return this.#ask('length', mapOf({}));
   }
 
-  /** @throws Error for a queue that is too long for a list */
+  /** @throws Error if the queue is too long for a list */
   async items(): Promise<SaltValue[]> {
     const found: SaltValue[] = [];
     let after: SaltValue = 0;
@@ -91,7 +91,7 @@ class CalledQueue {
     return found;
   }
 
-  /** The oldest items, out of the queue. */
+  /** Removes and returns the oldest items. */
   async pop(quantity: number, isRunner: boolean): Promise<SaltValue[]> {
     const found: SaltValue[] = [];
     while (found.length < quantity) {
@@ -114,7 +114,7 @@ class CalledQueue {
     return [json, this.#backend === 'sqlite' ? pyStr(this.#shown(item)) : json];
   }
 
-  /** Salt's table of sqlite holds texts: a map is JSON with other quotes there. */
+  /** Salt's sqlite table contains texts: a map is JSON with other quotes there. */
   #shown(item: SaltValue): SaltValue {
     if (this.#backend !== 'sqlite') return item;
     return isMap(item) ? jsonAsPython(item).replaceAll('"', "'") : pyStr(item);
@@ -129,7 +129,7 @@ class CalledQueue {
 
   async #ask(act: string, more: SaltMap): Promise<SaltValue> {
     this.#asked += 1;
-    // The same for all tries: what is done twice counts once.
+    // The same for all tries, so that a repeated act counts once.
     const by = `${this.#call}:${this.#asked}`;
     const question = mapOf({ act, backend: this.#backend, queue: this.#queue, by });
     for (const [key, value] of more) question.set(key, value);
@@ -186,8 +186,8 @@ const insert: RunnerFunction = {
 };
 
 /**
- * Judges what queue.process_runner would run: whoever processes a queue may have more rights than
- * those who put items into it.
+ * Judges the calls that queue.process_runner would make: the caller that processes a queue may have
+ * more rights than those who put items into it.
  * @throws InnerCallRefusedError
  */
 async function judgeItems(master: RunnerMaster, items: SaltValue): Promise<void> {
@@ -195,13 +195,13 @@ async function judgeItems(master: RunnerMaster, items: SaltValue): Promise<void>
   for (const item of Array.isArray(items) ? items : [items]) {
     const call = runnerIn(item);
     const isText = !isMap(item);
-    // Most texts are names of something else.
+    // Most texts are not names of runners.
     if (isText && !(await master.local.knows('runner', call.fun))) continue;
     if (isText || item.has('fun')) judgeLater(master, master.call, { kind: 'runner', ...call });
   }
 }
 
-/** An item as queue.process_runner reads it. */
+/** An item in the form that queue.process_runner reads. */
 function runnerIn(item: SaltValue): GivenArguments & { readonly fun: string } {
   if (!isMap(item)) return { fun: pyStr(item), args: [], kwargs: mapOf({}) };
   const args = item.get('args');
@@ -272,7 +272,7 @@ const processQueue: RunnerFunction = {
   run: async ({ named }, context) => ({ value: await processed(named, context) }),
 };
 
-/** Salt's data of the event, or false after a wrong call, which the progress event tells. */
+/** Salt's data of the event; false after a wrong call, which the progress event reports. */
 async function processed(named: Named, context: RunnerContext): Promise<SaltValue> {
   const master = masterOf(context);
   let items: SaltValue[];
@@ -289,7 +289,7 @@ async function processed(named: Named, context: RunnerContext): Promise<SaltValu
   return data;
 }
 
-/** The queue of queued runners: what is given, or the option `runner_queue`. */
+/** The arguments of the runner queue: as given, or from the option `runner_queue`. */
 function runnerQueue(named: Named, context: RunnerContext): Map<string, SaltValue> {
   const option = masterOf(context).option('runner_queue') ?? null;
   const configured = isMap(option) ? option : mapOf({});
@@ -328,7 +328,7 @@ const processRunner: RunnerFunction = {
   ],
   doc:
     'Takes runners out of a queue, fires them as queue.process_queue does, and runs one after ' +
-    'the other, each within the rights of whoever processes the queue. One that fails does not ' +
+    'the other, each within the rights of the caller. One that fails does not ' +
     'stop the others; the failure is shown at the end. ' +
     `quantity: how many (default 1), or all. ${ABOUT_RUNNERS}`,
   async run({ named }, context) {

@@ -9,7 +9,7 @@ const WRITTEN =
 
 /**
  * Runners of Salt 3006 and 3008 that Brine does not have, with the reason: a whole module, or one
- * function. Functions of the table win over this list.
+ * function. Functions of the table override this list.
  */
 const RUNNERS: ReadonlyMap<string, string> = new Map([
   ['asam', NO_PRODUCT],
@@ -68,7 +68,7 @@ const WHEELS: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-/** Why a function of Salt is refused, in one line; undefined for a name that is not listed. */
+/** Why a function of Salt is refused, in one line; undefined if it is not listed. */
 export function refusedBecause(kind: FunctionCall['kind'], fun: string): string | undefined {
   const list = kind === 'runner' ? RUNNERS : WHEELS;
   const reason = list.get(fun) ?? list.get(fun.split('.', 1)[0] ?? '');

@@ -9,10 +9,10 @@ const SCHEME = 'sdb://';
 const FILE_MAX_BYTES = 4 * 1024 * 1024;
 const HASH_CHARS = 'abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)';
 
-/** Variables of the environment that hold secrets of the services themselves. */
+/** Environment variables with secrets of the services themselves. */
 const OWN_VARIABLES = /^(?:BRINE_|NATS_|PG|DATABASE_URL$)/;
 
-/** The profile and the key that an address names; undefined where it names none. */
+/** The profile and the key of an address; undefined for another text. */
 interface Asked {
   readonly profile: SaltMap;
   readonly driver: string;
@@ -28,8 +28,8 @@ function askedOf(uri: SaltValue, master: RunnerMaster): Asked | undefined {
 }
 
 /**
- * The value behind an address `sdb://<profile>/<key>`; anything else is given back as it is
- * (salt/utils/sdb.py). @throws RefusedError for a driver that is not served
+ * The value of an address `sdb://<profile>/<key>`; any other value is returned unchanged
+ * (salt/utils/sdb.py). @throws RefusedError for an unsupported driver
  */
 export async function sdbGet(uri: SaltValue, master: RunnerMaster): Promise<SaltValue> {
   const asked = askedOf(uri, master);
@@ -42,7 +42,7 @@ export async function sdbGet(uri: SaltValue, master: RunnerMaster): Promise<Salt
   return traverse(await readFiles(profile, master), key.split(':')) ?? null;
 }
 
-/** The files of a profile, the later ones over the earlier ones. */
+/** The files of a profile; later ones override earlier ones. */
 async function readFiles(profile: SaltMap, { hostFiles }: RunnerMaster): Promise<SaltValue> {
   if (isTruthy(profile.get('gpg'))) throw refusal('sdb driver yaml: gpg is not served.');
   const merge = profile.get('merge') ?? null;
@@ -57,7 +57,7 @@ async function readFiles(profile: SaltMap, { hostFiles }: RunnerMaster): Promise
     const bytes = await hostFiles.readBounded(pyStr(file), FILE_MAX_BYTES);
     if (bytes === undefined) throw new Error(`sdb: File '${pyStr(file)}' not found`);
     const value = loadYaml(Buffer.from(bytes).toString('utf8'), YamlWork.ofFile());
-    if (!isMap(value)) throw new Error(`sdb: ${pyStr(file)} holds no map`);
+    if (!isMap(value)) throw new Error(`sdb: ${pyStr(file)} has no map`);
     found = merged(found, value);
   }
   return found;
@@ -76,7 +76,7 @@ function notServed(driver: string): Error {
   return refusal(`The sdb driver ${driver} is not served; env and yaml are, for reading.`);
 }
 
-/** Both of Salt's drivers that are served cannot be written by a cluster of processes. */
+/** A cluster of processes can write neither of the two supported drivers. */
 function refuseWrite({ driver }: Asked): never {
   if (driver === 'yaml') throw refusal('The sdb driver yaml is read only: edit its files.');
   if (driver !== 'env') throw notServed(driver);

@@ -4,7 +4,7 @@ const WHOLE_NUMBER = /^\s*[+-]?\d+\s*$/;
 
 /**
  * Follows a path of keys and indexes into a value (salt/utils/data.py traverse_dict_and_list);
- * undefined where it leads nowhere.
+ * undefined if the path does not exist.
  */
 export function traverse(value: SaltValue, path: readonly string[]): SaltValue | undefined {
   let at: SaltValue | undefined = value;
@@ -23,7 +23,7 @@ function inList(list: readonly SaltValue[], part: string): SaltValue | undefined
   return index === undefined ? undefined : list.at(index);
 }
 
-/** A text may stand for a key that is a number. */
+/** A text may be the name of a numeric key. */
 function inMap(map: SaltValue, part: string): SaltValue | undefined {
   if (!isMap(map)) return undefined;
   if (map.has(part)) return map.get(part);

@@ -3,11 +3,11 @@ import { AUDIT_BEGINNING } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { RowSeal, RunnerFunction } from '../function.ts';
 
-/** How many faults are listed; the rest is counted. */
+/** Limit of listed faults; the rest is counted. */
 const FAULTS_SHOWN_MAX = 100;
 const LIST_DEFAULT = 50;
 
-/** What is wrong with the rows on record. */
+/** The faults of recorded rows. */
 export interface AuditFaults {
   readonly rows: number;
   readonly writers: number;
@@ -29,7 +29,6 @@ export class AuditCheck {
     this.#seal = seal;
   }
 
-  /** Takes the next row. */
   take(row: AuditLine): void {
     this.#rows += 1;
     const isFirst = this.#last?.writer !== row.writer;
@@ -46,7 +45,7 @@ export class AuditCheck {
     this.#last = row;
   }
 
-  /** What was found so far. */
+  /** The result for the rows so far. */
   get result(): AuditFaults {
     return { rows: this.#rows, writers: this.#writers, faults: this.#faults };
   }
@@ -56,7 +55,7 @@ export class AuditCheck {
   }
 }
 
-/** `audit.verify`: who holds the key checks, and need not trust a process. */
+/** `audit.verify`: runs at the owner of the key, who need not trust a process. */
 export const VERIFY: RunnerFunction = {
   name: 'audit.verify',
   parameters: [],
@@ -103,5 +102,5 @@ function shownRow({ writer, n, body }: AuditLine): SaltMap {
   return new Map<SaltValue, SaltValue>([...Object.entries(told), ['row', `${writer} ${n}`]]);
 }
 
-/** What is on record. */
+/** The functions of the audit runner. */
 export const AUDIT_RUNNER: readonly RunnerFunction[] = [VERIFY, list];

@@ -12,7 +12,7 @@ const makeToken: RunnerFunction = {
     try {
       return { value: await client.command(new Map([...kwargs, ['cmd', 'mk_token']])) };
     } catch (error) {
-      // The master answers an empty text then.
+      // The master then answers an empty text.
       if (error instanceof RefusedError && error.message === '') return { value: '' };
       throw error;
     }

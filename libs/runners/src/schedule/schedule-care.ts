@@ -1,36 +1,36 @@
 import type { Asked, ScheduleState, Zone } from '@brine/schedule';
 
-/** A run of a job of the schedule, as it is on record. */
+/** A recorded run of a scheduled job. */
 export interface ScheduledRun {
-  /** The time that was due, unix ms. */
+  /** The due time, unix ms. */
   readonly dueMs: number;
   /** Job id of the run; empty for one that did not begin. */
   readonly jid: string;
-  /** Id of the process that has it, or had it. */
+  /** Id of its process, current or last. */
   readonly worker: string;
-  /** When that process last said that the run goes on, unix ms. */
+  /** Time of that process's last beat for the run, unix ms. */
   readonly seenMs: number;
   /** Absent while it runs. */
   readonly endedMs?: number;
   readonly success?: boolean;
   readonly retcode?: number;
-  /** Why it did not begin, in Salt's words. */
+  /** Why it did not begin, with Salt's text. */
   readonly reason?: string;
 }
 
 /**
- * What functions see of the master's schedule and ask of it. Each rejects with BusError while the
- * buckets are away.
+ * The master's schedule for functions. Each method rejects with BusError while the buckets are
+ * unreachable.
  */
 export interface ScheduleAdmin {
-  /** That of the process, in which the schedule is meant. */
+  /** The zone of this process, in which the schedule is read. */
   readonly zone: Zone;
-  /** What the process that looks after the schedule has saved; undefined before that. */
+  /** The state that the owner of the schedule saved last; undefined before that. */
   state(): Promise<ScheduleState | undefined>;
-  /** What operators asked of it. */
+  /** The requests of operators. */
   asked(): Promise<Asked>;
-  /** Changes that; the schedule heeds it within seconds. */
+  /** Changes the requests; the schedule applies them within seconds. */
   ask(change: (asked: Asked) => Asked): Promise<void>;
-  /** The runs of a job that are remembered, the newest first. */
+  /** The remembered runs of a job, the newest first. */
   runs(name: string): Promise<readonly ScheduledRun[]>;
 }

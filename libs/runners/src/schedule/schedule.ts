@@ -33,13 +33,13 @@ const GLOBALS: ReadonlySet<SaltValue> = new Set([
   ...['enabled', 'skip_function', 'skip_during_range', 'splay'],
 ]);
 
-/** How long a time that was asked for is kept when it is over, ms. */
+/** Time for which an expired request is kept, ms. */
 const KEPT_MS = 86_400_000;
 
-/** Of the runs of a job so many are shown. */
+/** Number of shown runs of a job. */
 const SHOWN_RUNS = 5;
 
-/** The schedule of the cluster as it is now. */
+/** The current schedule of the cluster. */
 interface View {
   readonly given: SaltMap;
   readonly schedule: Schedule;
@@ -60,7 +60,7 @@ function jobNamed({ schedule }: View, name: SaltValue): ScheduledJob | undefined
   return schedule.jobs.find((job) => job.name === name);
 }
 
-/** The next time of a job by the clock of the wall; null for none. */
+/** The next time of a job by the wall clock; null: never. */
 function nextTimeOf(
   view: View,
   job: ScheduledJob,
@@ -81,7 +81,7 @@ function timeText(ms: number, context: RunnerContext, format = FORMAT): string {
   return strftime(new Date(wallOf(ms, masterOf(context).schedule.zone)), format);
 }
 
-/** An entry of the configuration with `enabled` as it is now. */
+/** An entry of the configuration with the current `enabled`. */
 function entryOf(view: View, key: SaltValue): SaltMap | undefined {
   const entry = view.given.get(key);
   if (!isMap(entry) || GLOBALS.has(key)) return undefined;
@@ -91,7 +91,7 @@ function entryOf(view: View, key: SaltValue): SaltMap | undefined {
   return shown.set('enabled', job === undefined ? false : isOn(view, job));
 }
 
-/** Whether a job is switched on, whatever the whole schedule is. */
+/** True if a job is switched on, whatever the whole schedule is. */
 function isOn({ asked }: View, job: ScheduledJob): boolean {
   return isEnabled({ enabled: true }, job, { jobs: asked.jobs });
 }
@@ -177,8 +177,8 @@ const nextFireTime: RunnerFunction = {
   name: 'schedule.show_next_fire_time',
   parameters: [['name']],
   doc:
-    "Says when a job of the master's schedule runs next, in the time of the master. None stands " +
-    'for never.',
+    "Shows when a job of the master's schedule runs next, in the time of the master. None means " +
+    'never.',
   async run({ named }, context) {
     const view = await viewOf(context);
     const job = jobNamed(view, named.get('name') ?? null);
@@ -230,7 +230,7 @@ const enabled: RunnerFunction = {
   parameters: [['name', null]],
   doc:
     "Without a name: whether the master's schedule is switched on. With one: the job as " +
-    'schedule.list shows it, {} where there is none.',
+    'schedule.list shows it, {} if it is unknown.',
   async run({ named }, context) {
     const view = await viewOf(context);
     const name = named.get('name') ?? null;
@@ -244,7 +244,7 @@ const runJob: RunnerFunction = {
   name: 'schedule.run_job',
   parameters: [['name'], ['force', false]],
   doc:
-    "Runs a job of the master's schedule within seconds, besides its times. maxrunning holds for " +
+    "Runs a job of the master's schedule within seconds, besides its times. maxrunning limits " +
     'it too. A job that is switched off runs only with force=True.',
   async run({ named }, context) {
     const view = await viewOf(context);
@@ -256,7 +256,7 @@ const runJob: RunnerFunction = {
       if (named.get('force') !== true) {
         return { value: outcome(`Job ${job.name} is disabled.`) };
       }
-      // The due times of a job that is off are passed over, so it runs as a call of its own.
+      // The due times of a job that is switched off are skipped, so it runs as a call of its own.
       return { value: await runForced(job, context) };
     }
     await judgeJob(master, job);
@@ -267,7 +267,7 @@ const runJob: RunnerFunction = {
 };
 
 /**
- * Judges a job of the schedule that a call makes run: only who may call its function may.
+ * Judges a scheduled job that a call starts: the caller must have the right to its function.
  * @throws InnerCallRefusedError
  */
 async function judgeJob(master: RunnerMaster, { fun, args, kwargs }: ScheduledJob): Promise<void> {
@@ -349,7 +349,7 @@ const postponeJob: RunnerFunction = {
   },
 };
 
-/** The job and the times of a call, or what is wrong with them in Salt's words. */
+/** The job and the times of a call, or Salt's text of a fault. */
 async function timesOf(
   { named }: BoundArguments,
   names: readonly string[],
@@ -374,7 +374,7 @@ async function timesOf(
   return { job: jobNamed(await viewOf(context), name), times, fault: unknownJob(name) };
 }
 
-/** Changes what is asked of a job; what is over is forgotten. */
+/** Changes the requests for a job, and drops expired ones. */
 async function change(
   context: RunnerContext,
   name: string,
@@ -399,7 +399,7 @@ function unknownJob(name: SaltValue | undefined): SaltMap {
   return outcome(`Job ${pyStr(name ?? null)} does not exist.`, { result: false });
 }
 
-/** What functions that change something answer, as Salt's own module does. */
+/** The answer of functions that change something, as in Salt's own module. */
 function outcome(
   comment: string,
   more: {
@@ -413,7 +413,7 @@ function outcome(
   return mapOf({ comment, result, changes: changed });
 }
 
-/** Functions about the master's own schedule, by the names that Salt's module on minions has. */
+/** Functions about the master's own schedule, with the names of Salt's module on minions. */
 export const SCHEDULE_RUNNER: readonly RunnerFunction[] = [
   list,
   status,

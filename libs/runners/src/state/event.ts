@@ -10,13 +10,13 @@ import { printable } from '../events/printable.ts';
 import type { RunnerContext, RunnerFunction } from '../function.ts';
 import { numberGiven, refusal } from '../given-values.ts';
 
-/** Events that a master shows for one call. */
+/** Limit of events that a master shows for one call. */
 const COUNT_MAX = 10_000;
 
-/** Events that wait to be printed; beyond it one line says that some are left out. */
+/** Limit of events that wait to be printed; beyond it one line reports that some are left out. */
 const WAITING_MAX = 100_000;
 
-/** `state.event`: events as they come, as lines of a tag, a tab and JSON. */
+/** `state.event`: new events, as lines of a tag, a tab and JSON. */
 export const STATE_EVENT: RunnerFunction = {
   name: 'state.event',
   parameters: [
@@ -31,8 +31,8 @@ export const STATE_EVENT: RunnerFunction = {
   doc:
     'Shows events as they come: the tag, a tab and the data as JSON. tagmatch: a glob or a ' +
     'regular expression of tags (*). count: ends after so many events (-1: never). quiet: only ' +
-    'waits. pretty: JSON in several lines. node: only master. from: shows first what came since ' +
-    `then, and goes on without a gap; ${FROM_WORDS}.`,
+    'waits. pretty: JSON in several lines. node: only master. from: shows first the events since ' +
+    `then, and continues without a gap; ${FROM_WORDS}.`,
   async run({ named }, context) {
     if (named.get('node') !== 'master')
       throw refusal('state.event shows the events of the master.');
@@ -56,7 +56,10 @@ export const STATE_EVENT: RunnerFunction = {
   },
 };
 
-/** What is no number is refused before the first event, in the words of Salt after it. */
+/**
+ * A value that is no number is refused before the first event, with the text that Salt prints after
+ * it.
+ */
 function countOf(count: SaltValue): number {
   const number = numberGiven(count);
   if (number !== undefined) return number;
@@ -64,14 +67,14 @@ function countOf(count: SaltValue): number {
   throw new InvalidArgumentsError(`'>' not supported between instances of ${types}`);
 }
 
-/** Salt: expr_match: a glob, or a regular expression of the whole tag. */
+/** Salt's expr_match: a glob, or a regular expression of the whole tag. */
 function tagTest(expression: string): (tag: string) => boolean {
   let regex: ((tag: string) => boolean) | undefined;
   try {
     const compiled = compilePcreWhole(expression);
     regex = (tag) => compiled(tag);
   } catch {
-    // As in Salt, what is no regular expression is a glob alone.
+    // As in Salt, an invalid regular expression is only a glob.
     regex = undefined;
   }
   return (tag) => matchGlob(expression, tag) || regex?.(tag) === true;
@@ -84,7 +87,7 @@ interface Shown {
   readonly pretty: boolean;
 }
 
-/** The events of the run itself: what it prints is an event too. */
+/** True for events of the run itself: its output is an event too. */
 function isOwn({ master }: RunnerContext, tag: string): boolean {
   return master !== undefined && tag.startsWith(`salt/run/${master.call.jid}/`);
 }

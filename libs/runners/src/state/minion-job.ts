@@ -46,13 +46,13 @@ export interface MinionJob {
   readonly batch: string | undefined;
   readonly subset: SaltValue | undefined;
   readonly failhard: boolean;
-  /** Minions that sent no return are failed ones, as those that the master does not know are. */
+  /** Treats minions without a return as failed, like those that the master does not know. */
   readonly expectMinions: boolean;
   /** `ret_config` and `ret_kwargs`. */
   readonly kwargs: SaltMap;
 }
 
-/** What a minion returned, or that it did not. */
+/** The return of a minion; empty without one. */
 export interface MinionAnswer {
   readonly ret?: SaltValue;
   readonly out?: string;
@@ -61,20 +61,20 @@ export interface MinionAnswer {
   readonly failed?: true;
 }
 
-/** Longest wait for minions that `timeout` of a step can ask for, s: a day. */
+/** Longest `timeout` of a step, s: a day. */
 const TIMEOUT_MAX_S = 86_400;
 
-/** Job ids that are taken are stepped over this often. */
+/** Limit of job ids that are skipped because they are taken. */
 const JID_TRIES_MAX = 100;
 
-/** The stream knows for two minutes that it has a publish already. */
+/** The stream detects a duplicate publish for two minutes. */
 const KNOWN_TWICE_MS = 100_000;
 const LOOK_MS = 1_000;
 
 /**
- * Runs a function on minions and gathers what they return, in the order of arrival (Salt:
+ * Runs a function on minions and gathers their returns, in the order of arrival (Salt:
  * salt/modules/saltutil.py cmd). After a takeover it gathers the returns of the job that the other
- * process published, and publishes nothing that went out already.
+ * process published, and publishes nothing twice.
  * @throws RefusedError RunCutOffError, Error for returns that can not be found after a takeover
  */
 export async function runMinionJob(
@@ -107,7 +107,7 @@ export async function runMinionJob(
   return answersOf(world, await unlessCutOff(returns, world.cutOff), job.expectMinions);
 }
 
-/** The job of a step, where the run is kept. It is published under one id, so it is one job. */
+/** The job of a step in a resumable run. It is published under one id, so it is one job. */
 class SentJob {
   readonly world: StateWorld;
   readonly job: MinionJob;
@@ -130,17 +130,17 @@ class SentJob {
     this.#command = { ...command, jid, requestId: requestIdOf(jid, command) };
   }
 
-  /** The master has answered the publish. */
+  /** True if the master has answered the publish. */
   get isSent(): boolean {
     return boolOf(this.#note, 'sent') === true;
   }
 
-  /** When it was about to be published first, unix ms. */
+  /** Time of its first publish, unix ms. */
   get atMs(): number {
     return intOf(this.#note, 'at') ?? 0;
   }
 
-  /** Publishes it; undefined where it means no minion. */
+  /** Publishes it; undefined if no minion matches. */
   async publish(options: { readonly listen?: true } = {}): Promise<PublishedCommand | undefined> {
     const published = await this.world.context.client.publish(this.#command, options);
     if (published === undefined) return undefined;
@@ -149,7 +149,7 @@ class SentJob {
     return published;
   }
 
-  /** Publishes it and gives the returns as they come. */
+  /** Publishes it and gathers the returns. */
   async gathered(): Promise<readonly JobReturn[] | undefined> {
     const published = await this.publish({ listen: true });
     if (published === undefined) return undefined;
@@ -159,7 +159,7 @@ class SentJob {
   }
 }
 
-/** The same for the same step, and another one for anything else under the job id. */
+/** The same for a repetition of the step, and another one for anything else under the job id. */
 function requestIdOf(jid: string, { fun, arg, tgt, tgtType }: Command): string {
   const meant = pack([[fun].flat(), [...arg], [tgt].flat(), tgtType]);
   return `step-${jid}-${createHash('sha256').update(meant).digest('hex').slice(0, 24)}`;
@@ -197,7 +197,7 @@ async function newJid({ master }: StateWorld): Promise<string> {
   throw new Error('Could not allocate a job id');
 }
 
-/** The random part of a target that `subset` asks for; undefined for the whole target. */
+/** The random part of a target for `subset`; undefined: the whole target. */
 async function chosenTarget(
   { context }: StateWorld,
   job: MinionJob,
@@ -239,8 +239,8 @@ function answersOf(
 }
 
 /**
- * Runs it as a batch of the cluster. After a takeover it follows the batch that the other process
- * began, or begins it where that process did not come so far.
+ * Runs it as a batch of the cluster. After a takeover it follows the batch of the other process, or
+ * begins it if that process did not.
  */
 async function runInBatches(
   world: StateWorld,
@@ -258,7 +258,7 @@ async function runInBatches(
   return unlessCutOff(batchAnswers(world, steps, jid), world.cutOff);
 }
 
-/** @throws Error where returns that count are nowhere */
+/** @throws Error if required returns can not be found */
 async function batchAnswers(
   { context, cutOff }: StateWorld,
   steps: AsyncIterable<BatchStep>,
@@ -281,8 +281,8 @@ async function batchAnswers(
 
 /**
  * The returns of a job that another process published, or was about to. They are in the job cache,
- * which may be behind, or away.
- * @throws Error where the job cache does not come to know it
+ * which may lag or be unreachable.
+ * @throws Error if the job does not appear in the job cache
  */
 async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
   const { world, jid } = sent;
@@ -299,13 +299,13 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
     if (found?.value !== undefined) {
       const { owing, returned } = found.value;
       if (returned.size !== last.count) last = { count: returned.size, atMs: now };
-      // A return may be on its way into the job cache when its minion runs the job no more.
+      // A return may be on its way into the job cache after its minion has finished the job.
       if (owing.length === 0 || now - last.atMs >= KNOWN_WITHIN_MS) {
         const failed = [...(sent.job.expectMinions ? owing : []), ...(meant?.missing ?? [])];
         return fromCache(returned, failed, jid);
       }
     }
-    // While the stream knows the first publish, a second one is none.
+    // While the stream remembers the first publish, a second one has no effect.
     const isSafe = known !== undefined || now - sent.atMs < KNOWN_TWICE_MS;
     const isDue = meant === undefined && now - sinceMs >= KNOWN_WITHIN_MS;
     if (isDue && isSafe && !sent.isSent) {
@@ -319,7 +319,9 @@ async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
   }
 }
 
-/** The returns in the job cache, and who owes one; undefined while minions run the job. */
+/**
+ * The returns in the job cache, and the minions without one; undefined while minions run the job.
+ */
 async function returnsOf(
   { world: { context }, jid }: SentJob,
   { minions }: { readonly minions: readonly string[] },
@@ -333,7 +335,7 @@ async function returnsOf(
   return { returned, owing: silent.filter((id) => !returned.has(id)) };
 }
 
-/** Of these minions those that say that they still run the job. */
+/** Filters these minions by their answer that they still run the job. */
 async function runningOn(
   client: StateWorld['context']['client'],
   ids: readonly string[],
@@ -367,7 +369,7 @@ function fromCache(
   return answers;
 }
 
-/** The event `args` of an orchestration: what a step is about to do (Salt: fire_args). */
+/** The event `args` of an orchestration: the next call of a step (Salt: fire_args). */
 export async function fireArgs(
   { master }: StateWorld,
   { orchestrationJid }: StateCall,
@@ -377,7 +379,7 @@ export async function fireArgs(
   await master.fire(`salt/run/${orchestrationJid}/args`, data);
 }
 
-/** Refuses what a step asks of salt-ssh. @throws Error */
+/** Refuses salt-ssh in a step. @throws Error */
 export function refuseSsh(args: SaltMap): void {
   if (isTruthy(args.get('ssh'))) {
     throw pythonError('salt.exceptions.SaltInvocationError', 'ssh: salt-ssh is not served');

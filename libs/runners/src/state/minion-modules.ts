@@ -1,6 +1,6 @@
 /**
  * State modules that stock Salt 3008 loads on a Linux host. A stock master runs them on its own
- * host; here a text says that they belong on a minion.
+ * host; here they are refused with a text that they belong on a minion.
  */
 export const MINION_MODULES: ReadonlySet<string> = new Set(
   [

@@ -73,7 +73,7 @@ function failed(ret: SaltMap, comment: string): SaltMap {
   return ret.set('result', false).set('comment', comment);
 }
 
-/** What `salt.state` sends: a function with arguments, or why it can not. */
+/** The function and arguments that `salt.state` sends, or why it can not. */
 function stateOrder(args: SaltMap, test: boolean) {
   const arg: SaltValue[] = [];
   const [top, sls] = [args.get('top') ?? null, args.get('sls') ?? null];
@@ -127,7 +127,7 @@ async function applyStates(world: StateWorld, args: SaltMap, call: StateCall): P
   return ret;
 }
 
-/** Puts the results of all minions together. */
+/** Combines the results of all minions. */
 function judgeStates(
   ret: SaltMap,
   answers: ReadonlyMap<string, MinionAnswer>,
@@ -165,7 +165,7 @@ function hasChanges(value: SaltValue): boolean {
   return states.some((state) => isMap(state) && isTruthy(state.get('changes')));
 }
 
-/** Why a minion failed without results of states; empty where its results say it. */
+/** Why a minion failed without results of states; empty if its results explain it. */
 function failureDetail(id: string, answer: MinionAnswer): string {
   if (!('ret' in answer)) return `Minion ${id} did not return a state result.`;
   const ret = answer.ret ?? false;
@@ -275,7 +275,7 @@ function jobOf(
   };
 }
 
-/** The arguments of a step as its event `args` has them. */
+/** The arguments of a step in its event `args`. */
 function shownOf(job: MinionJob, args: SaltMap): SaltMap {
   const shown = mapOf({
     arg: [...job.arg],
@@ -298,7 +298,7 @@ function setJid(ret: SaltMap, answers: ReadonlyMap<string, MinionAnswer>): void 
   if (first?.jid !== undefined) ret.set('__jid__', first.jid);
 }
 
-/** Minions that may fail; a warning for what is no list of them. */
+/** Minions that may fail; adds a warning if the value is no list. */
 function failMinions(args: SaltMap, ret: SaltMap): ReadonlySet<string> {
   const given = args.get('fail_minions') ?? null;
   if (given === null) return new Set();

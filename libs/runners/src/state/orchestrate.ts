@@ -37,7 +37,7 @@ const ORCHESTRATE_DOC =
   'saltenv: their environment (base). test: show only what would be done. exclude: ids or files ' +
   'to leave out. pillar: a map that goes over the pillar of the master. pillarenv: environment ' +
   'of pillars. orchestration_jid: the job id for events (default: that of this run). The run ' +
-  'goes on when the worker that does it dies.';
+  'continues when its worker dies.';
 
 const SHOW_DOC =
   'Shows the states of SLS files as an orchestration would have them, and runs nothing. mods: ' +
@@ -52,7 +52,7 @@ const HIGH_DOC =
   'Runs states that are given as data, as they stand in an SLS file after rendering. data: the ' +
   'map of states. pillar: a map over the pillar of the master.';
 
-/** `state.orchestrate` and its kin (salt/runners/state.py). */
+/** `state.orchestrate` and its variants (salt/runners/state.py). */
 export function orchestrateRunner(callable: Callable): readonly RunnerFunction[] {
   const orchestrate: Omit<RunnerFunction, 'name'> = {
     parameters: [
@@ -101,7 +101,7 @@ export function orchestrateRunner(callable: Callable): readonly RunnerFunction[]
   ];
 }
 
-/** Orchestrations of one process at a time; one that calls itself ends here. */
+/** Limit of concurrent orchestrations in one process; one that calls itself ends here. */
 const UNDER_WAY_MAX = 64;
 let underWay = 0;
 
@@ -113,7 +113,7 @@ async function amongOthers(work: () => Promise<Shown>): Promise<Shown> {
   try {
     return await work();
   } catch (error) {
-    // To Salt an argument that a state does not take is one that the runner does not take.
+    // Salt treats an unknown argument of a state as an unknown argument of the runner.
     if (error instanceof StateArgumentError) throw new InvalidArgumentsError(error.message);
     throw error;
   } finally {
@@ -121,7 +121,7 @@ async function amongOthers(work: () => Promise<Shown>): Promise<Shown> {
   }
 }
 
-/** Goes on with an orchestration that another process had. */
+/** Resumes an orchestration of another process. */
 export function orchestrateWork(callable: Callable): OwnedWork {
   return async (run, context) => {
     const { input: fixed } = run;
@@ -135,7 +135,7 @@ export function orchestrateWork(callable: Callable): OwnedWork {
 
 const TOO_LARGE =
   'The worker that ran this orchestration died. What its steps had returned was too large to be ' +
-  'kept, so another worker can not go on without doing steps twice.';
+  'kept, so another worker can not continue without repeating steps.';
 
 async function runSls(
   { named }: BoundArguments,
@@ -170,7 +170,7 @@ async function runSls(
 
 const PILLAR_FAILED = 'Pillar failed to render with the following messages:';
 
-/** Keeps a run for other processes; undefined where it can not be kept, which is logged. */
+/** Stores a run for other processes; undefined if that fails, which is logged. */
 async function begin(
   context: RunnerContext,
   settings: StateSettings,
@@ -179,7 +179,7 @@ async function begin(
 ): Promise<OwnedRun | undefined> {
   const { runs, call, ownStates } = masterOf(context);
   const about = mapOf({ mods: [...mods], orchestration_jid: settings.jid });
-  // The run changes its data: what is kept is what was rendered.
+  // The run changes its data: a copy keeps the rendered ones.
   const fixed = mapOf({ settings: settingsMap(settings), high: copyOf(high) });
   try {
     return await runs.begin('orchestrate', call.jid, about, fixed);
@@ -284,7 +284,7 @@ async function shownStates(context: RunnerContext, states: SaltMap | string[]): 
   return { value };
 }
 
-/** Settings by arguments. @throws Error for a pillar that is no map, or encrypted as a whole */
+/** Settings from arguments. @throws Error for a pillar that is no map, or encrypted as a whole */
 function settingsOf(named: ReadonlyMap<string, SaltValue>, context: RunnerContext): StateSettings {
   const master = masterOf(context);
   const pillar = named.get('pillar') ?? null;
@@ -306,7 +306,7 @@ function settingsOf(named: ReadonlyMap<string, SaltValue>, context: RunnerContex
   };
 }
 
-/** Salt: _get_test_value of salt/modules/state.py. */
+/** As _get_test_value of salt/modules/state.py. */
 function isTest(given: SaltValue, context: RunnerContext): boolean {
   if (given === false) return false;
   return given !== null || isTruthy(masterOf(context).option('test'));

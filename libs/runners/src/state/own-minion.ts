@@ -21,21 +21,21 @@ import { testStates } from './test-states.ts';
 import { eventStates } from './wait-for-event.ts';
 import { pythonError, type StateWorld, unlessCutOff } from './world.ts';
 
-/** What states are compiled and run with. */
+/** Settings for compiling and running states. */
 export interface StateSettings {
   readonly saltenv: string;
   readonly pillarenv: string | null;
-  /** Pillar of the caller, over the minion's own. */
+  /** Pillar of the caller; overrides the minion's own. */
   readonly override: SaltMap;
   readonly test: boolean;
   /** Job id of events; undefined where Salt has none. */
   readonly jid: string | undefined;
   readonly orchestrationJid: string | undefined;
-  /** The states are data of the caller, and stand in no file of an operator. */
+  /** The states are data of the caller, and not in a file of an operator. */
   readonly areGiven?: true;
 }
 
-/** What keeps a run where another process finds it. */
+/** Makes a run resumable by another process. */
 export interface Keeping {
   readonly ledger: StepLedger;
   readonly cutOff: AbortSignal;
@@ -78,7 +78,7 @@ export class OwnMinion {
     this.#pillar = mapOf({});
   }
 
-  /** What is wrong with the pillar: no state runs on half of one. */
+  /** Faults of the pillar: no state runs with an incomplete one. */
   get pillarErrors(): readonly string[] {
     const errors = this.#pillar.get('_errors');
     return Array.isArray(errors) ? errors.map(pyStr) : [];
@@ -95,7 +95,7 @@ export class OwnMinion {
   }
 
   /**
-   * Runs high data; gives the results by tag, or what is wrong with the data.
+   * Runs high data; resolves with the results by tag, or the faults of the data.
    * @throws RunCutOffError, StateArgumentError
    */
   async run(high: SaltValue, keeping?: Keeping): Promise<SaltMap | string[]> {
@@ -107,7 +107,7 @@ export class OwnMinion {
     return result instanceof Map ? new Map(result) : [...result];
   }
 
-  /** How states run, by the master's options. */
+  /** Options of the run, from the master's options. */
   options(): HighOptions {
     const { jid, test } = this.#settings;
     const option = (name: string): SaltValue => this.#master.option(name) ?? null;
@@ -126,7 +126,7 @@ export class OwnMinion {
     };
   }
 
-  /** What a run reaches. */
+  /** The ports of a run. */
   ports(keeping?: Keeping): RunPorts {
     const master = this.#master;
     const functions = this.#functions(keeping);
@@ -140,7 +140,7 @@ export class OwnMinion {
       sleep: (ms) => unlessCutOff(pause(ms), keeping?.cutOff),
       gate: (id) => keeping?.gate(id) ?? Promise.resolve('run'),
       fire: async (tag, data) => {
-        // A progress event that is lost must not end the run.
+        // A failed progress event must not end the run.
         await master.fire(tag, data).catch((error: unknown) => {
           ownStates.log('warning', `an event of a state was lost: ${String(error)}`);
         });
@@ -211,7 +211,7 @@ export class OwnMinion {
   }
 
   async #render(sls: string, saltenv: string): Promise<RenderedSls | undefined> {
-    // The path of a salt:// URL has no slash in front (Salt: salt/utils/url.py parse).
+    // The path of a salt:// URL has no leading slash (Salt: salt/utils/url.py parse).
     const below = sls.replaceAll(/[.\\]/g, '/');
     for (const path of [`${below}.sls`, `${below}/init.sls`].map((one) =>
       one.replace(/^\/+/, ''),

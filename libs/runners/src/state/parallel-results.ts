@@ -17,7 +17,7 @@ export function nestedChanges(value: SaltValue): SaltValue {
   return found;
 }
 
-/** What a step says of runners that failed. */
+/** The comment of a step about failed runners. */
 export function parallelComment(failed: readonly string[]): string {
   const [only = ''] = failed;
   return failed.length === 1 ? `Runner ${only} failed.` : `Runners ${failed.join(', ')} failed.`;

@@ -6,8 +6,8 @@ import { numberGiven } from '../given-values.ts';
 import { ALL_STATES, type PauseMessage } from './run-ledger.ts';
 
 /**
- * Leaves a word for an orchestration, wherever its process is. Those that run within it hear it
- * too. As in Salt the result says nothing. An event `progress` says that there is no such run.
+ * Sends a message to an orchestration, in whichever process it runs. Nested orchestrations get it
+ * too. As in Salt the result is empty; an event `progress` reports that the run is missing.
  */
 async function send(context: RunnerContext, jid: SaltValue, message: SaltMap): Promise<void> {
   const id = pyStr(jid);
@@ -34,7 +34,7 @@ function pausing(name: string, message: PauseMessage, doc: string, timed = false
   };
 }
 
-/** Python's int() of a duration; 0 for none. */
+/** Python's int() of a duration; 0: none. */
 function secondsOf(duration: SaltValue): number {
   if (!isTruthy(duration)) return 0;
   const number = numberGiven(duration);
@@ -51,9 +51,9 @@ function secondsOf(duration: SaltValue): number {
 
 const PAUSE =
   'Pauses an orchestration before a state. jid: its job id. state_id: the id of the state ' +
-  '(default: the next one). duration: seconds after which it goes on by itself (default: never).';
+  '(default: the next one). duration: seconds after which it continues by itself (default: never).';
 const RESUME =
-  'Lets an orchestration go on. jid: its job id. state_id: the id of the state that was paused ' +
+  'Resumes an orchestration. jid: its job id. state_id: the id of the state that was paused ' +
   '(default: all).';
 const KILL =
   'Ends an orchestration before a state; what runs already comes to its end. jid: its job id. ' +

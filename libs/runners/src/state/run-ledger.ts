@@ -5,12 +5,12 @@ import { isMap, mapIn, mapOf, SaltFloat, type SaltMap } from '@brine/wire';
 import { type OwnedRun, RunReleasedError } from '../owned-run.ts';
 import { unlessCutOff } from './world.ts';
 
-/** How often a state that is paused is looked at, ms. */
+/** Poll interval of a paused state, ms. */
 const PAUSE_LOOK_MS = 500;
 
 /**
- * What an orchestration has done, in the record of its run: another process reads it and goes on.
- * Saves follow each other; each writes all that is known then.
+ * The finished steps of an orchestration, in the record of its run, so that another process can
+ * resume it. Saves run one after the other; each writes the current state.
  */
 export class RunLedger implements StepLedger {
   readonly #run: OwnedRun;
@@ -21,7 +21,7 @@ export class RunLedger implements StepLedger {
   #saving: Promise<void> = Promise.resolve();
   #isWhole = true;
 
-  /** @param about what the record holds beside the steps */
+  /** @param about further contents of the record, beside the steps */
   constructor(run: OwnedRun, about: SaltMap, onTrouble: Trouble) {
     this.#run = run;
     this.#about = about;
@@ -30,7 +30,7 @@ export class RunLedger implements StepLedger {
     this.#onTrouble = onTrouble;
   }
 
-  /** False where the record had no room for all steps: no process can go on from it. */
+  /** False if the record had no room for all steps: then no process can resume it. */
   static isWhole(data: SaltMap): boolean {
     return data.get('cut') !== true;
   }
@@ -53,14 +53,14 @@ export class RunLedger implements StepLedger {
 
   async finish(key: string, { ret, startMs, endMs }: DoneStep): Promise<void> {
     this.#begun.delete(key);
-    // Results are stamped after they were saved: what is kept must not change with them.
+    // Results are stamped after they were saved: the saved copy must not change with them.
     this.#steps.set(key, mapOf({ ret: copyOf(ret), start: startMs, end: endMs }));
     await this.#save();
   }
 
   #save(): Promise<void> {
     const next = this.#saving.then(() => this.#write());
-    // A failed save is the caller's to see; the next one is tried all the same.
+    // The caller handles a failed save; the next one is tried all the same.
     this.#saving = next.catch(() => undefined);
     return next;
   }
@@ -72,7 +72,7 @@ export class RunLedger implements StepLedger {
     } catch (error) {
       if (error instanceof RunReleasedError) throw new RunCutOffError(error.message);
       if (!this.#isWhole || !isTooLarge(error)) throw error;
-      // The run goes on, but a takeover must not do its steps again.
+      // The run continues, but a takeover must not repeat its steps.
       this.#isWhole = false;
       this.#onTrouble('the results of an orchestration are too large to be taken over');
       await this.#write();
@@ -97,32 +97,32 @@ function numberIn(map: SaltMap, key: string): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** The words that `state.pause`, `state.resume` and `state.soft_kill` leave for a run. */
+/** The messages of `state.pause`, `state.resume` and `state.soft_kill` to a run. */
 export type PauseMessage = 'pause' | 'resume' | 'kill';
 
-/** The state id that means all of a run. */
+/** The state id for all states of a run. */
 export const ALL_STATES = '__all__';
 
-/** A pause: `forMs` counts from when the state is reached. */
+/** A pause: `forMs` counts from the start of the wait at the state. */
 interface Pause {
   readonly forMs: number;
   readonly kill: boolean;
 }
 
-/** What is paused in a run, by state id (Salt: State.check_pause). */
+/** The pauses of a run, by state id (Salt: State.check_pause). */
 export class Pauses {
   readonly #paused = new Map<string, Pause>();
   readonly #now: () => number;
   readonly #outer: () => readonly SaltMap[];
   #received = 0;
 
-  /** @param outer words for the orchestration that this one is a part of; they are for it too */
+  /** @param outer messages for the enclosing orchestration; they apply here too */
   constructor(now: () => number, outer: () => readonly SaltMap[] = () => []) {
     this.#now = now;
     this.#outer = outer;
   }
 
-  /** Takes a word. */
+  /** Applies a message. */
   take(message: SaltMap): void {
     const given = message.get('state_id') ?? ALL_STATES;
     const id = typeof given === 'string' ? given : ALL_STATES;
@@ -135,7 +135,7 @@ export class Pauses {
     } else if (kind === 'kill') this.#paused.set(id, { forMs, kill: true });
     else if (kind === 'pause') {
       const isTimed = typeof duration === 'number' && duration > 0;
-      // As in Salt only `resume` takes back an end.
+      // As in Salt only `resume` cancels an end.
       this.#paused.set(id, { forMs: isTimed ? duration * 1000 : forMs, kill });
     }
   }

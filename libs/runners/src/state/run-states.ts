@@ -24,15 +24,15 @@ import {
   unlessCutOff,
 } from './world.ts';
 
-/** What a step may call; the table has it, and hands it over so that no circle is closed. */
+/** The functions for steps; the table passes them in, which avoids a circular import. */
 export interface Callable {
   runner(name: string): RunnerFunction | undefined;
   wheel(name: string): WheelFunction | undefined;
 }
 
-/** Runners of one `parallel_runners` at a time. */
+/** Limit of concurrent runners in one `parallel_runners`. */
 const PARALLEL_MAX = 32;
-/** How often a run that another process has taken over is looked at, ms. */
+/** Poll interval for a run that another process has taken over, ms. */
 const LOOK_MS = 1_000;
 
 /** `salt.runner`, `salt.wheel` and `salt.parallel_runners` (salt/states/saltmod.py). */
@@ -139,7 +139,7 @@ const ORCHESTRATIONS: ReadonlySet<string> = new Set([
   'state.sls',
 ]);
 
-/** An unknown keyword is an error here; other arguments that do not fit are a result. */
+/** An unknown keyword is an error here; other wrong arguments are a failed result. */
 function checkKeywords(
   fun: Pick<RunnerFunction, 'name' | 'parameters' | 'open'>,
   given: { readonly args: readonly SaltValue[]; readonly kwargs: SaltMap },
@@ -152,7 +152,7 @@ function checkKeywords(
   }
 }
 
-/** Runs a function under a job id of its own; after a takeover, finds out what became of it. */
+/** Runs a function under a job id of its own; after a takeover, finds out its outcome. */
 async function runNested(
   world: StateWorld,
   nested: NestedCall,
@@ -188,7 +188,7 @@ async function runNested(
   return { jid, outcome };
 }
 
-/** The calls that those of this orchestration's steps are inside of. */
+/** Number of calls around those of this orchestration's steps. */
 function depthWithin({ master }: StateWorld): number {
   return (master.call.depth ?? 0) + 1;
 }
@@ -201,7 +201,7 @@ function failed(name: SaltValue, comment: string): SaltMap {
   return mapOf({ name, result: false, changes: mapOf({}), comment });
 }
 
-/** A call as the event `args` has it: without arguments where they hold secrets. */
+/** A call in the event `args`: without arguments if they may contain secrets. */
 function shownCall({ kind, fun, args, kwargs }: NestedCall): SaltMap {
   const isSecret = hasSecretArguments(`${kind}.${fun}`);
   const [messages, keywords] = isSecret ? [[], mapOf({})] : [[...args], kwargs];
@@ -210,8 +210,8 @@ function shownCall({ kind, fun, args, kwargs }: NestedCall): SaltMap {
 }
 
 /**
- * The outcome of a nested call that was under way when the process died. An orchestration goes on
- * by itself and is waited for; of others the job cache may have the result.
+ * The outcome of a nested call that was running when the process died. An orchestration continues
+ * by itself, so this waits for it; for other calls the job cache may have the result.
  */
 async function outcomeAfterDeath(
   world: StateWorld,
@@ -237,7 +237,7 @@ async function outcomeAfterDeath(
     const now = master.now();
     const isReceived = going !== undefined && kept !== undefined;
     if (isReceived) receivedMs = now;
-    // Its end may be on its way into the job cache.
+    // Its result may be on its way into the job cache.
     if (isReceived) goneMs = going.value ? Infinity : Math.min(goneMs, now);
     if (now - goneMs >= KNOWN_WITHIN_MS || now - receivedMs >= BEHIND_MAX_MS) break;
     await unlessCutOff(sleep(LOOK_MS), world.cutOff);
@@ -274,7 +274,7 @@ async function parallelStep(
       outputs.set(id, (await runNested(world, nested, own)).outcome.value);
     }
   };
-  // All come to their end before the first failure counts.
+  // All of them end before the first failure is thrown.
   const lanes = Array.from({ length: Math.min(PARALLEL_MAX, runners.length) }, () => work());
   for (const lane of await Promise.allSettled(lanes)) {
     if (lane.status === 'rejected') throw lane.reason;
@@ -282,7 +282,7 @@ async function parallelStep(
   return parallelResult(name, outputs);
 }
 
-/** A call whose notes stand beside those of the other runners of the step. */
+/** A call whose notes are stored beside those of the step's other runners. */
 function callOfRunner(call: StateCall, id: string, jids: SaltMap): StateCall {
   const earlier = call.earlier?.get(id);
   const jid = typeof earlier === 'string' ? earlier : undefined;
@@ -294,7 +294,7 @@ function callOfRunner(call: StateCall, id: string, jids: SaltMap): StateCall {
   };
 }
 
-/** Runners by id with their settings; undefined for what is neither a text nor a map. */
+/** Runners by id with their settings; undefined for a value that is neither a text nor a map. */
 function runnersOf(given: SaltValue, name: SaltValue): [string, SaltMap][] | undefined {
   if (typeof given === 'string')
     return [

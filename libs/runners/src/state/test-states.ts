@@ -5,7 +5,7 @@ import { isTruthy, pyStr } from '@brine/wire/text';
 import { traverse } from '../plain/traverse.ts';
 import { pythonError, type StateWorld } from './world.ts';
 
-/** The states of Salt's `test` module: what they say depends on their arguments alone. */
+/** The states of Salt's `test` module, whose results depend on their arguments alone. */
 export function testStates(world: Pick<StateWorld, 'pillar'>): readonly StateFunction[] {
   return [
     simple('nop', (args) => outcome(args, true, 'Success!', false)),
@@ -115,7 +115,7 @@ function chosen(value: SaltValue, invalid: string): boolean {
   throw invocation(invalid);
 }
 
-/** What a watch of these states starts. */
+/** The function that a watch of these states starts. */
 const WATCH: StateFunction = {
   name: 'test.mod_watch',
   parameters: [['name'], ['sfun', null]],
@@ -139,7 +139,7 @@ const WATCH: StateFunction = {
   },
 };
 
-/** Python's types, as `check_pillar` names them. */
+/** Python's types, with their names in `check_pillar`. */
 const TYPES: readonly (readonly [
   argument: string,
   shown: string,
@@ -153,7 +153,7 @@ const TYPES: readonly (readonly [
 ];
 
 function isInteger(value: SaltValue): boolean {
-  // To Python a boolean is one too.
+  // In Python a boolean is an integer too.
   return typeof value === 'boolean' || typeof value === 'bigint' || Number.isInteger(value);
 }
 

@@ -8,7 +8,7 @@ import { type StateWorld, unlessCutOff } from './world.ts';
 /** Longest wait for events, s: a week. */
 const TIMEOUT_MAX_S = 7 * 86_400;
 
-/** Events that wait to be looked at; a step that falls behind more than this ends with a text. */
+/** Limit of unread events; a step that falls behind more than this ends with a text. */
 const WAITING_MAX = 100_000;
 
 /** `salt.wait_for_event` (salt/states/saltmod.py). */
@@ -54,7 +54,7 @@ async function waitForEvent(world: StateWorld, args: SaltMap, call: StateCall): 
   return ret.set('result', true);
 }
 
-/** The identifiers that are still waited for, and those that were seen. */
+/** The identifiers that are still expected, and those that were seen. */
 class Wanted {
   readonly seen: SaltValue[];
   readonly #left: SaltValue[];
@@ -68,7 +68,7 @@ class Wanted {
     return this.#left.length === 0;
   }
 
-  /** Takes what an event names; false where none of it is waited for. */
+  /** Takes the identifiers of an event; false if none of them is expected. */
   take(value: SaltValue): boolean {
     const named = Array.isArray(value) ? value : [value];
     const before = this.#left.length;
@@ -90,18 +90,18 @@ interface Listening {
   readonly left: Wanted;
   readonly startMs: number;
   readonly untilMs: number;
-  /** Where the process before this one was in the events; undefined: they begin now. */
+  /** Position of the previous process in the events; undefined: start now. */
   readonly from: string | undefined;
 }
 
-/** An event that may be one of those. */
+/** An event that may be an expected one. */
 interface Candidate {
   readonly data: () => Promise<SaltMap>;
-  /** Reading goes on from here after it. */
+  /** Reading resumes here after it. */
   readonly position: string;
 }
 
-/** Waits for the events; `seen`, or why the wait ended without them. */
+/** Waits for the events; resolves with `seen`, or with why the wait ended without them. */
 async function listenFor(
   world: StateWorld,
   call: StateCall,
@@ -118,7 +118,7 @@ async function listenFor(
     news.wake();
   };
   const listening = await world.master.listen(onEvent, from);
-  // Another process goes on from there, so that it sees what came while nobody had the run.
+  // Another process resumes there, so that it gets the events between two owners.
   const note = (position: string): Promise<void> =>
     call.note(mapOf({ start: startMs, seen: [...left.seen], from: position }));
   try {
@@ -139,7 +139,7 @@ async function listenFor(
   }
 }
 
-/** The identifier in an event, or in the data that it carries. */
+/** The identifier in an event, or in the data inside it. */
 function identifier(event: SaltMap, key: SaltValue): SaltValue {
   const own = event.get(key) ?? null;
   const inner = event.get('data');

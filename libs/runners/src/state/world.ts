@@ -3,26 +3,26 @@ import { MasterUnavailableError } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { RunnerContext, RunnerMaster } from '../function.ts';
 
-/** What the state functions of one orchestration reach. */
+/** The access of one orchestration's state functions. */
 export interface StateWorld {
   readonly context: RunnerContext;
   readonly master: RunnerMaster;
-  /** The pillar of the master's own minion, with what the caller gave. */
+  /** The pillar of the master's own minion, with the caller's additions. */
   pillar(): SaltMap;
-  /** Calls a function that templates have. @throws Error for one that is not there */
+  /** Calls a function of templates. @throws Error for an unknown one */
   call(fun: string, args: readonly SaltValue[], kwargs: SaltMap): Promise<SaltValue>;
-  /** Another process goes on with this run if this one dies. */
+  /** True if another process resumes this run after this one dies. */
   readonly isOwned: boolean;
-  /** Rejects when the run is another process's; what waits long waits for this too. */
+  /** Rejects when another process owns the run; long waits must watch it. */
   readonly cutOff: AbortSignal | undefined;
 }
 
-/** After a takeover the job cache may be so long behind what was published and returned, ms. */
+/** Longest lag of the job cache behind publishes and returns after a takeover, ms. */
 export const KNOWN_WITHIN_MS = 10_000;
-/** After a takeover a step waits so long for a job cache that is away, ms. */
+/** Time that a step waits for an unreachable job cache after a takeover, ms. */
 export const BEHIND_MAX_MS = 3_600_000;
 
-/** An answer; undefined while the master, its records or the job cache are away. */
+/** An answer; undefined while the master, its records or the job cache are unreachable. */
 export async function unlessAway<T>(
   ask: () => Promise<T>,
 ): Promise<{ readonly value: T } | undefined> {
@@ -34,7 +34,7 @@ export async function unlessAway<T>(
   }
 }
 
-/** An error as Python names it. */
+/** An error with its Python name. */
 export function pythonError(name: string, text: string): Error {
   return Object.assign(new Error(text), { name });
 }

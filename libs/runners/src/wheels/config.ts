@@ -4,7 +4,7 @@ import { loadYaml, YamlEmitter, YamlWork } from '@brine/yaml';
 import type { RunnerMaster, WheelFunction } from '../function.ts';
 import { refusal } from '../given-values.ts';
 
-/** The file that `config.apply` keeps; its name puts it behind the others of its directory. */
+/** The file of `config.apply`; its name puts it behind the others of its directory. */
 const APPLIED = 'zz-config-apply.conf';
 const FILE_MAX_BYTES = 1024 * 1024;
 
@@ -30,7 +30,7 @@ const apply: WheelFunction = {
     const bytes = await master.hostFiles.readBelow(dir, APPLIED, { maxBytes: FILE_MAX_BYTES });
     const text = bytes === undefined ? '' : Buffer.from(bytes).toString('utf8');
     const before = loadYaml(text, YamlWork.ofFile());
-    if (before !== null && !isMap(before)) throw new Error(`${dir}/${APPLIED} holds no options`);
+    if (before !== null && !isMap(before)) throw new Error(`${dir}/${APPLIED} has no options`);
     const next = new Map(before).set(key, named.get('value') ?? null);
     if ((await write(master, APPLIED, next)) === 'refused') {
       throw new Error(`${dir}/${APPLIED} is no plain file`);
@@ -59,11 +59,11 @@ async function write(master: RunnerMaster, name: string, contents: SaltMap) {
   if (Buffer.byteLength(text) > FILE_MAX_BYTES) {
     throw new Error(`${name} would have more than ${FILE_MAX_BYTES} bytes`);
   }
-  // Options may be secrets: the file is for the master's user alone.
+  // Options may be secrets: only the master's user may read the file.
   return master.hostFiles.writeBelow(includedDir(master), name, text, { dir: 0o755, file: 0o600 });
 }
 
-/** The directory of the files that `default_include` names. */
+/** The directory of the files in `default_include`. */
 function includedDir(master: RunnerMaster): string {
   const [configDir, pattern] = [master.option('config_dir'), master.option('default_include')];
   const [, dir] = /^(.+)\/[^/]*$/.exec(pyStr(pattern ?? '')) ?? [];

@@ -15,7 +15,7 @@ import { refusal, textGiven } from '../given-values.ts';
 const MATCH = [['match']] as const;
 const HASHED = [['match'], ['hash_type', null]] as const;
 
-/** `accept`, `reject`, `delete` by a glob, and their forms that take ids by section. */
+/** `accept`, `reject`, `delete` by a glob, and their variants that take ids by section. */
 function acting(act: KeyAct, also: readonly string[], doc: string): readonly WheelFunction[] {
   const options = also.map((name) => [name, false] as const);
   const parameters = [['match'] as const, ...options];
@@ -78,7 +78,7 @@ function matching(name: string): WheelFunction {
   };
 }
 
-/** Salt's name is `print`; callers of its Python say `key_str`. */
+/** Salt's name is `print`; callers of its Python use `key_str`. */
 function printing(name: string): WheelFunction {
   return {
     name,
@@ -115,7 +115,7 @@ const masterKeyStr: WheelFunction = {
   run: (_given, master) => local(ownName(master), master.masterKey.publicPem),
 };
 
-/** Sizes of keys that are made; larger ones take minutes. */
+/** Limits of key sizes; larger ones take minutes. */
 const KEY_BITS = { least: 2048, most: 8192 };
 
 const ABOUT_SIZE = 'keysize: bits, 2048 (default) to 8192.';
@@ -126,7 +126,7 @@ async function newPair(named: ReadonlyMap<string, SaltValue>, preset = KEY_BITS.
   if (!Number.isInteger(bits) || bits > KEY_BITS.most) {
     throw new Error(`keys of ${pyStr(given)} bits are not made`);
   }
-  // As Salt says of its own: a smaller size is rounded up.
+  // As in Salt, a smaller size is rounded up.
   const made = await PrivateKey.generate(Math.max(KEY_BITS.least, bits));
   return { priv: made.pem, pub: made.publicKey.pem };
 }

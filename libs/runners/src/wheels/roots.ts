@@ -6,16 +6,16 @@ import type { HostTree } from '../host-ports.ts';
 type RootsOption = 'file_roots' | 'pillar_roots';
 type Named = ReadonlyMap<string, SaltValue>;
 
-/** Entries of one listing. */
+/** Limit of entries in one listing. */
 const ENTRIES_MAX = 100_000;
-/** A file that is shown or written: it travels in one request. */
+/** Size limit of a file that is shown or written: it is part of one request. */
 const FILE_MAX_BYTES = 8 * 1024 * 1024;
-/** How much of a file tells whether it is text (salt/utils/files.py is_text). */
+/** Size of the head that decides whether a file is text (salt/utils/files.py is_text). */
 const HEAD_BYTES = 512;
 
 const AT = [['path'], ['saltenv', 'base']] as const;
 
-/** Whether bytes are text, in Salt's way (salt/utils/stringutils.py is_binary). */
+/** True if bytes are text, by Salt's rule (salt/utils/stringutils.py is_binary). */
 export function isTextHead(head: Uint8Array): boolean {
   if (head.includes(0)) return false;
   const isPrintable = (byte: number): boolean =>
@@ -31,7 +31,7 @@ function readsAsUtf8(bytes: Uint8Array): boolean {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return true;
   } catch {
-    return false; // The decoder says no in this way.
+    return false; // The decoder rejects the bytes.
   }
 }
 
