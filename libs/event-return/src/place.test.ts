@@ -10,7 +10,8 @@ async function unsaved(record: MemoryRecord): Promise<Place> {
   const place = new Place(record.take(), () => 0, undefined);
   await place.save({ position: 'p0', note: { size: 1 } });
   record.isAway = true;
-  await expect(place.save({ position: 'p1', note: { size: 2 } })).rejects.toThrow('NATS is away');
+  const saved = place.save({ position: 'p1', note: { size: 2 } });
+  await expect(saved).rejects.toThrow('NATS is unreachable');
   record.isAway = false;
   return place;
 }

@@ -28,7 +28,7 @@ export class MemoryRecord {
       check,
       save: async (next) => {
         check();
-        if (this.isAway) throw Object.assign(new Error('NATS is away'), { retryable: true });
+        if (this.isAway) throw Object.assign(new Error('NATS is unreachable'), { retryable: true });
         this.#data = data = next;
         this.saves += 1;
       },

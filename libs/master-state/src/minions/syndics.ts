@@ -12,7 +12,7 @@ const KEPT_MAX = 10_000;
 /** Time of that cache: a syndic announces itself once, at its start. */
 const BELIEVED_MS = 10_000;
 
-/** Whether a syndic answers as a minion too. An empty record: no longer a syndic. */
+/** Record values: a syndic that answers as a minion too, or not. Empty: no longer a syndic. */
 const RECORDS = { unanswering: Buffer.from([1]), answers: Buffer.from([2]) } as const;
 
 /** Which minions are syndics. */

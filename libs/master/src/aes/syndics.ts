@@ -20,8 +20,8 @@ export function minionsNamed(list: SaltValue | undefined): string[] | undefined 
 
 /**
  * Reports to the store which minions a lower master expects to answer a job (salt/utils/job.py
- * `store_minions`), and the job itself, which may be the lower master's own. The same list of the
- * same syndic is stored once, on whichever way it arrives.
+ * `store_minions`). Reports the job too, which may be the lower master's own. The same list of the
+ * same syndic is stored once, however it arrives.
  */
 export async function reportExpected(
   ports: MasterPorts,

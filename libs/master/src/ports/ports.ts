@@ -405,7 +405,7 @@ export interface KnownBatch {
   readonly state: SaltMap;
 }
 
-/** Whether a call may begin: `unknown` function, or `full` with running calls. */
+/** Admission of a call: `unknown` function, or `full` with running calls. */
 export type Admission = 'yes' | 'unknown' | 'full';
 
 /** The functions of the master, for the rules that judge who may call them. */

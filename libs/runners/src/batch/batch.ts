@@ -110,5 +110,4 @@ const resume: RunnerFunction = {
   run: async (given, context) => ({ value: await print(given, context, 'resume') }),
 };
 
-/** Functions about batches. */
 export const BATCH_RUNNER: readonly RunnerFunction[] = [status, listActive, stop, pause, resume];

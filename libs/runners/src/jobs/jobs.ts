@@ -418,5 +418,4 @@ export const JOBS_BY_CLIENT: readonly RunnerFunction[] = [
   printJobFunction,
 ];
 
-/** The functions of the jobs runner. */
 export const JOBS_RUNNER: readonly RunnerFunction[] = [...JOBS_BY_CLIENT, ...IN_MASTER];

@@ -25,5 +25,4 @@ const compoundMatches: RunnerFunction = {
   },
 };
 
-/** The functions of the match runner. */
 export const MATCH_RUNNER: readonly RunnerFunction[] = [compoundMatches];

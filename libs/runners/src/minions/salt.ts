@@ -99,5 +99,4 @@ const execute: RunnerFunction = {
   },
 };
 
-/** The functions of the salt runner. */
 export const SALT_RUNNER: readonly RunnerFunction[] = [cmd, execute];

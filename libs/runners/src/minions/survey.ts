@@ -86,5 +86,4 @@ function differences(...texts: Parameters<typeof unifiedDiff>): string {
   }
 }
 
-/** The functions of the survey runner. */
 export const SURVEY_RUNNER: readonly RunnerFunction[] = [diff, hash];

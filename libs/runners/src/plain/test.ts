@@ -101,7 +101,6 @@ const getOpts: RunnerFunction = {
   },
 };
 
-/** The functions of the test runner. */
 export const TEST_RUNNER: readonly RunnerFunction[] = [
   arg,
   getOpts,

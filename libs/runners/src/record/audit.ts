@@ -102,5 +102,4 @@ function shownRow({ writer, n, body }: AuditLine): SaltMap {
   return new Map<SaltValue, SaltValue>([...Object.entries(told), ['row', `${writer} ${n}`]]);
 }
 
-/** The functions of the audit runner. */
 export const AUDIT_RUNNER: readonly RunnerFunction[] = [VERIFY, list];
