@@ -51,7 +51,7 @@ export type FromEngine =
   | { readonly type: 'save'; readonly id: number; readonly value: Plain }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly type: 'tell'; readonly figures: EngineFigures }
-  /** It can not run, and a restart would not help: a wrong option, no such module. */
+  /** A restart would not help: a wrong option, no such module. */
   | { readonly type: 'refused'; readonly text: string }
   | { readonly type: 'failed'; readonly text: string };
 

@@ -29,7 +29,7 @@ const CLOSE_MS = 3_000;
 const TEXT_MAX = 255;
 
 /**
- * Records acts without delaying requests. It gathers acts, seals them in a chain of its own and
+ * Records acts without delaying requests: gathers acts, seals them in a chain of its own and
  * appends them to EVENTS, from which the store saves them.
  */
 export class AuditWriter {

@@ -29,8 +29,8 @@ export class ElsewhereError extends Error {
 }
 
 /**
- * The calls of one reaction, each made once. A process that takes over does not repeat calls that
- * had ended. It repeats the others under their old job ids.
+ * The calls of one reaction, each made once. A process that takes over repeats only calls that had
+ * not ended, under their old job ids.
  */
 export class PlannedCalls {
   readonly #store: PlanStore;

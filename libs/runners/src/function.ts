@@ -85,9 +85,9 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
 }
 
 /**
- * Resumes a run of another process, in the context of the call that began it. Its result is for the
- * event `ret` of that call; without a value there is no event. It may pass a RunLostError on, since
- * the next owner then continues.
+ * Resumes a run of another process, in the context of the call that began it. The result is for the
+ * event `ret` of that call; without a value there is no event. A RunLostError may be passed on,
+ * since the next owner then continues.
  */
 export type OwnedWork = (
   run: OwnedRun,

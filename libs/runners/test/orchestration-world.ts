@@ -53,7 +53,7 @@ interface Job {
   readonly returns: SaltMap;
 }
 
-/** What a minion returns for a function; undefined: nothing. */
+/** The return of a minion for a function; undefined: none. */
 export type Answer = (fun: string, arg: readonly SaltValue[]) => SaltValue | undefined;
 
 const ROOT = { user: 'root', principal: 'root' };

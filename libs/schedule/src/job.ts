@@ -73,7 +73,7 @@ export interface ScheduledJob {
 export interface ScheduleFault {
   /** `job` or `job.key`; only a key for the whole schedule. */
   readonly where: string;
-  /** Reason in one line. It shows names of functions and keys, but no other values. */
+  /** Reason in one line, with names of functions and keys but no other values. */
   readonly why: string;
   /** True if the job does not run at all; else only this key has no effect. */
   readonly stops: boolean;

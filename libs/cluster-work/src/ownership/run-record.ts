@@ -21,8 +21,8 @@ export const ENDED = '-';
 export const RUNNER = 'runner';
 
 /**
- * A call that is handed over and not started. It becomes a {@link RUNNER} when a process takes it.
- * The kinds differ because releases before 0.3 report a runner without an owner as failed.
+ * A call that is handed over and not started; {@link RUNNER} once a process takes it. The kinds
+ * differ because releases before 0.3 report a runner without an owner as failed.
  */
 export const CALL = 'call';
 

@@ -32,7 +32,7 @@ import { type RunPorts, StoredRun } from './stored-run.ts';
 /** Limits of a {@link RunStore}. Times in ms. */
 export interface RunStoreOptions {
   /**
-   * A process without a beat for this time no longer owns its runs. It stops itself at two thirds.
+   * A process without a beat for this time no longer owns its runs; it stops itself at two thirds.
    */
   readonly leaseMs?: number;
   /** Maximum of runs in the cluster, without calls of runners. */

@@ -16,7 +16,7 @@ import {
 export type Claim =
   /** This process owns it; `again`: another process began with it and died. */
   | { readonly kind: 'mine'; readonly jid: string; readonly again: boolean }
-  /** It has already ended. */
+  /** The run has already ended. */
   | { readonly kind: 'known' }
   /** Another process works on it. */
   | { readonly kind: 'elsewhere' }

@@ -52,7 +52,7 @@ export const start: EngineStart = async (engine, given) => {
 const TOO_LARGE: ReadonlySet<unknown> = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']);
 
 /**
- * Rethrows an error of the client. It has one error per partition, each with the broker's code in
+ * Rethrows an error of the client, which has one error per partition with the broker's code in
  * `apiId`.
  * @throws NotTakenError if a broker found messages too large; else the error
  */

@@ -31,7 +31,8 @@ const LOG_MS = 1_000;
 
 /**
  * Fires each `POST` to any path as an event `salt/engines/hook/<path>` with `headers` and `body`
- * (salt/engines/webhook.py). It has no login: reactions to these events must check their contents.
+ * (salt/engines/webhook.py). There is no login: reactions to these events must check their
+ * contents.
  */
 export const start: EngineStart = async (engine, given) => {
   const options = new Options(given);

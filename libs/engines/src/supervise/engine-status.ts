@@ -24,9 +24,9 @@ export type EngineState =
   | 'elsewhere'
   | 'starting'
   | 'running'
-  /** It has ended and will restart soon. */
+  /** Ended; a restart follows soon. */
   | 'waiting'
-  /** It ended too often in a row; it is tried every ten minutes. */
+  /** Ended too often in a row; started again every ten minutes. */
   | 'given up'
   /** Its configuration is invalid. */
   | 'refused';

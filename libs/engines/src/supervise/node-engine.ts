@@ -34,8 +34,8 @@ const AGAIN_MS = 1_000;
 const HEAP_MB = 512;
 
 /**
- * An engine in a Node process. It exchanges events and answers over the channel of its process, and
- * has no access to NATS or PostgreSQL. A fault of it ends this process only.
+ * An engine in a Node process. Events and answers use the channel of that process, which has no
+ * access to NATS or PostgreSQL. A fault of the engine ends this process only.
  */
 export class NodeEngine implements EngineProcess {
   readonly gone: Promise<EngineEnd>;

@@ -17,8 +17,8 @@ const PLACES = { maxSize: OPENED_KEPT_MAX, sizeCalculation: () => 1 };
 const OVERLAP_MS = 60_000;
 
 /**
- * After a wrong MAC the key is read from the source at most this often per id, so that a stranger
- * with a known id can not cause load on the hot state.
+ * After a wrong MAC the key is read from the source at most this often per id. Otherwise a stranger
+ * with a known id could cause load on the hot state.
  */
 const REFETCH_PAUSE_MS = 250;
 

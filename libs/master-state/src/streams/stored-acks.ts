@@ -10,7 +10,7 @@ export interface AppendedReturn {
   readonly jid: string;
   readonly id: string;
   readonly seq: number;
-  /** It was in the stream before, so its commit may be long past. */
+  /** True if the stream already had it: the commit may be long past. */
   readonly duplicate: boolean;
 }
 

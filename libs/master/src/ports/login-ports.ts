@@ -28,8 +28,8 @@ export interface Vouched {
 export interface Logins {
   /**
    * Checks a name and a password; undefined if they are refused. A refusal takes about a second,
-   * whatever its reason. It is immediate after too many failures, or while too many checks run.
-   * Never rejects.
+   * whatever its reason, but none after too many failures or while too many checks run. Never
+   * rejects.
    * @param from the address of the client
    */
   vouch(

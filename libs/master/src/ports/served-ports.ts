@@ -74,7 +74,7 @@ export type Begun =
   | { readonly kind: 'done'; readonly reply: SaltValue }
   /** Another worker is answering it. */
   | { readonly kind: 'under-way' }
-  /** It was never finished, and no gateway can still wait for it. */
+  /** Never finished, and no gateway can still wait for it. */
   | { readonly kind: 'lapsed' };
 
 /**

@@ -79,8 +79,8 @@ export function batchEvent(
 }
 
 /**
- * The result of `batch.status` (Salt: salt/runners/batch.py _summary) without the age. It is in the
- * record of the run, during the batch and for some days after.
+ * The result of `batch.status` without the age (Salt: salt/runners/batch.py _summary). The record
+ * of the run has it, during the batch and for some days after.
  */
 export function lastNews(about: BatchAbout, plan: BatchPlan, nowMs: number): SaltMap {
   const { total, completed, active, pending, failed, highest } = plan.counts;

@@ -10,7 +10,7 @@ const STATE_MAX_MINIONS = 2_000;
 const OUR_DRIVER = 'brine';
 
 /**
- * Converts a batch of a stock 3008 `salt --async -b` to one of ours. That command has published the
+ * Converts a batch of a stock 3008 `salt --async -b` to one of ours. The command has published the
  * first part and left its state (Salt: salt/cli/salt.py _run_batch_async). Does nothing for a batch
  * that is ours already.
  */

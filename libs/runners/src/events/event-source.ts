@@ -52,8 +52,8 @@ export function pageSource({ master, client }: Pick<RunnerContext, 'master' | 'c
 }
 
 /**
- * The events of a search, page by page. If the master does not answer any more, it is asked again
- * from the same position, so that no event is missing and none comes twice.
+ * The events of a search, page by page. A master that stops answering is asked again from the same
+ * position, so that no event is missing and none comes twice.
  * @throws the errors of `ask` for the first page, permanent ones, or after two minutes if not live
  */
 export async function* followEvents(

@@ -177,7 +177,7 @@ const store: RunnerFunction = {
   },
 };
 
-/** Of 3006's keys only `mine` is one record here. */
+/** Among 3006's keys only `mine` is one record here. */
 function mineOf(place: Place, key: string): BankName | undefined {
   return place.kind === 'minion' && key === 'mine' ? 'mine' : undefined;
 }

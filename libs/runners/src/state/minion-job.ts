@@ -107,7 +107,7 @@ export async function runMinionJob(
   return answersOf(world, await unlessCutOff(returns, world.cutOff), job.expectMinions);
 }
 
-/** The job of a step in a resumable run. It is published under one id, so it is one job. */
+/** The job of a step in a resumable run, published under one id so that it is one job. */
 class SentJob {
   readonly world: StateWorld;
   readonly job: MinionJob;
