@@ -1,4 +1,4 @@
-// How soon and how fast events are replayed: node --conditions=source --import tsx
+// Measures how soon and how fast events are replayed: node --conditions=source --import tsx
 // libs/bus/bench/replay.ts [events]. NATS shares the machine.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -10,9 +10,9 @@ import type { StrayMessage } from './streams/stray.ts';
 import { STREAMS } from './subjects/names.ts';
 
 /**
- * Reads a stray again, as a later release may be able to; undefined where it is still none of ours.
- * A stray of EVENTS may be a page of several events.
- * @throws BusError where its body can not be fetched, or it is no event.
+ * Reads a stray again, as a later release may be able to; undefined if it is still none of ours. A
+ * stray of EVENTS may be a page of several events.
+ * @throws BusError if its body can not be fetched, or it is no event.
  */
 export async function readStray(
   bus: Bus,

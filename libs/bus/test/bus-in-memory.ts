@@ -3,9 +3,7 @@ import { TimerWheel } from '../src/connection/timer-wheel.ts';
 
 type Callback = (error: null, msg: object) => void;
 
-/**
- * As much of a bus as requests need: a message comes to its subscribers, all in this process.
- */
+/** The part of a bus that requests need: a message reaches its subscribers, all in this process. */
 export function busInMemory(): Bus {
   const subscriptions = new Set<{ readonly subject: string; readonly callback: Callback }>();
   const isFor = (pattern: string, subject: string): boolean =>

@@ -1,4 +1,4 @@
-// One of each kind of message that goes over NATS, as today's code writes it.
+// A sample of each kind of message that goes over NATS, as the current code writes it.
 import type { Event, Job } from '@brine/job';
 import { mapOf } from '@brine/wire';
 import type { Bus } from '../src/connection/connect.ts';
@@ -120,7 +120,7 @@ export const SENT: Sent = {
 export const COMMITTED = [7, 8, 9, 12];
 export const QUESTION = mapOf({ jid: JID, n: 1 });
 
-/** All of them, by what they are. */
+/** All samples, by kind. */
 export async function writtenMessages(): Promise<Record<string, RecordedMessage>> {
   const found: Record<string, RecordedMessage> = {};
   const wire = new Wire();
@@ -165,7 +165,7 @@ export async function writtenMessages(): Promise<Record<string, RecordedMessage>
   return found;
 }
 
-/** A connection that keeps what is published and answers nothing. */
+/** A connection that records publishes and answers nothing. */
 class Wire {
   readonly bus: Bus;
   #message: RecordedMessage | undefined;
@@ -205,7 +205,7 @@ class Wire {
     this.bus = bus as unknown as Bus;
   }
 
-  /** What was published last; writers publish within the turn. */
+  /** The last published message; writers publish within the turn. */
   async taken(): Promise<RecordedMessage> {
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#message === undefined) throw new Error('nothing was published');

@@ -1,4 +1,4 @@
-// Starts a server in the directory given, tells its pid, and stays until it is killed.
+// Starts a server in the given directory, prints its pid, and stays until it is killed.
 import { startNatsServer } from '@brine/nats-server';
 
 const [binary = '', dir = ''] = process.argv.slice(2);

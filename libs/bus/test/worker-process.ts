@@ -1,5 +1,5 @@
 // A worker in a process of its own: answers each request with its own id, after a while if asked
-// to. One that says `block` it never comes back from.
+// to. The request `block` makes it hang for ever.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '../src/connection/connect.ts';
 import { RequestReceiver } from '../src/rpc/request-receiver.ts';

@@ -7,8 +7,8 @@ import type { ServiceName } from '../subjects/names.ts';
 import { CONSUMERS_ROOT, STREAMS_API } from '../subjects/names.ts';
 
 /**
- * The durable readers of each service that has its consumers made here. Of which streams it may
- * have some, the server knows: it leads no other request here.
+ * The durable readers of each service that has its consumers made here. The server leads only
+ * requests for that service's own streams here.
  */
 const DURABLE: ReadonlyMap<string, RegExp> = new Map<ServiceName, RegExp>([
   ['job-cache-returner', /^store$/],
@@ -21,8 +21,9 @@ const FOR_ONE = /^r[0-9a-z]{1,12}$/;
 const OF_OTHERS: ReadonlySet<string> = new Set(['reactor']);
 
 /**
- * What a consumer may be made with, spelled as here: the server reads names in any case. None of it
- * makes the server send to a subject of the asker's choice, as `deliver_subject` does.
+ * The fields that a consumer may be made with, spelled exactly so: the server ignores case. With
+ * none of them can the asker choose the subject that the server sends to, as with
+ * `deliver_subject`.
  */
 const FIELDS: ReadonlySet<string> = new Set([
   'name',
@@ -45,7 +46,7 @@ const FIELDS: ReadonlySet<string> = new Set([
 
 /** A request for a consumer has some hundred bytes. */
 const REQUEST_MAX_BYTES = 16_384;
-/** Consumers that are made at once; more askers are told to ask again. */
+/** Consumers that are made at once; beyond it the asker has to retry. */
 const IN_HAND_MAX = 256;
 const TIMEOUT_MS = 5_000;
 /** Where the server takes answers for another account. */
@@ -53,10 +54,10 @@ const ANSWERS = '_R_.';
 const QUEUE = 'brine';
 
 /**
- * Makes consumers for services in accounts without streams, until the function that comes back is
- * called. A consumer can be told to send to any subject of the streams' account, and the server
- * looks at no right of the asker then. So these services may not make any themselves; several
- * processes that serve this share the work.
+ * Makes consumers for services in accounts without streams, until the returned function is called.
+ * The server sends to any subject that a consumer names, without checking the asker's rights. So
+ * these services may not make consumers themselves. Several processes that serve this share the
+ * work.
  */
 export function makeConsumers(bus: Bus): () => void {
   let inHand = 0;
@@ -78,7 +79,7 @@ export function makeConsumers(bus: Bus): () => void {
     subscription ??= bus.connection.subscribe(`${CONSUMERS_ROOT}.*.*.*`, {
       queue: QUEUE,
       callback: (error, msg) => {
-        // A server with the rights of the release before makes the consumers itself.
+        // A server with the rights of the previous release makes the consumers itself.
         if (error) subscription = undefined;
         else take(msg);
       },
@@ -96,7 +97,7 @@ async function make(bus: Bus, subject: string, data: Uint8Array): Promise<Uint8A
   const wish = readWish(subject, data);
   if (typeof wish === 'string') return refusal(400, wish);
   const { stream, name, config } = wish;
-  // Not changed where it is there: it may be another release's.
+  // A consumer that exists is not changed: it may be another release's.
   const request = JSON.stringify({ stream_name: stream, config, action: 'create' });
   const verb = `${STREAMS_API}CONSUMER.CREATE.${stream}.${name}`;
   return (await bus.inbox.request(verb, request, { timeoutMs: TIMEOUT_MS })).data;
@@ -109,7 +110,7 @@ interface Wish {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Reads what is asked for; a text says why it is refused. */
+/** Reads the request; returns a text if it is refused, with the reason. */
 function readWish(subject: string, data: Uint8Array): Wish | string {
   const [service = '', stream = '', name = ''] = subject
     .slice(CONSUMERS_ROOT.length + 1)
@@ -143,7 +144,7 @@ function objectIn(data: Uint8Array): Readonly<Record<string, unknown>> | undefin
     const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
     return isRecord(value) ? value : undefined;
   } catch {
-    return undefined; // said to the asker
+    return undefined; // the asker gets the reason
   }
 }
 

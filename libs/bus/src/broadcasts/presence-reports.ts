@@ -2,18 +2,18 @@ import type { Bus } from '../connection/connect.ts';
 import { publish } from '../connection/inbox.ts';
 import { type PresenceSubject, subjects } from '../subjects/names.ts';
 
-/** What is said once, and not stored. Questions go by `ask` and `serve`. */
+/** Reports, which are sent once and not stored. Questions use `ask` and `serve`. */
 type Reported = Exclude<PresenceSubject, 'ask'>;
 
 /**
- * Says something about connected minions (libs/presence/src/reports.ts). It is no message of a
- * stream: who hears a part of it asks for the whole.
+ * Publishes a report about connected minions (libs/presence/src/reports.ts). It is not stored: a
+ * receiver of a part asks for the whole.
  */
 export function publishPresence(bus: Bus, what: Reported, report: Uint8Array): void {
   if (bus.status === 'connected') publish(bus.connection, subjects.presence(what), report);
 }
 
-/** Calls `take` with each of these words from now on, until the returned function is called. */
+/** Calls `take` with each report from now on, until the returned function is called. */
 export function onPresence(
   bus: Bus,
   what: Reported,
@@ -22,7 +22,7 @@ export function onPresence(
 ): () => void {
   const subscription = bus.connection.subscribe(subjects.presence(what), {
     callback: (error, msg) => {
-      // The rights of a NATS that is not ours may be older than this release.
+      // The rights of an external NATS may be older than this release.
       if (error !== null && error !== undefined) {
         onTrouble(error);
         return;

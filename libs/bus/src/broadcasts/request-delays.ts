@@ -4,11 +4,11 @@ import { subjects } from '../subjects/names.ts';
 
 /** How often a gateway announces it, ms. */
 const EVERY_MS = 1_000;
-/** Of more requests in that time the first stand for all. */
+/** Further requests within that time are not measured. */
 const SAMPLES_MAX = 1_000;
 /** Above it requests wait, ms: on an idle host a return takes some 10 ms from port to answer. */
 const LONG_MS = 100;
-/** A gateway without requests announces nothing: what it said before is no longer so, ms. */
+/** A delay is valid for this long, ms: a gateway without requests announces none. */
 const BELIEVED_MS = 3 * EVERY_MS;
 
 /** How long sealed requests took at a gateway; it announces their median each second. */
@@ -41,7 +41,7 @@ export class RequestDelays {
   }
 }
 
-/** Whether requests wait at any gateway of the cluster, as the gateways announce. */
+/** Follows the announcements of all gateways; reports whether requests wait at any of them. */
 export class WaitingRequests {
   readonly #now: () => number;
   #longAt = -Infinity;

@@ -3,21 +3,21 @@ import type { Bus } from '../connection/connect.ts';
 import { publish } from '../connection/inbox.ts';
 import { subjects } from '../subjects/names.ts';
 
-/** A longer word is not sent: words name things, they do not carry them. */
+/** A broadcast names things and does not carry them; a longer one is refused. */
 const BROADCAST_MAX_BYTES = 64 * 1024;
 
 /**
- * Says a word that every worker of the cluster hears, this one too. It is no message of a stream:
- * a worker that is away does without, so a word may only hasten what happens anyway.
+ * Broadcasts a message to all workers, including this one. Delivery is best effort: use it only to
+ * speed up what polling would find anyway.
  * @throws RangeError for more than 64 KiB
  */
 export function broadcastToWorkers(bus: Bus, broadcast: SaltMap): void {
   const bytes = pack(broadcast);
-  if (bytes.length > BROADCAST_MAX_BYTES) throw new RangeError('a word to workers is too long');
+  if (bytes.length > BROADCAST_MAX_BYTES) throw new RangeError('the broadcast is too long');
   if (bus.status === 'connected') publish(bus.connection, subjects.word, bytes);
 }
 
-/** Calls `take` with each word from now on, until the returned function is called. */
+/** Calls `take` with each broadcast from now on, until the returned function is called. */
 export function onBroadcast(
   bus: Bus,
   take: (broadcast: SaltMap) => void,
@@ -25,7 +25,7 @@ export function onBroadcast(
 ): () => void {
   const subscription = bus.connection.subscribe(subjects.word, {
     callback: (error, msg) => {
-      // The rights of a NATS that is not ours may be older than this release.
+      // The rights of an external NATS may be older than this release.
       if (error !== null && error !== undefined) {
         onTrouble(error);
         return;

@@ -1,7 +1,7 @@
 import type { Aside } from '../streams/asides.ts';
 import type { ServiceName } from '../subjects/names.ts';
 
-/** How a service reaches the server, and its user there. */
+/** The options of a service's connection, and its user. */
 export interface BusOptions {
   /**
    * `tls://host:port`, or on loopback `nats://user:password@host:port`; several joined by commas.
@@ -18,6 +18,6 @@ export interface BusOptions {
   /** How long to wait for the first connection, in ms; default 30,000. Reconnects have no end. */
   readonly connectTimeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Called for the first messages of each stream that a reader goes on without. */
+  /** Called for the first messages of each stream that a reader skips. */
   readonly onAside?: (aside: Aside) => void;
 }

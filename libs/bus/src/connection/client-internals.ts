@@ -4,12 +4,12 @@ import type { ConnectionOptions, Msg, MsgHdrs, NatsConnection } from '@nats-io/n
 import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
 
 /**
- * All that Brine uses of the NATS client beyond what the client documents. Nothing else may reach
- * in there. `client-internals.test.ts` says what to compare when the client's version changes.
+ * All that Brine uses of the NATS client beyond its documented interface. No other file may use
+ * more of it. `client-internals.test.ts` lists the checks for an upgrade of the client.
  */
 export const CLIENT_VERSION = '3.4.0';
 
-/** What is used of the client's transport for Node, which its package does not export. */
+/** The used part of the client's transport for Node, which its package does not export. */
 interface NodeTransportClass {
   new (): {
     readonly isClosed: boolean;
@@ -105,7 +105,7 @@ export function headerBytes(msg: Msg): Buffer | undefined {
   return Buffer.from(bytes.buffer, bytes.byteOffset, Math.max(0, parsed.hdr));
 }
 
-/** Headers to publish, encoded already. Of headers to publish the client calls `encode` alone. */
+/** Headers to publish, encoded already. The client only calls `encode` of headers to publish. */
 export function encodedHeaders(bytes: Uint8Array): MsgHdrs {
   return { encode: () => bytes } as Partial<MsgHdrs> as MsgHdrs;
 }

@@ -40,7 +40,7 @@ export class Bus {
   readonly name: ServiceName;
   /** Resolves when the connection is over, with the reason unless it was asked for. */
   readonly closed: Promise<Error | undefined>;
-  /** Messages that the readers of this connection went on without. */
+  /** Messages that the readers of this connection skipped. */
   readonly asides: Asides;
   /** For this library only: the client's connection. */
   readonly connection: NatsConnection;
@@ -75,7 +75,7 @@ export class Bus {
     return this.#status;
   }
 
-  /** For this library only: as `inbox`, for what services answer, who learn nothing of that. */
+  /** For this library only: as `inbox`, for answers of services, which must not know that inbox. */
   get answers(): Inbox {
     this.#answers ??= new Inbox(this.connection, randomBelow(answerInbox(this.name)), this.wheel);
     return this.#answers;
@@ -183,7 +183,7 @@ export class Bus {
   }
 }
 
-/** A subject that nobody guesses. */
+/** A subject that no other client can guess. */
 function randomBelow(root: string): string {
   return `${root}.${randomBytes(9).toString('base64url')}`;
 }

@@ -1,20 +1,20 @@
 import type { Bus } from './connect.ts';
 import { PauseWatch, type PauseWatchOptions } from './pause-watch.ts';
 
-/** How a service judges the silence of others. */
+/** The settings for judging the silence of others. */
 export interface ConnectionWatchOptions extends Pick<
   PauseWatchOptions,
   'everyMs' | 'gapMs' | 'onBeat'
 > {
-  /** For so long after it hears again, silence does not count, ms. */
+  /** Silence does not count for this long after messages arrive again, ms. */
   readonly graceMs: number;
-  /** Called when it hears again: all others count as heard now. */
+  /** Called when messages arrive again: from now on all others count as alive. */
   readonly onAgain: (now: number) => void;
 }
 
 /**
- * Whether a missing message means that its sender is gone. It does not while the connection is
- * away, nor for a while after this process was paused or cut off.
+ * Decides whether a missing message means that its sender is gone. It does not while the connection
+ * is down, nor for a while after this process was paused or cut off.
  */
 export class ConnectionWatch {
   readonly #bus: Bus;
@@ -32,7 +32,7 @@ export class ConnectionWatch {
     this.#pauses = new PauseWatch({ everyMs, gapMs, ...beats, onPause: () => this.#again() });
   }
 
-  /** Whether a missing message means that its sender is gone. */
+  /** True if a missing message means that its sender is gone. */
   silenceCounts(now: number): boolean {
     this.#pauses.look();
     return this.#bus.status === 'connected' && now > this.#graceUntil;

@@ -23,12 +23,12 @@ export const BUS_CODES = {
   BUS_SERVER_FAILED: { retryable: true },
 } as const;
 
-/** One of the conditions in {@link BUS_CODES}. */
+/** A condition of {@link BUS_CODES}. */
 export type BusCode = keyof typeof BUS_CODES;
 
 /**
- * The one error class of this library: `code` names the condition, `retryable` says whether the
- * same may succeed later.
+ * The one error class of this library: `code` names the condition, `retryable` is true if the same
+ * may succeed later.
  */
 export class BusError extends Error {
   override readonly name = 'BusError';

@@ -18,7 +18,7 @@ interface OpenSlot {
   readonly onReconnect: (() => void) | undefined;
 }
 
-/** What to send with a request. */
+/** Options of a request. */
 export interface RequestOptions {
   readonly timeoutMs: number;
   readonly headers?: MsgHdrs;
@@ -151,7 +151,7 @@ export function publish(
   });
 }
 
-/** Whether a publish would not throw, as it does after close or drain. */
+/** True if a publish would not throw, as it does after close or drain. */
 export function canPublish(nc: NatsConnection): boolean {
   return !nc.isClosed() && !nc.isDraining();
 }

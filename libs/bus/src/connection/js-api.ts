@@ -4,7 +4,7 @@ import { BusError } from './errors.ts';
 
 /** The part of a stream's state that Brine uses. */
 export interface StreamInfo {
-  /** When the stream was made, RFC 3339; this tells a recreated stream from the one before. */
+  /** When the stream was made, RFC 3339; it differs once the stream was recreated. */
   readonly incarnation: string;
   readonly messages: number;
   readonly bytes: number;
@@ -80,7 +80,7 @@ export function readAnswer(data: Uint8Array): JsAnswer {
   };
 }
 
-/** Whether the number says that the stream or the disk has no room. */
+/** True if the error number means that the stream or the disk has no room. */
 export function isFull(number: number): boolean {
   return (
     number === JS_ERRORS.storeFailed ||
@@ -115,8 +115,8 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
 }
 
 /**
- * How many messages a stream has of each subject that fits a filter; none where there is no such
- * stream. The server tells of up to 100,000 subjects.
+ * How many messages a stream has of each subject that fits a filter; empty if there is no such
+ * stream. The server reports up to 100,000 subjects.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function subjectCounts(
@@ -134,13 +134,13 @@ export async function subjectCounts(
   return new Map(Object.entries(subjects).map(([subject, count]) => [subject, Number(count)]));
 }
 
-/** How long a new leader of a stream may lack what the one before it had stored, and each look. */
+/** A new leader may lack messages of its predecessor for `forMs`; polled at `lookMs`. */
 const BEHIND = { forMs: 2_000, lookMs: 100 };
 
 /**
- * As {@link streamInfo}, for a stream in which somebody has read up to `seq`. A new leader answers
- * before it knows all that the one before it had stored: a stream has gone back only if it still
- * holds less after 2 s. One that was made again since `incarnation` is not waited for.
+ * As {@link streamInfo}, for a stream that was read up to `seq`. A new leader answers before it has
+ * all that its predecessor had stored. So a stream counts as restored only if it still ends below
+ * `seq` after 2 s. For a stream with another incarnation it does not wait.
  */
 export async function settledInfo(
   bus: Bus,
@@ -156,12 +156,12 @@ export async function settledInfo(
   }
 }
 
-/** Whether a parsed JSON value is an object. */
+/** True if a parsed JSON value is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A text of a parsed JSON object; empty where there is none. */
+/** A text of a parsed JSON object; empty if missing. */
 export function textIn(value: Readonly<Record<string, unknown>>, key: string): string {
   const text = value[key];
   return typeof text === 'string' ? text : '';

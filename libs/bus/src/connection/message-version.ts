@@ -15,13 +15,13 @@ export const NEWEST_READ = 2;
 /** The header that carries the form of a message. */
 export const VERSION_HEADER = 'Brine-Version';
 
-/** A reader gives back a message of a newer form for so long: a newer release of it may come. */
+/** A reader gives back a message of a newer form for this long: another process may read it. */
 export const NEWER_RETRY_MS = 5_000;
 
-/** After so many tries, an hour, the message moves aside. */
+/** After so many tries, an hour, the message is skipped. */
 export const NEWER_TRIES_MAX = 720;
 
-/** Whether a stored message is of a form that only a newer release reads. */
+/** True if a stored message is of a form that only a newer release reads. */
 export function isNewer(header: (name: string) => string): boolean {
   const text = header(VERSION_HEADER);
   return text !== '' && !(Number(text) <= NEWEST_READ);

@@ -1,8 +1,8 @@
-/** How a process notices that it was paused. */
+/** Settings for noticing a pause of this process. */
 export interface PauseWatchOptions {
-  /** How often it looks at the clock, ms. */
+  /** How often it reads the clock, ms. */
   readonly everyMs: number;
-  /** A longer time between two looks was a pause, ms: more than a busy event loop makes of it. */
+  /** A longer time between two reads of the clock was a pause, ms; a busy loop causes less. */
   readonly gapMs: number;
   readonly onBeat?: () => void;
   /** Called before the first beat after a pause. */
@@ -11,7 +11,7 @@ export interface PauseWatchOptions {
 
 /**
  * A timer that notices when this process did not run: stopped by a signal, stopped with its
- * machine, or starved of its processor. Clocks go on meanwhile, so silence and age mean less.
+ * machine, or starved of its processor. Clocks run meanwhile, so silence and age mean less.
  */
 export class PauseWatch {
   readonly #options: PauseWatchOptions;

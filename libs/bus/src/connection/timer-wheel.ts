@@ -80,7 +80,7 @@ export class TimerWheel {
     this.#timer = undefined;
   }
 
-  /** If it is late, turns once the loop has read what is there: immediates run right after that. */
+  /** If it is late, turns once the loop has read the sockets: immediates run right after that. */
   #readFirst(): void {
     if (this.#isReading) return;
     const lateMs = performance.now() - this.#startedAt - (this.#tick + 1) * this.#tickMs;

@@ -5,7 +5,7 @@ import { eventStamp } from '@brine/wire/frames';
 /**
  * The data of an event as Salt's readers get it, with `_stamp`: the time at which the stream stored
  * it. Tools of a host stamp their events (kind `local`) themselves; of other kinds a stamp that
- * came along is a minion's. What is no map is an empty one.
+ * came along is a minion's. A body that is no map becomes an empty one.
  * @param timeMs ms since 1970
  */
 export function eventData(body: Uint8Array, timeMs: number, kind: EventKind = 'local'): SaltMap {

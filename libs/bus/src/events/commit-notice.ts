@@ -7,7 +7,7 @@ type Run = readonly [from: number, to: number];
 
 /** Runs kept for a worker that learns the position of its event after the store announced it. */
 const KEPT_RUNS = 1_024;
-/** The longest run that is believed; a group of the store holds 500. */
+/** The longest accepted run; a group of the store has at most 500 events. */
 const LONGEST_RUN = 10_000;
 
 /**

@@ -22,8 +22,8 @@ import { type Outcome, PageAcks } from './page-acks.ts';
 const ITERATED = 64;
 
 /**
- * Reads EVENTS in order. A durable reader gets again what was not acked; several processes may
- * share one durable name. Without a name every reader gets every event, and acks do nothing.
+ * Reads EVENTS in order. A durable reader receives unacknowledged events again; several processes
+ * may share one durable name. Without a name every reader gets every event, and acks do nothing.
  */
 export class EventReader extends MessageReader<EventKind> implements AsyncIterable<EventMessage> {
   readonly #bus: Bus;
@@ -38,8 +38,8 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
   }
 
   /**
-   * The events in groups: what is here, at least one and about `max`, since a page is never split.
-   * A group that is not full waits `lingerMs` for more.
+   * The events in groups of at least one and about `max`, since a page is never split. A group that
+   * is not full waits `lingerMs` for more.
    */
   async *batches(max: number, lingerMs = 0): AsyncGenerator<readonly EventMessage[], void> {
     for await (const messages of this.unread(max, lingerMs)) {
@@ -54,7 +54,7 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
     }
   }
 
-  /** As {@link batches}, of messages: for a reader that does not want the events of each. */
+  /** As {@link batches}, of messages: for a reader that does not need the events of each. */
   async *unread(max: number, lingerMs = 0): AsyncGenerator<readonly UnreadEvents[], void> {
     for (;;) {
       const received = await this.take(max, lingerMs);
@@ -78,12 +78,12 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
   }
 }
 
-/** A message of the stream that may hold several events. */
+/** A message of the stream, which may contain several events. */
 export interface UnreadEvents {
   readonly kind: EventKind | undefined;
-  /** How many events it says that it holds. */
+  /** How many events it has according to its header. */
   readonly count: number;
-  /** Its events; none where it can not be read, which its reader counts. */
+  /** Its events; empty if it can not be read, which its reader counts. */
   readonly read: () => readonly EventMessage[];
 }
 
@@ -98,9 +98,9 @@ function countOf(received: Received): number {
 }
 
 /**
- * The events of a message: those of a page, or the one that it is. `settles`: its reader is durable
- * and so acknowledges each.
- * @throws BusError `BUS_BAD_MESSAGE` for what no EventWriter made.
+ * The events of a message: those of a page, or its only one. `settles`: its reader is durable and
+ * so acknowledges each.
+ * @throws BusError `BUS_BAD_MESSAGE` for a message that no EventWriter made.
  */
 export function readEvents(
   bus: Bus,
@@ -117,7 +117,7 @@ export function readEvents(
   return returns.map((one) => new EventMessage(bus, received, pagedEvent(kind, one), page));
 }
 
-/** What the message of an event says of it. */
+/** The part of an event that its message carries. */
 interface ReadEvent extends Pick<
   Event,
   'kind' | 'tag' | 'jid' | 'minion' | 'engine' | 'link' | 'proof'
@@ -179,9 +179,9 @@ export class EventMessage implements StreamEvent {
   readonly deliveries: number;
   readonly #bus: Bus;
   readonly #received: Received;
-  /** Where the message holds other events too; of a durable reader. */
+  /** The page of a durable reader's message, if it has other events too. */
   readonly #page: PageAcks | undefined;
-  /** Of a body in the object store. */
+  /** Names a body in the object store. */
   readonly #reference: string | undefined;
   #isSettled = false;
 
@@ -221,7 +221,7 @@ export class EventMessage implements StreamEvent {
     else this.#settle(this.#page, 'done');
   }
 
-  /** The event could not be handled: it comes again some times, then it is passed over. */
+  /** The event could not be handled: it is delivered a few more times, then skipped. */
   failed(error: unknown): void {
     if (this.#page === undefined) this.#received.failed(error);
     else this.#settle(this.#page, { error });

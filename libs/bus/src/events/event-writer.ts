@@ -11,7 +11,7 @@ import { pagedReturn, PageWriter } from './page-writer.ts';
 
 /**
  * The headers of an event in the stream. The tag is one, so that readers match it without decoding
- * the body. A return's job and minion stand in its tag and need no headers.
+ * the body. A return's job and minion are in its tag and need no headers.
  */
 export const EVENT_HEADERS = {
   tag: 'Brine-Tag',
@@ -30,7 +30,7 @@ export class EventWriter {
   readonly #timeoutMs: number;
   readonly #pages: PageWriter;
 
-  /** `timeoutMs`: how long an append is tried while the stream is away; default 4,000. */
+  /** `timeoutMs`: how long to try an append while the stream is unreachable; default 4,000. */
   constructor(bus: Bus, options: { readonly timeoutMs?: number } = {}) {
     this.#bus = bus;
     this.#timeoutMs = options.timeoutMs ?? 4_000;

@@ -21,24 +21,24 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** How a page writer appends. */
+/** Options of a page writer. */
 export interface PageWriting {
   readonly bus: Bus;
-  /** How long an append is tried while the stream is away, in ms. */
+  /** How long to try an append while the stream is unreachable, in ms. */
   readonly timeoutMs: number;
   /** Appends one event as a message of its own. */
   readonly appendOne: (event: Event) => Promise<Appended>;
 }
 
 /**
- * Appends returns to EVENTS, several in one message. What comes while a page is in flight makes the
- * next one, so pages grow with the load and no return waits for others. A page of one return is
- * today's message of one event.
+ * Appends returns to EVENTS, several in one message. Returns that come while a page is in flight
+ * make the next one, so pages grow with the load and no return waits for others. A page of one
+ * return is written as a message of one event.
  */
 export class PageWriter {
   readonly #writing: PageWriting;
   #waiting: Waiting[] = [];
-  /** Of those that wait: a page holds a tag once, so that its position names one event. */
+  /** Tags of the waiting returns: a page has a tag once, so that its position names one event. */
   #tags = new Set<string>();
   #bytes = 0;
   #inFlight = 0;
@@ -95,7 +95,7 @@ export class PageWriter {
       const appended = await append(bus, { subject, payload, headers, timeoutMs, msgId });
       for (const { resolve } of waiting) resolve(appended);
     } catch (error) {
-      // Where a page finds no room, some of its returns may.
+      // If a page finds no room, some of its returns may.
       const isFull = error instanceof BusError && error.code === 'BUS_STREAM_FULL';
       if (isFull) await Promise.all(waiting.map((one) => this.#appendOne(one)));
       else for (const { reject } of waiting) reject(error);
@@ -112,8 +112,8 @@ export class PageWriter {
 }
 
 /**
- * The event as a page would hold it; undefined for an event that has a message of its own: what is
- * no return of a job, is large, or has an id by which the stream keeps it once.
+ * The event as an entry of a page. Undefined for an event that needs a message of its own: it is
+ * not a return of a job, is large, or has an id by which the stream stores it once.
  */
 export function pagedReturn({
   kind,

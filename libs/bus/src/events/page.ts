@@ -1,12 +1,12 @@
 import type { Jid } from '@brine/job';
 import { BusError } from '../connection/errors.ts';
 
-/** The header of a page; its value is how many events it holds. */
+/** The header of a page; its value is the number of its events. */
 export const PAGE_HEADER = 'Brine-Page';
 
 /** Most events of one page. */
 export const PAGE_MAX_EVENTS = 255;
-/** Most bytes of one page: a reader has 500 messages in hand at most. */
+/** Most bytes of one page: a reader has at most 500 messages in memory. */
 export const PAGE_MAX_BYTES = 192 * 1024;
 
 /** Flags, three lengths of one byte, and the length of the body. */
@@ -79,7 +79,7 @@ export function readPage(data: Uint8Array, count: number): PagedReturn[] {
     });
     at = end;
   }
-  if (returns.length !== count) throw noPage(`it holds ${returns.length} events`);
+  if (returns.length !== count) throw noPage(`it has ${returns.length} events`);
   return returns;
 }
 

@@ -2,11 +2,11 @@ import { type ConnectionOptions, headers, type NatsConnection } from '@nats-io/n
 import { connectGathering } from '../connection/client-internals.ts';
 import { asError, BusError } from '../connection/errors.ts';
 
-/** Which NATS to connect to, that is not the bus of the cluster. */
+/** A NATS that is not the bus of the cluster. */
 export interface ForeignOptions {
   /** `host:port`, `nats://…` or `tls://…`. */
   readonly servers: readonly string[];
-  /** As the servers show the connection. */
+  /** The name of the connection as the servers show it. */
   readonly name: string;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
@@ -45,9 +45,9 @@ const RETRY_MS = 1_000;
 /** The server drops a client with a longer line: 4,096 bytes, with reply subject and sizes. */
 const SUBJECT_MAX_BYTES = 4_000;
 const ID_HEADER = 'Nats-Msg-Id';
-/** Around the id, in a message that is stored. */
+/** The size of the headers of a stored message, without the id. */
 const HEAD_BYTES = `NATS/1.0\r\n${ID_HEADER}: \r\n\r\n`.length;
-/** Of JetStream: the message is larger than the stream allows. */
+/** JetStream's error number for a message that is larger than the stream allows. */
 const TOO_LARGE = 10_054;
 
 /** Connects. @throws BusError `BUS_UNREACHABLE` */
@@ -75,7 +75,7 @@ export async function connectForeign(options: ForeignOptions): Promise<ForeignNa
   void follow(connection, link);
   const check = (messages: readonly ForeignMessage[], isStored: boolean): void => {
     // The client would keep what is published meanwhile, without a bound.
-    if (!link.isUp) throw new BusError('BUS_UNREACHABLE', 'the NATS server is away');
+    if (!link.isUp) throw new BusError('BUS_UNREACHABLE', 'the NATS server is unreachable');
     const most = connection.info?.max_payload ?? Infinity;
     for (const message of messages) checkSize(message, isStored, most);
   };
@@ -90,7 +90,7 @@ export async function connectForeign(options: ForeignOptions): Promise<ForeignNa
       await Promise.all(messages.map((message) => stored(connection, message)));
     },
     close: async () => {
-      await within(connection.drain(), 'BUS_UNREACHABLE', 'it does not end').catch(() => undefined);
+      await within(connection.drain(), 'BUS_UNREACHABLE', 'close times out').catch(() => undefined);
       await connection.close();
     },
   };
@@ -150,7 +150,7 @@ async function within<T>(work: Promise<T>, code: 'BUS_UNREACHABLE', text: string
   }
 }
 
-/** A server without user and password, to be shown. */
+/** A server without user and password, for texts. */
 function hostOf(server: string): string {
   return server.replace(/\/\/[^@/]*@/, '//');
 }

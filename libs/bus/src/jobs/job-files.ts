@@ -17,14 +17,14 @@ export function serveJobFiles(
 ): Answering {
   return serve(bus, subjectOf(host), async (question) => {
     const jid = isMap(question) ? textOf(question, 'jid') : undefined;
-    // An error answers no later question otherwise.
+    // Without this an error would leave the question unanswered.
     return jid === undefined ? 'failed' : stateOf(jid).catch(() => 'failed');
   });
 }
 
 /** How long {@link awaitJobFiles} waits at most, in ms. */
 export interface JobFilesPatience {
-  /** For a host whose event bus answers that it has not come to the job, or is too busy to. */
+  /** For a host whose event bus answers that it has not reached the job, or is too busy. */
   readonly busyMs: number;
   /** For a host whose event bus is absent: it may be between two processes. */
   readonly absentMs: number;

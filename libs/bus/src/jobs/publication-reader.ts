@@ -84,11 +84,11 @@ export interface PublicationTime {
   readonly timeUs: number;
 }
 
-/** The last messages of PUBLICATIONS, without what is in them. */
+/** The last messages of PUBLICATIONS, without their content. */
 export interface PublicationTimes {
   /** In stream order; every message from the first one here up to `lastSeq`. */
   readonly times: readonly PublicationTime[];
-  /** Of the stream when it was looked at; 0 when nothing was ever stored. */
+  /** The stream's last sequence when it was read; 0 if it never stored anything. */
   readonly lastSeq: number;
 }
 

@@ -23,7 +23,7 @@ export class PublicationWriter {
   readonly #bus: Bus;
   readonly #timeoutMs: number;
 
-  /** `timeoutMs`: how long an append is tried while the stream is away; default 2,500. */
+  /** `timeoutMs`: how long to try an append while the stream is unreachable; default 2,500. */
   constructor(bus: Bus, options: { readonly timeoutMs?: number } = {}) {
     this.#bus = bus;
     this.#timeoutMs = options.timeoutMs ?? 2_500;
@@ -119,8 +119,9 @@ export interface WrittenWait {
 }
 
 /**
- * Waits until all of `expected` (`store`, `host:<name>`) say that they wrote what they derive from
- * a job, for `timeoutMs` at most. Begin before the job is appended, and append it with `subject`.
+ * Waits until all of `expected` (`store`, `host:<name>`) report that they wrote what they derive
+ * from a job, for `timeoutMs` at most. Begin before the job is appended, and append it with
+ * `subject`.
  * @throws BusError `BUS_BUSY`.
  */
 export function waitWritten(bus: Bus, expected: readonly string[], timeoutMs: number): WrittenWait {

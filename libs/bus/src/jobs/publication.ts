@@ -17,14 +17,14 @@ export const PUBLICATION_HEADERS = {
 /** A repetition: a job that is to be sent once more, under the same jid and a new serial. */
 export interface Again {
   readonly jid: string;
-  /** Of the job's own message in PUBLICATIONS. */
+  /** The sequence of the job's own message in PUBLICATIONS. */
   readonly seq: number;
   /** In ms since 1970. */
   readonly notAfter: number;
-  /** Set where few of its minions have not returned: the repetition is for these alone. */
+  /** Set if few of its minions have not returned: the repetition is for these alone. */
   readonly waiting?: readonly string[];
   /**
-   * Set where it goes to some minions only, perhaps after the stream has dropped the job: these
+   * Set if it is for some minions only, perhaps after the stream has dropped the job: these
    * minions, and the publication for them.
    */
   readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
@@ -35,7 +35,7 @@ export interface Marker {
   readonly epoch: number;
 }
 
-/** What all messages of PUBLICATIONS have. */
+/** The fields that all messages of PUBLICATIONS have. */
 export interface PublishedBase {
   readonly seq: number;
   /** When the stream was made; sequences mean something only within one incarnation. */
@@ -44,13 +44,13 @@ export interface PublishedBase {
   readonly timeUs: number;
   /** 1 the first time; more after a missing ack. */
   readonly deliveries: number;
-  /** Tells the worker that waits for it that `by` wrote its part: `store`, `host:<name>`. */
+  /** Notifies the waiting worker that `by` wrote its part: `store`, `host:<name>`. */
   readonly written: (by: string) => void;
-  /** Where it stands in the stream. */
+  /** Its subject in the stream. */
   readonly subject: string;
-  /** Says that it could not be handled: it is delivered a few times more, then set aside. */
+  /** Reports that it could not be handled: it is delivered a few more times, then skipped. */
   readonly failed: (error: unknown) => void;
-  /** Tells the stream that this durable reader is done with it. */
+  /** Acknowledges: this durable reader is done with it. */
   readonly ack: () => void;
   /** Asks for another delivery after some ms. */
   readonly nak: (delayMs: number) => void;
@@ -68,8 +68,7 @@ export type Published = PublishedBase &
 export type JobMessage = Published & { readonly kind: 'job' };
 
 /**
- * Reads a publication, also its body where that is stored elsewhere. Undefined for a foreign
- * message.
+ * Reads a publication, also its body if that is stored elsewhere. Undefined for a foreign message.
  * @throws BusError `BUS_BODY_GONE` and as `Inbox.request` does.
  */
 export async function readPublished(bus: Bus, received: Received): Promise<Published | undefined> {

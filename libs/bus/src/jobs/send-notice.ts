@@ -21,8 +21,8 @@ export interface Sent {
 const IDS_MAX = 2_000;
 
 /**
- * Publishes, once, that a job went out. Only the times in a trace depend on it, so it is no message
- * of a stream.
+ * Publishes, once, that a job went out. It is not stored, since only the times in a trace depend on
+ * it.
  */
 export function announceSent(bus: Bus, sent: Sent): void {
   if (bus.status !== 'connected') return;
@@ -52,7 +52,7 @@ export function readSent(data: Uint8Array): Sent | undefined {
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'));
   } catch {
-    return undefined; // Not from a publisher; the trace then says that the time is unknown.
+    return undefined; // Not from a publisher; the trace then lacks the time.
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { jid, piece, sentMs, before, minions, ids } = value as Record<string, unknown>;

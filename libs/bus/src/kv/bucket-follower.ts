@@ -6,7 +6,7 @@ import { StreamReader } from '../streams/stream-reader.ts';
 import type { BucketKey } from '../subjects/escape.ts';
 import type { BucketName } from '../subjects/names.ts';
 
-/** That a key of a bucket has a new value; the value itself is not read. */
+/** A key of a bucket that has a new value; the value itself is not read. */
 export interface BucketChange {
   readonly key: BucketKey;
   readonly revision: number;
@@ -14,19 +14,19 @@ export interface BucketChange {
   readonly timeMs: number;
 }
 
-/** How far a bucket was followed. It means something only while the bucket is not made again. */
+/** How far a bucket was followed. It is valid only until the bucket is recreated. */
 export interface BucketPlace {
   readonly incarnation: string;
   readonly revision: number;
 }
 
-/** Changes that are here and are not taken. */
+/** Changes that are read and not taken yet. */
 const READ_AHEAD = 256;
 
 /**
- * Follows a bucket at the pace of its user: what changed since a place, or every key there is, then
- * each change. Without the values, so that neither many keys nor large values fill the memory. For
- * a copy that is always up to date see `Bucket.watch`.
+ * Follows a bucket at the pace of its user: first the changes since a place, or every key, then
+ * each new change. Values are left out, so that neither many keys nor large values fill the memory.
+ * For a copy that is always up to date see `Bucket.watch`.
  */
 export class BucketFollower {
   readonly #reader: StreamReader;
@@ -40,8 +40,8 @@ export class BucketFollower {
   }
 
   /**
-   * Begins after a place, or with every key where there is none, or it is of another bucket.
-   * @throws BusError `BUS_STREAM_AWAY` where there is no bucket, and as `Inbox.request` does
+   * Begins after a place. Without one, or if it is of another bucket, begins with every key.
+   * @throws BusError `BUS_STREAM_AWAY` if there is no bucket, and as `Inbox.request` does
    */
   static async open(bus: Bus, name: BucketName, after?: BucketPlace): Promise<BucketFollower> {
     const stream = `KV_${name}`;
@@ -64,7 +64,7 @@ export class BucketFollower {
     return this.#place;
   }
 
-  /** Whether all that the bucket holds now came; the last of it may still be at work. */
+  /** True if every key that the bucket has now was read; the last may still be in progress. */
   get caughtUp(): boolean {
     return this.#reader.caughtUp && this.#reader.waiting === 0;
   }
@@ -83,7 +83,7 @@ export class BucketFollower {
     return [...changes.values()];
   }
 
-  /** What was taken is done: {@link place} goes on to it. */
+  /** The taken changes are done: {@link place} moves past them. */
   done(changes: readonly BucketChange[]): void {
     const { incarnation } = this.#reader;
     const revision = changes.reduce((last, one) => Math.max(last, one.revision), 0);

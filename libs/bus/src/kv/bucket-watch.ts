@@ -12,7 +12,7 @@ import type { BucketName } from '../subjects/names.ts';
 export interface BucketEntry {
   readonly key: BucketKey;
   readonly value: Uint8Array;
-  /** Grows with every change in the bucket; what {@link Bucket.update} compares. */
+  /** Grows with every change in the bucket; {@link Bucket.update} compares it. */
   readonly revision: number;
   /** When it was written, in ms since 1970. */
   readonly timeMs: number;
@@ -21,27 +21,27 @@ export interface BucketEntry {
 /** The callbacks of a watch, and its pace. */
 export interface WatchOptions {
   /**
-   * Called for every value there is, then for every change. When it throws, the watch passes over
-   * that value and counts it as an aside.
+   * Called for every existing value, then for every change. If it throws, the watch skips that
+   * value and counts it.
    */
   readonly onChange: (entry: BucketEntry) => void;
-  /** The bucket was recreated or restored. Forget all values: they come again. */
+  /** The bucket was recreated or restored. Forget all values: they are delivered again. */
   readonly onReset: () => void;
   /** Called when {@link BucketWatch.ready} changes. */
   readonly onReady?: (ready: boolean) => void;
-  /** How often the bucket is compared with what was seen, in ms; default 10,000. */
+  /** How often the bucket is compared with what was received, in ms; default 10,000. */
   readonly checkMs?: number;
 }
 
 const RETRY_MS = 250;
-/** A change that has not come so long after a check was missed. */
+/** A change that is missing for this long after a check was lost. */
 const BEHIND_MS = 1_000;
 const CHECK_MS = 10_000;
 
 /**
  * Follows a bucket. A watch lags, and after a restore it would be stale without a sign. So every 10
  * s and after each reconnect it compares the bucket's incarnation and last sequence with what it
- * has seen. If they differ, the watch is not ready, its user forgets all values, and it starts
+ * has received. If they differ, the watch is not ready, its user forgets all values, and it starts
  * over.
  */
 export class BucketWatch {
@@ -75,7 +75,7 @@ export class BucketWatch {
     });
   }
 
-  /** Whether every value of the bucket has come. False while the connection is away. */
+  /** True if every value of the bucket has come. False while the connection is down. */
   get ready(): boolean {
     return this.#ready && this.#bus.status === 'connected';
   }
@@ -123,7 +123,7 @@ export class BucketWatch {
         await this.#watchUntilItEnds();
       } catch (error) {
         if (!(error instanceof BusError) || error.code === 'BUS_FORBIDDEN') throw error;
-        // The server or the bucket is away. The loop tries again until the watch is closed.
+        // The server or the bucket is unreachable. The loop retries until the watch is closed.
         this.#trouble = error.message;
       }
       this.#feed = undefined;

@@ -12,10 +12,10 @@ import { BucketWatch } from './bucket-watch.ts';
 
 const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;
-/** How long the server keeps this message (nats-server 2.11); only where its stream allows it. */
+/** Sets how long the server keeps this message (nats-server 2.11), if its stream allows it. */
 const TTL_HEADER = 'Nats-TTL';
 
-/** In the raw headers of a message, as the leader answers with. */
+/** Finds the message id in the raw headers of the leader's answer. */
 const MSG_ID_LINE = new RegExp(`^${MSG_ID}: *(.*?)\r$`, 'm');
 
 /** A value, and the id of its write. */
@@ -24,9 +24,9 @@ interface Stored {
   readonly msgId: string;
 }
 
-/** How a value is written. */
+/** Options of a write. */
 export interface WriteOptions {
-  /** The value goes after so long, ms; only `brine_reactor` and `brine_event_return` allow it. */
+  /** It expires after this time, ms; only `brine_reactor` and `brine_event_return` allow it. */
   readonly livesMs?: number;
 }
 
@@ -46,7 +46,7 @@ export class Bucket {
   }
 
   /**
-   * The value now; undefined where there never was one.
+   * The value now; undefined if it was never set.
    * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER`, `BUS_FORBIDDEN`, `BUS_REFUSED`.
    */
   async get(key: BucketKey): Promise<BucketEntry | undefined> {
@@ -62,7 +62,7 @@ export class Bucket {
   }
 
   /**
-   * Sets a value where there is none; resolves with its revision, undefined where there is one.
+   * Sets a value if the key has none; resolves with its revision, or undefined if it has one.
    * Throws as {@link put}.
    */
   create(
@@ -74,8 +74,8 @@ export class Bucket {
   }
 
   /**
-   * Sets a value if it is still the one of `revision`, or, with 0, if there is none. Resolves with
-   * the new revision; undefined where another writer was first. Throws as {@link put}.
+   * Sets a value if its revision is still `revision`, or, with 0, if the key has none. Resolves
+   * with the new revision; undefined if another writer was first. Throws as {@link put}.
    */
   async update(
     key: BucketKey,
@@ -89,7 +89,7 @@ export class Bucket {
     } catch (error) {
       if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
       // A lost acknowledgement makes the second send of our own write a conflict with the first.
-      // Its id tells it from an equal value that another writer wrote.
+      // Only our write has its id; another writer may have written an equal value.
       const found = await this.#read(key);
       return found?.msgId === msgId ? found.entry.revision : undefined;
     }
@@ -119,7 +119,7 @@ export class Bucket {
     }
   }
 
-  /** Follows the bucket: `onChange` is called for every value there is, then for every change. */
+  /** Follows the bucket: `onChange` is called for every existing value, then for every change. */
   watch(options: WatchOptions): BucketWatch {
     return new BucketWatch(this.#bus, this.name, options);
   }

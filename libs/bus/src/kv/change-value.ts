@@ -3,7 +3,7 @@ import type { BucketKey } from '../subjects/escape.ts';
 import type { Bucket } from './bucket.ts';
 import type { BucketEntry } from './bucket-watch.ts';
 
-/** What a change makes of a value. */
+/** The result of a change. */
 export interface ValueChange<T> {
   /** For the caller of {@link changeValue}, once the value is written. */
   readonly answer: T;
@@ -15,10 +15,10 @@ export interface ValueChange<T> {
 const TRIES = 30;
 
 /**
- * Reads a value, changes it, and writes it if no other writer came between: compare-and-set, tried
- * again until it succeeds.
+ * Reads a value, changes it, and writes it if no other writer came between: compare-and-set,
+ * retried until it succeeds.
  *
- * @param make may be called several times, each time with what is there now
+ * @param make may be called several times, each time with the current value
  * @throws BusError `BUS_BUSY` after 30 tries, and what {@link Bucket} throws
  */
 export async function changeValue<T>(

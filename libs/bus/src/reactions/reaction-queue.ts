@@ -8,12 +8,12 @@ import { STREAMS, subjects } from '../subjects/names.ts';
 import { type NewReaction, REACTION_HEADERS, REACTION_MAX_BYTES } from './reaction.ts';
 
 /**
- * What became of a reaction: `known` is one that was added before, `full` finds no room, `over
- * share`: its source has as much waiting there as one source may.
+ * The result of adding a reaction: `known` was added before, `full` finds no room. With `over
+ * share` its source has reached its part of the queue.
  */
 export type QueuedAs = 'added' | 'known' | 'full' | 'over share';
 
-/** What waits in the queue, or of one source. */
+/** Waiting reactions of the queue, or of one source. */
 interface Waiting {
   messages: number;
   bytes: number;
@@ -21,11 +21,11 @@ interface Waiting {
   readonly countedAt: number;
 }
 
-/** How long the count of what waits is believed, in ms. */
+/** How long a count of waiting reactions is used, in ms. */
 const COUNT_MS = 500;
 const TIMEOUT_MS = 4_000;
 const KIB = 1_024;
-/** Of a message beside its body: headers and what the stream adds. */
+/** Bytes of a message beside its body: headers and what the stream adds. */
 const HEAD_BYTES = 512;
 /** Counts of sources that are kept; they are good for {@link COUNT_MS} only. */
 const SOURCES_MAX = 1_000;
@@ -44,7 +44,7 @@ export class ReactionQueue {
   readonly #bySource = new Map<string, Waiting>();
   #waiting: Waiting & { readonly room: number } = UNCOUNTED;
   #counting: Promise<void> | undefined;
-  /** Rights of NATS that are of an older release: what they forbid goes where it went before. */
+  /** NATS has an older release's rights: what they forbid goes into that release's queue. */
   #isForbidden = false;
 
   /** @param mostWaiting reactions in the queue of the cluster; 0: as many as find room on disk */
@@ -80,7 +80,7 @@ export class ReactionQueue {
     return 'added';
   }
 
-  /** False where it is there already. */
+  /** False if it is there already. */
   async #store(reaction: NewReaction, own: string | undefined): Promise<boolean> {
     const before = subjects.reaction(reaction.kind);
     if (own === undefined || this.#isForbidden) return this.#append(reaction, before);

@@ -7,11 +7,11 @@ import { unescapeHeader } from '../subjects/escape.ts';
 import { isReactionKind, type ReactionKind, subjects } from '../subjects/names.ts';
 import { type Reaction, REACTION_HEADERS, type ReactionPlace } from './reaction.ts';
 
-/** A reaction out of the queue, in the hands of this process until it says what became of it. */
+/** A reaction out of the queue. This process owns it until it calls one of these functions. */
 export interface QueuedReaction extends Reaction {
   /** 1 the first time; more after the death of a process that had it. */
   readonly deliveries: number;
-  /** All of its calls have ended: it leaves the queue. */
+  /** All of its calls have ended, so remove it from the queue. */
   readonly done: () => void;
   /** Gives it back: another process, or this one, gets it after `delayMs`. */
   readonly again: (delayMs: number) => void;
@@ -20,12 +20,12 @@ export interface QueuedReaction extends Reaction {
 }
 
 /**
- * Takes work out of one of its places. All processes of the cluster share it: each reaction is
- * in the hands of one of them. That process says "in progress" while it lives; when it dies the
- * reaction goes to another one after `ackWaitMs` (30 s).
+ * Takes work out of one of its places. All processes of the cluster share it, and one process owns
+ * each reaction. The owner sends "in progress" while it lives. When it dies, the reaction goes to
+ * another process after `ackWaitMs` (30 s).
  */
 export class ReactionReader extends MessageReader<ReactionKind> {
-  /** @param readAhead reactions that wait in this process while others are at work */
+  /** @param readAhead reactions that wait in this process while it works on others */
   constructor(
     bus: Bus,
     options: {
@@ -60,7 +60,7 @@ function settlingOf(received: Received): Omit<QueuedReaction, keyof Reaction> {
     deliveries: received.deliveries,
     done: () => received.settle('+ACK'),
     again: (delayMs) => received.settle(delayMs > 0 ? nakAfter(delayMs) : '-NAK'),
-    // No more of these follow, and the server goes by those of the other process.
+    // This process sends no more of these; the server goes by those of the other one.
     letGo: () => received.settle('+WPI'),
   };
 }

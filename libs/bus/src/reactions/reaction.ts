@@ -1,8 +1,8 @@
 import { type ReactionKind, type StreamName, STREAMS, subjects } from '../subjects/names.ts';
 
 /**
- * Work in the queue of reactions: what an event or a due time of the schedule asks of one process
- * of the cluster.
+ * Work in the queue of reactions, for one process of the cluster. An event or a due time of the
+ * schedule causes it.
  */
 export interface Reaction {
   readonly kind: ReactionKind;
@@ -18,7 +18,7 @@ export interface Reaction {
    * {@link REACTION_MAX_BYTES}.
    */
   readonly body: Uint8Array;
-  /** When the event was stored, or the time that is due; unix ms. */
+  /** When the event was stored, or the due time; unix ms. */
   readonly timeMs: number;
   /** A W3C traceparent of what caused it; becomes a link. */
   readonly link?: string | undefined;
@@ -27,8 +27,8 @@ export interface Reaction {
 /** A reaction on its way into its queue. */
 export interface NewReaction extends Reaction {
   /**
-   * Who chose the event: a minion, an engine. What waits of one source is bounded. Absent for what
-   * the master itself says.
+   * The minion or engine that sent the event; the reactions that wait for one source are bounded.
+   * Absent for the master's own events.
    */
   readonly source?: string | undefined;
 }
@@ -42,9 +42,8 @@ export interface ReactionPlace {
 }
 
 /**
- * All places of work. Workers of a release before the last two sources had places of their own put
- * their events and due times into `REACTIONS`, and so does this one where NATS still has the rights
- * of that release.
+ * All places of work. Workers of releases before the last two places put their events and due times
+ * into `REACTIONS`. This release does the same while NATS has the rights of such a release.
  */
 export const REACTION_PLACES: readonly ReactionPlace[] = [
   {
@@ -68,7 +67,7 @@ export const REACTION_PLACES: readonly ReactionPlace[] = [
   },
 ];
 
-/** Longest body of a reaction, in bytes: it goes in one message, whatever its size. */
+/** Longest body of a reaction, in bytes: a reaction is always one message. */
 export const REACTION_MAX_BYTES = 2 * 1024 * 1024;
 
 /** The headers of a message of the queue. */
@@ -81,7 +80,7 @@ export const REACTION_HEADERS = {
 
 /**
  * The id of the reaction to an event.
- * @param at where the event stands in its message; 0 where that holds one
+ * @param at the index of the event in its message; 0 for a message of one event
  */
 export function eventReactionId(stream: string, seq: number, at: number): string {
   return `event/${stream}/${seq}.${at}`;

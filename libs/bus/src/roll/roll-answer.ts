@@ -2,22 +2,23 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { publish } from '../connection/inbox.ts';
 import { type ServiceName, subjects } from '../subjects/names.ts';
 
-/** What one service tells at a roll call; more of its status is left out. */
+/** The most that one service reports at a roll call; a longer status is left out. */
 export const REPORT_MAX_BYTES = 64 * 1024;
 
-/** A call as its caller numbered it. */
+/** A call's id, as its caller made it. */
 const CALL = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What a service tells of itself when the cluster is called. */
+/** A service's report about itself at a roll call. */
 export interface OwnFacts {
   readonly [name: string]: unknown;
-  /** The part that grows, and is left out where all of it would be too long. */
+  /** The part that grows; left out if the whole would be too long. */
   readonly status?: unknown;
 }
 
 /**
- * Answers each roll call with what `tell` gives, as long as the connection lives. NATS lets a
- * service tell on its own subject alone, so that none can speak for another. Gives the connection.
+ * Answers each roll call with the result of `tell`, as long as the connection lives. NATS lets a
+ * service publish on its own report subject only, so no service can answer for another. Returns the
+ * connection.
  */
 export function answerRoll<
   B extends {
@@ -28,7 +29,7 @@ export function answerRoll<
   const { connection, name } = bus;
   connection.subscribe(subjects.roll, {
     callback: (error, msg) => {
-      // The rights of a NATS that is not ours may be older than this release: then it is not heard.
+      // With the rights of an older release in an external NATS it does not receive the calls.
       if (error !== null && error !== undefined) return;
       const call = Buffer.from(msg.data).toString('latin1');
       if (CALL.test(call)) publish(connection, subjects.told(name), packReport(call, report()));

@@ -7,35 +7,36 @@ import { subjects } from '../subjects/names.ts';
 import { REPORT_MAX_BYTES } from './roll-answer.ts';
 
 /**
- * When a call is over, in ms: `quietMs` after the last answer, and after `mostMs` in any case. A
- * busy process answers late. Where all that are known have answered, only new ones are waited for.
+ * When a call is over, in ms: `quietMs` after the last answer, since a busy process answers late,
+ * and after `mostMs` in any case. Once all known services have answered, it waits `knownMs` for new
+ * ones.
  */
 const TIMES = { quietMs: 1_000, knownMs: 150, mostMs: 3_000 };
 /** Services of one call, and bytes of all of them. The rest is counted. */
 const SERVICES_MAX = 2_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 
-/** A service as it told of itself. */
+/** A service's own report. */
 export interface ServiceReport {
-  /** By its rights in NATS, so none can name another. */
+  /** By its rights in NATS, so no service can name another. */
   readonly service: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** How far its clock is ahead of the caller's, ms; undefined where it did not tell its time. */
+  /** How far its clock is ahead of the caller's, ms; undefined if it did not send its time. */
   readonly aheadMs: number | undefined;
   /** The clock is known to within this, ms. */
   readonly withinMs: number;
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface Roll {
   readonly services: readonly ServiceReport[];
   /** Answers that were left out as too many or too long. */
   readonly leftOut: number;
 }
 
-/** How long a call waits, and for whom. */
+/** How long a call waits, and for which services. */
 export interface RollOptions extends Partial<typeof TIMES> {
-  /** The services of the call before, by {@link rollKey}. */
+  /** The services of the previous call, by {@link rollKey}. */
   readonly known?: ReadonlySet<string>;
 }
 
@@ -45,9 +46,9 @@ export function rollKey({ service, facts }: Pick<ServiceReport, 'service' | 'fac
 }
 
 /**
- * Calls the roll: every service of every host tells of itself. One that hangs, or is cut off, is
- * missing from it.
- * @throws BusError `BUS_FORBIDDEN` where the rights in NATS are those of an older release
+ * Calls the roll: every service of every host reports its state. A service that hangs or is cut off
+ * is missing from the result.
+ * @throws BusError `BUS_FORBIDDEN` if the rights in NATS are those of an older release
  */
 export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Roll> {
   const { known = new Set<string>(), quietMs, knownMs, mostMs } = { ...TIMES, ...options };
@@ -77,7 +78,7 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
     },
   });
   try {
-    // The server knows of the subscription before it hears the call.
+    // The server must know of the subscription before it receives the call.
     await bus.flush();
     sentMs = Date.now();
     publish(bus.connection, subjects.roll, call);
@@ -93,13 +94,13 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
   }
   if (refused !== undefined) {
     const text =
-      'NATS does not let services tell of themselves: give it the rights of this release';
+      'NATS does not let services answer roll calls: give it the rights of this release';
     throw new BusError('BUS_FORBIDDEN', text, asError(refused));
   }
   return { services, leftOut };
 }
 
-/** Resolves when nothing was heard for as long as `follow`'s function says, or after `mostMs`. */
+/** Resolves after a silence as long as `follow`'s function returns, or after `mostMs`. */
 function quiet(mostMs: number, follow: (answered: () => void) => () => number): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -124,11 +125,11 @@ function factsOf(data: Uint8Array, call: string): Record<string, unknown> | unde
       return undefined;
     return report['facts'];
   } catch {
-    return undefined; // Nothing that a service of ours said.
+    return undefined; // Not from a service of ours.
   }
 }
 
-/** It told its time somewhere between the call and now. */
+/** It read its clock somewhere between the call and now. */
 function clockOf(
   { nowMs }: Readonly<Record<string, unknown>>,
   sentMs: number,

@@ -2,33 +2,33 @@ import type { RequestClass } from '../subjects/names.ts';
 import { type ClassLimits, LIMITS } from './limits.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
 
-/** What a gateway has in hand for one class. */
+/** The requests of one class that a gateway has in flight. */
 export interface ClassStats {
   readonly inFlight: number;
   readonly waiting: number;
   readonly bytes: number;
 }
 
-/** One class of requests in hand. */
+/** The requests of one class in flight. */
 interface ClassInHand {
   count: number;
   bytes: number;
-  /** Those of them that have had their turn, and are not done. */
+  /** Those that have had their turn, and are not done. */
   turns: number;
-  /** Those that have no worker: urgent ones go first. */
+  /** Those without a worker; urgent ones go first. */
   readonly urgent: WaitingLine<Pending>;
   readonly usual: WaitingLine<Pending>;
 }
 
 /**
- * Decides for each request of a gateway: refused at once because too much is in hand, made to wait,
- * or sent. The numbers are in {@link LIMITS}.
+ * Decides for each request of a gateway: refuse it because too many are in flight, let it wait, or
+ * send it. The numbers are in {@link LIMITS}.
  */
 export class Admission {
   readonly #limits: Readonly<Record<RequestClass, ClassLimits>>;
   readonly #workers: () => number;
   readonly #inHand: Readonly<Record<RequestClass, ClassInHand>>;
-  /** When the next one may go of those that give way. */
+  /** When the next request of a class that gives way may go. */
   #notBefore = 0;
   #refused = 0;
   #gaveWay = 0;
@@ -49,14 +49,14 @@ export class Admission {
     return { refusedByLimit: this.#refused, gaveWay: this.#gaveWay };
   }
 
-  /** What is in hand of a class; `apart` of it waits elsewhere. */
+  /** The state of a class; `apart` of its requests wait elsewhere. */
   statsOf(cls: RequestClass, apart: number): ClassStats {
     const { count, bytes, urgent, usual } = this.#inHand[cls];
     const waiting = urgent.size + usual.size + apart;
     return { inFlight: count - waiting, waiting, bytes };
   }
 
-  /** Takes one in hand; false, and counted, where a limit forbids it. */
+  /** Admits a request; false, and counted, if a limit forbids it. */
   take({ class: cls, body }: Pick<RequestToSend, 'class' | 'body'>): boolean {
     const inHand = this.#inHand[cls];
     const limits = this.#limits[cls];
@@ -69,7 +69,7 @@ export class Admission {
     return true;
   }
 
-  /** Lets one go that was taken in hand. */
+  /** Releases an admitted request. */
   give(pending: Pending): void {
     const { class: cls, body } = pending.request;
     const inHand = this.#inHand[cls];
@@ -79,35 +79,35 @@ export class Admission {
     this.leave(pending);
   }
 
-  /** Lets one wait for a worker; it keeps its place if it waits already. */
+  /** Lines a request up for a worker; it keeps its place if it waits already. */
   wait(pending: Pending, now: number): void {
     pending.linedUpAt = Math.min(pending.linedUpAt, now);
     this.#lineOf(pending).add(pending);
   }
 
-  /** Takes one out of its line. */
+  /** Removes a request from its line. */
   leave(pending: Pending): void {
     this.#lineOf(pending).remove(pending);
   }
 
-  /** Whether any of a class wait. */
+  /** True if requests of a class wait. */
   isWaiting(cls: RequestClass): boolean {
     const { urgent, usual } = this.#inHand[cls];
     return urgent.size + usual.size > 0;
   }
 
-  /** Those that wait, in the order in which they are to be served. */
+  /** The waiting requests, in the order in which they are to be served. */
   *waiting(cls: RequestClass): Generator<Pending, void> {
     yield* this.#inHand[cls].urgent;
     yield* this.#inHand[cls].usual;
   }
 
-  /** Whether those of a class have to wait for their turns even while workers have room. */
+  /** True if requests of a class wait for their turns even while workers have room. */
   goesByTurns(cls: RequestClass): boolean {
     return this.#limits[cls].perWorker !== undefined;
   }
 
-  /** Whether it is this one's turn: a further try of one that had its turn needs none. */
+  /** True if it is this request's turn. A retry of a request that had its turn needs none. */
   isNext(pending: Pending, now: number): boolean {
     const { class: cls, urgent } = pending.request;
     const { perWorker } = this.#limits[cls];
@@ -117,13 +117,13 @@ export class Admission {
     return urgent === true || !this.isGivingWay(cls) || (turns === 0 && now >= this.#notBefore);
   }
 
-  /** Whether those of a class go one by one now, because sealed requests are pressing. */
+  /** True if requests of a class go one by one now, because sealed requests are pressing. */
   isGivingWay(cls: RequestClass): boolean {
     const { givesWay } = this.#limits[cls];
     return givesWay !== undefined && this.#inHand.aes.count >= givesWay.atSealed;
   }
 
-  /** One goes to a worker. */
+  /** A request goes to a worker. */
   goes(pending: Pending, now: number): void {
     const { class: cls, urgent } = pending.request;
     this.leave(pending);
@@ -148,7 +148,7 @@ function nothing({ patienceMs }: ClassLimits): ClassInHand {
   return { count: 0, bytes: 0, turns: 0, urgent, usual: new WaitingLine(patienceMs) };
 }
 
-/** What waits in a line, and since when by the monotonic clock. */
+/** An entry of a line; the time is by the monotonic clock. */
 export interface Waiting {
   readonly linedUpAt: number;
 }
@@ -160,10 +160,10 @@ interface Link<T> {
 }
 
 /**
- * What waits for a place, oldest first. Once an entry has waited for `patienceMs`, the line is
- * served newest first until it is short again. By then the peers at its head have given up and
- * asked again (a stock minion after 5 to 10 s). In order, each answer would be too late, for ever.
- * The passed-over entries are served when there is room; what they carry is not lost.
+ * A line for places, oldest first. Once an entry has waited for `patienceMs`, the line is served
+ * newest first until it is short again. By then the peers at its head have given up and asked again
+ * (a stock minion after 5 to 10 s). In order, every answer would come too late, for ever. The
+ * passed-over entries are served when there is room; their content is not lost.
  */
 export class WaitingLine<T extends Waiting> {
   readonly #patienceMs: number;
@@ -175,7 +175,7 @@ export class WaitingLine<T extends Waiting> {
     this.#patienceMs = patienceMs;
   }
 
-  /** The one that has waited longest; another may be served next. */
+  /** The entry that has waited longest; another may be served next. */
   get oldest(): T | undefined {
     return this.#oldest?.item;
   }
@@ -184,7 +184,7 @@ export class WaitingLine<T extends Waiting> {
     return this.#links.size;
   }
 
-  /** Adds one at the end, unless it is here; then it keeps its place. */
+  /** Adds an entry at the end, unless it is here; then it keeps its place. */
   add(item: T): void {
     if (this.#links.has(item)) return;
     const link: Link<T> = { item, older: this.#newest, newer: undefined };
@@ -204,7 +204,7 @@ export class WaitingLine<T extends Waiting> {
     else link.newer.older = link.older;
   }
 
-  /** In the order in which they are to be served; what is removed meanwhile is left out. */
+  /** In the order in which they are to be served; without those that are removed meanwhile. */
   *[Symbol.iterator](): Generator<T, void> {
     const patient = performance.now() - (this.#oldest?.item.linedUpAt ?? 0) < this.#patienceMs;
     let link = patient ? this.#oldest : this.#newest;

@@ -9,17 +9,17 @@ export interface Bundled {
   readonly bytes: Buffer;
 }
 
-/** The last token of the address that bundles of words for a whole gateway go to. */
+/** The last token of the subject that bundles of messages for a whole gateway go to. */
 export const BUNDLES = 'all';
 
-/** A bundle of so many bytes is not kept any longer. */
+/** A bundle of this size is sent at once. */
 const SEND_AT_BYTES = 256 * 1024;
 /** u8 length of the slot, u32 length of the bytes. */
 const HEAD_BYTES = 5;
 
 /**
- * Sends what is said to one subject within one turn of the event loop as one message. A message
- * costs its sender, the server and its receiver a few microseconds each, whatever its size.
+ * Joins all messages to one subject within one turn of the event loop into one. A message costs its
+ * sender, the server and its receiver a few microseconds each, whatever its size.
  */
 export class Bundler {
   readonly #bus: Bus;
@@ -58,7 +58,7 @@ export class Bundler {
   }
 
   #send(subject: string, bundle: { readonly items: readonly Bundled[]; readonly bytes: number }) {
-    // What was on its way when the connection closed is lost with it, as always.
+    // Messages that are on their way when the connection closes are lost in any case.
     if (!canPublish(this.#bus.connection)) return;
     const packed = Buffer.allocUnsafe(bundle.bytes);
     let at = 0;
@@ -91,14 +91,14 @@ export function unbundle(data: Uint8Array): readonly Bundled[] | undefined {
   return items;
 }
 
-/** Called for what workers say. */
+/** Callbacks for the messages of workers. */
 export interface WorkerMessageHandlers {
   /** A worker has the request of this slot, or still has it. */
   readonly claimed: (slot: string) => void;
   readonly received: (slot: string, message: WorkerMessage) => void;
 }
 
-/** Hears what workers say to one gateway; `prefix` ends in a dot. Returns the way to stop that. */
+/** Receives workers' messages to one gateway; `prefix` ends in a dot. Returns the stop function. */
 export function onWorkerMessages(
   bus: Bus,
   prefix: string,

@@ -2,11 +2,11 @@ import type { RequestClass } from '../subjects/names.ts';
 import type { RequestHead } from './request-frame.ts';
 import type { ClassLoad } from './worker-board.ts';
 
-/** A request in a worker's hands. */
+/** A request that a worker has. */
 export interface QueuedRequest {
   readonly gateway: string;
   readonly slot: string;
-  /** Both of these: unique among what is in hand. */
+  /** Gateway and slot, joined: unique among the requests in flight. */
   readonly key: string;
   readonly cls: RequestClass;
   readonly head: RequestHead;
@@ -17,7 +17,7 @@ export interface QueuedRequest {
   done: boolean;
 }
 
-/** The places of one class in a worker: so many run at once, so many wait. */
+/** The places of one class in a worker, to run and to wait. */
 export class ClassQueue {
   readonly #concurrency: number;
   readonly #room: number;
@@ -26,10 +26,10 @@ export class ClassQueue {
   #head = 0;
   #running = 0;
   #isStarting = false;
-  /** At work in no place. */
+  /** Requests at work that occupy no place. */
   readonly #aside = new Set<QueuedRequest>();
 
-  /** `work` begins one; {@link finished} has to be called when it ends. */
+  /** `work` begins a request; call {@link finished} when it ends. */
   constructor(concurrency: number, queue: number, work: (queued: QueuedRequest) => void) {
     this.#concurrency = concurrency;
     this.#room = concurrency + queue;
@@ -48,16 +48,16 @@ export class ClassQueue {
     return { hand: this.hand, room: this.#room, concurrency: this.#concurrency };
   }
 
-  /** Takes one in hand unless there is no room; {@link next} lets it run. */
+  /** Accepts a request if there is room; {@link next} starts it. */
   push(queued: QueuedRequest): boolean {
     if (this.hand >= this.#room) return false;
     this.#waiting.push(queued);
     return true;
   }
 
-  /** Lets those run that there are places for. */
+  /** Starts as many requests as there are places. */
   next(): void {
-    // One that ends before it waits for anything comes back here: the loop goes on with the next.
+    // A request that ends without waiting comes back here; the loop below starts the next.
     if (this.#isStarting) return;
     this.#isStarting = true;
     try {
@@ -72,13 +72,13 @@ export class ClassQueue {
     }
   }
 
-  /** Takes back the place of one that has ended. */
+  /** Frees the place of a request that has ended. */
   finished(queued: QueuedRequest): void {
     if (!this.#aside.delete(queued)) this.#running--;
     this.next();
   }
 
-  /** Frees the place of one that is at work and goes on working. */
+  /** Frees the place of a request that is still at work. */
   stepAside(queued: QueuedRequest): void {
     if (!queued.started || queued.done || this.#aside.has(queued)) return;
     this.#aside.add(queued);

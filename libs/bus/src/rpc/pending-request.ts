@@ -4,38 +4,38 @@ import { CLAIM_MS, extraClaimMs, packRequest, type RequestHead } from './request
 
 /** A minion or user that asks, and the workers that fell silent with its requests. */
 export interface Asker {
-  /** Its name. A request without one stands alone, under its id. */
+  /** Its name. A request without a name counts alone, under its id. */
   readonly name: string;
-  /** Requests in hand. */
+  /** Requests in flight. */
   count: number;
-  /** Those of them with which a worker fell silent. */
+  /** Those with which a worker fell silent. */
   struck: number;
   /** The worker that got its last one. */
   worker: string | undefined;
-  /** Workers that fell silent with one of these and have not been heard since. */
+  /** Workers that fell silent with one of these and have sent nothing since. */
   readonly silent: Set<string>;
   /** When the last of these did. */
   silentAt: number;
   /** Until then none of its requests is sent. */
   restsUntil: number;
   rests: number;
-  /** Until when this is remembered though none of its requests is in hand. */
+  /** Until when it is remembered without a request in flight. */
   knownUntil: number;
 }
 
 /** A request on its way to a worker. */
 export interface RequestToSend {
-  /** The same whenever the same request is sent; all writes that it leads to are known by it. */
+  /** The same whenever the same request is sent; all writes that it causes carry it. */
   readonly id: string;
   readonly class: RequestClass;
   readonly body: Uint8Array;
-  /** The minion or user that asks: its share and its stalls are counted by it. */
+  /** The minion or user that asks: its share and its stalls are counted under this name. */
   readonly asker?: string;
   /** The peer's address. */
   readonly peer?: string;
-  /** It goes before the others of its class that wait. */
+  /** It goes before the other waiting requests of its class. */
   readonly urgent?: boolean;
-  /** Whether the peer has hung up: asked when its turn comes, and then it is not sent. */
+  /** True if the peer has hung up. Called when its turn comes; the request is not sent then. */
   readonly isGone?: () => boolean;
   /** When it came, in ms since 1970 with a fraction; for the trace. */
   readonly receivedMs?: number;
@@ -44,11 +44,16 @@ export interface RequestToSend {
 }
 
 /**
- * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
- * answer. `why` is `limit` if too much is in hand already, `lapsed` if the worker that took it for
- * once and all was lost, `stalled` if two workers that had it stalled or died. It is `rests` if its
- * asker has to rest after such a one, `body` if its body could not be put, `gone` if its peer has
- * hung up. `handed`: a worker may have had it, so it may have been done.
+ * The outcome of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
+ * answer. Its `why` is one of:
+ * - `limit`: too much is in flight already
+ * - `lapsed`: the worker that had it as the only one was lost
+ * - `stalled`: two workers that had it stalled or died
+ * - `rests`: its asker has to rest after such a stall
+ * - `body`: its body could not be stored
+ * - `gone`: its peer has hung up
+ *
+ * `handed`: a worker may have had it, so it may have been done.
  */
 export type RequestOutcome =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
@@ -63,7 +68,7 @@ export type RequestOutcome =
 /** Why there is no answer. */
 export type Expiry = Extract<RequestOutcome, { kind: 'expired' }>['why'];
 
-/** Of a request that no worker was asked to do. */
+/** The outcome of a request that no worker was asked to do. */
 export function notBegun(why: Expiry): RequestOutcome {
   return { kind: 'expired', why, handed: false };
 }
@@ -74,30 +79,30 @@ export class Pending {
   readonly asker: Asker;
   /** By the monotonic clock. */
   readonly deadline: number;
-  /** The numbers of all its tries: an answer to an earlier one is as good. */
+  /** The numbers of all its tries: an answer to an earlier try is valid too. */
   readonly slots: string[] = [];
   /** The workers that were tried. */
   readonly tried = new Set<string>();
-  /** The try that counts; none while it lines up. */
+  /** The current try; undefined while it lines up. */
   current: string | undefined;
   lapsesAt = 0;
   /** Since when it has lined up; infinite while a worker has it. */
   linedUpAt = Infinity;
-  /** It has been at a worker, or had its turn to be. */
+  /** It has been at a worker, or had its turn. */
   hadTurn = false;
-  /** Since when the time that it takes is counted. */
+  /** Start of the time that is counted for it. */
   timedFrom: number | undefined;
-  /** Where the body is, if not in the message. */
+  /** The reference of a body that is not in the message. */
   reference: string | undefined;
-  /** A worker may do it this once: no other is tried. */
+  /** Try one worker only; do not retry on another. */
   once = false;
   /** The reply was made and is being fetched. */
   fetching = false;
-  /** The worker that has it was heard lately: should it fall silent, it did so with this. */
+  /** Its worker has sent something lately: if it falls silent, this request is suspect. */
   wasHeard = false;
   /** A worker fell silent with it. */
   struck = false;
-  /** It went as one of few suspects, and it is not known yet how that ends. */
+  /** It was sent as one of few suspects, and has no outcome yet. */
   guarded = false;
   timer: WheelTimer | undefined;
   readonly #resolve: (outcome: RequestOutcome) => void;
@@ -119,12 +124,12 @@ export class Pending {
     return this.#settled;
   }
 
-  /** As it goes to a worker, from a gateway on `host`. */
+  /** Packs it for a worker, from a gateway on `host`. */
   pack(host: string): Buffer {
     const { id, peer, receivedMs, body } = this.request;
-    // By what is left, so that a clock that was set since then ends nothing.
+    // Computed from the time left, so that setting the clock does not end requests.
     const deadlineMs = Math.round(Date.now() + this.deadline - performance.now());
-    // What is undefined is left out of the JSON.
+    // Undefined fields are left out of the JSON.
     const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);
     return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
@@ -135,12 +140,12 @@ export class Pending {
     this.lapsesAt = now + CLAIM_MS + extraClaimMs(this.request.body.length);
   }
 
-  /** That there is no answer. */
+  /** The outcome without an answer. */
   expired(why: Expiry): RequestOutcome {
     return { kind: 'expired', why, handed: this.slots.length > 0 };
   }
 
-  /** Resolves it; false when that was done before. */
+  /** Resolves it; false if it had an outcome already. */
   settle(outcome: RequestOutcome): boolean {
     if (this.#settled) return false;
     this.#settled = true;
@@ -154,16 +159,16 @@ export class Pending {
 export interface Try {
   readonly pending: Pending;
   readonly worker: string;
-  /** It takes up room at its worker: not once that one refused it or fell silent with it. */
+  /** It occupies room at its worker, until that worker refuses it or falls silent with it. */
   takesRoom: boolean;
 }
 
-/** All tries of the requests that have no outcome yet, by their slots. */
+/** All tries of the requests without an outcome, by their slots. */
 export class Tries {
   readonly #of = new Map<string, Try>();
   #next = 0;
 
-  /** Begins the try that counts from now on, and gives its slot. */
+  /** Begins the current try, and returns its slot. */
   begin(pending: Pending, worker: string): string {
     const slot = (this.#next++).toString(36);
     pending.slots.push(slot);
@@ -177,12 +182,12 @@ export class Tries {
     return this.#of.get(slot);
   }
 
-  /** The requests that were tried. */
+  /** The requests with a try. */
   get pending(): readonly Pending[] {
     return [...this.#of.values()].map(({ pending }) => pending);
   }
 
-  /** Ends all tries of a request; gives the workers at which it took up room. */
+  /** Ends all tries of a request; returns the workers at which it occupied room. */
   end({ slots }: Pending): readonly string[] {
     return slots.flatMap((slot) => {
       const attempt = this.#of.get(slot);

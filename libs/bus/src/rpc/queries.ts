@@ -9,15 +9,12 @@ import { publish } from '../connection/inbox.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { SERVICE_INBOXES, SUBJECT_ROOT } from '../subjects/names.ts';
 
-/**
- * Answers one question. If it throws, the asker gets the error's message, and whether it is
- * `retryable`.
- */
+/** Answers one question. If it throws, the asker gets the error's message and its `retryable`. */
 export type QueryHandler = (question: SaltValue) => Promise<SaltValue> | SaltValue;
 
-/** A running answerer. */
+/** A service that answers questions. */
 export interface Answering {
-  /** Takes no more questions and finishes those in hand. */
+  /** Takes no more questions and finishes those in flight. */
   readonly close: () => Promise<void>;
 }
 
@@ -27,13 +24,13 @@ const ELSEWHERE = 0x46; // F: the reference of the value follows
 const FAILED = 0x45; // E: the text of an error follows
 const AWAY = 0x41; // A: the text of an error that passes follows
 
-/** Questions that are answered at once by one service; more get "busy". */
+/** Questions that one service answers at once; further ones get "busy". */
 const MAX_IN_FLIGHT = 256;
 const QUEUE = 'brine';
 const DRAIN_MS = 2_000;
 
 /**
- * Answers questions on `brine.<subject>` (or the subject as given, if it begins so); several
+ * Answers questions on `brine.<subject>` (or the subject as given, if it begins so). Several
  * services that serve the same subject share the questions.
  */
 export function serve(bus: Bus, subject: string, handler: QueryHandler): Answering {
@@ -52,7 +49,7 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
   });
   return {
     close: async () => {
-      // No other service has the questions that the server has sent us already.
+      // The server has assigned these questions to this service; no other gets them.
       if (bus.status === 'connected') await inTime(subscription.drain());
       else if (!bus.connection.isClosed()) subscription.unsubscribe();
       await inFlight.settled();
@@ -60,19 +57,19 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
   };
 }
 
-/** A connection that is lost meanwhile brings nothing more. */
+/** Bounded: a connection that is lost meanwhile would never end the drain. */
 async function inTime(drained: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, DRAIN_MS)));
-  // What fails here is the connection's end.
+  // Only the end of the connection makes it fail.
   await Promise.race([drained.catch(() => undefined), late]);
   clearTimeout(timer);
 }
 
 /**
  * Asks a question and waits for the answer.
- * @throws BusError `BUS_NO_ANSWER` (no service has it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` or, where
- *   the same may be answered later, `BUS_QUERY_AWAY` with the text of the failure, `BUS_FORBIDDEN`.
+ * @throws BusError `BUS_NO_ANSWER` (no service answers), `BUS_TIMEOUT`, `BUS_FORBIDDEN`. With the
+ *   text of the failure: `BUS_QUERY_AWAY` if a retry may succeed, else `BUS_QUERY_FAILED`.
  */
 export async function ask(
   bus: Bus,
@@ -85,7 +82,7 @@ export async function ask(
   return readFrame(bus, msg.data);
 }
 
-/** For how long a question is asked again, in ms. */
+/** How long to retry a question, in ms. */
 export interface Patience {
   /** How long one try waits for its answer. */
   readonly tryMs: number;
@@ -95,8 +92,8 @@ export interface Patience {
 }
 
 /**
- * As {@link ask}, again and again while the failure is one that passes: the service that answers
- * may be replaced just now.
+ * As {@link ask}, retried while the failure is temporary: the answering service may be being
+ * replaced.
  * @throws BusError of the last try
  */
 export async function askPatiently(
@@ -160,7 +157,7 @@ function frame(kind: number, rest: Uint8Array): Buffer {
   return packed;
 }
 
-/** Answers go to a service's inbox only: any other subject might be a stream's. */
+/** Answers go to a service's inbox only: any other subject might belong to a stream. */
 function isInbox(subject: string): boolean {
   return Object.values(SERVICE_INBOXES).some((inbox) => subject.startsWith(`${inbox}.`));
 }

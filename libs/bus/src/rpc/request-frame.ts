@@ -2,13 +2,13 @@ import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import { isToken, REPLY_INBOX } from '../subjects/names.ts';
 
 /**
- * How long a claim lasts that is not renewed, in ms. A publish is answered within 3 s, so that a
- * second worker needs its part of them; a second try of a request changes nothing twice.
+ * How long a claim lasts that is not renewed, in ms. A publish is answered within 3 s, and a second
+ * worker needs its part of them. A second try of a request changes nothing twice.
  */
 export const CLAIM_MS = 1_200;
 /**
  * How much longer a claim lasts for each MiB of its request, in ms. A worker opens a request in one
- * go and says nothing meanwhile: 50 MiB take half a second, and on a starved machine ten.
+ * go and sends nothing meanwhile: 50 MiB take half a second, and on a starved machine ten.
  */
 const CLAIM_PER_MIB_MS = 200;
 const MIB = 1_048_576;
@@ -18,19 +18,19 @@ export function extraClaimMs(bytes: number): number {
   return Math.floor(bytes / MIB) * CLAIM_PER_MIB_MS;
 }
 
-/** How long a worker that no more announces itself counts as alive, in ms. */
+/** How long a worker counts as alive after its last announcement, in ms. */
 export const SILENT_MS = 2_500;
 /** How often a worker renews its claims, in ms: two may be lost on the way. */
 export const RENEW_MS = 350;
 /** How often a worker announces itself, in ms. */
 export const ANNOUNCE_MS = 1_000;
 
-/** The last token of the address that claims and their renewals go to, many in one message. */
+/** The last token of the subject that claims and renewals go to, many in one message. */
 export const RENEWALS = 'renew';
 
-/** What goes with a request's bytes. */
+/** The head of a request, before its bytes. */
 export interface RequestHead {
-  /** The form of the request; 1 where it is not said. */
+  /** The form of the request; default 1. */
   readonly version?: number;
   readonly id: string;
   readonly host: string;
@@ -40,7 +40,7 @@ export interface RequestHead {
   readonly peer?: string;
   /** When the gateway had the request, in ms since 1970 with a fraction. */
   readonly receivedMs?: number;
-  /** The reference of the body, where it is not in the message. */
+  /** The reference of a body that is not in the message. */
   readonly reference?: string;
 }
 
@@ -72,7 +72,7 @@ export function unpackRequest(
   return isHead(head) ? { head, body: bytes.subarray(end) } : undefined;
 }
 
-/** Whether only a worker of a newer release reads this request. */
+/** True if only a worker of a newer release reads this request. */
 export function isNewerRequest({ version }: RequestHead): boolean {
   return version !== undefined && version > MESSAGE_VERSION;
 }
@@ -92,14 +92,14 @@ function isHead(value: unknown): value is RequestHead {
   );
 }
 
-/** A reply subject taken apart: the gateway, and what there is to hear it. */
+/** A parsed reply subject: the gateway, and the slot there or the token of a bundle. */
 export interface ReplyAddress {
   readonly gateway: string;
   readonly slot: string;
 }
 
 /**
- * Takes a reply subject apart; undefined for any that is not a gateway's inbox, so that a reply can
+ * Parses a reply subject; undefined for any that is not a gateway's inbox, so that a reply can
  * never be stored as an event.
  */
 export function readReplyAddress(subject: string | undefined): ReplyAddress | undefined {
@@ -109,7 +109,7 @@ export function readReplyAddress(subject: string | undefined): ReplyAddress | un
   return isToken(gateway) && isToken(slot) ? { gateway, slot } : undefined;
 }
 
-/** What a worker says to a gateway of one try. */
+/** A worker's message to a gateway about one try. */
 export type WorkerMessage =
   | { readonly kind: 'refuse' }
   | { readonly kind: 'ask-grant' }
@@ -123,7 +123,7 @@ const DROP = 0x44; // D
 const REPLY = 0x52; // R
 const REPLY_ELSEWHERE = 0x46; // F
 
-/** Words that are the same for every request. */
+/** Messages that are the same for every request. */
 export const MESSAGES = {
   refuse: Buffer.from([REFUSE]),
   askGrant: Buffer.from([ASK_GRANT]),
@@ -131,8 +131,8 @@ export const MESSAGES = {
 } as const;
 
 /**
- * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note says to the gateway
- * which spans the worker records; one above 255 bytes is left out.
+ * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note names the spans
+ * that the worker records; a note above 255 bytes is left out.
  */
 export function packReply(body: Uint8Array, trace = ''): Buffer {
   return packMessage(REPLY, trace, body);
@@ -143,7 +143,7 @@ export function packReplyElsewhere(reference: string, trace = ''): Buffer {
   return packMessage(REPLY_ELSEWHERE, trace, Buffer.from(reference));
 }
 
-/** Reads what a worker said; undefined for anything else. */
+/** Reads a worker's message; undefined for anything else. */
 export function readMessage(data: Uint8Array): WorkerMessage | undefined {
   switch (data[0]) {
     case REFUSE:

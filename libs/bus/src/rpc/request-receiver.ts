@@ -28,7 +28,7 @@ import {
 } from './request-frame.ts';
 import { packAnnouncement } from './worker-board.ts';
 
-/** A worker's name, and how much it takes. */
+/** A worker's name and limits. */
 export interface RequestReceiverOptions {
   /** Unique for each start of a worker; letters, digits, `_`, `-`. */
   readonly workerId: string;
@@ -104,7 +104,7 @@ export class RequestReceiver {
     void this.#bus.closed.then(() => this.#stop());
   }
 
-  /** What is in hand, for each class, and what could not be read. */
+  /** Requests in flight, for each class, and the number of unreadable ones. */
   stats(): {
     readonly hand: Readonly<Record<RequestClass, number>>;
     readonly running: Readonly<Record<RequestClass, number>>;
@@ -118,7 +118,7 @@ export class RequestReceiver {
     };
   }
 
-  /** Takes no more, finishes what is in hand, and resolves. Again: the same promise. */
+  /** Takes no more, finishes those in flight, and resolves. Repeated calls: the same promise. */
   drain(): Promise<void> {
     this.#drain ??= this.#drainOnce();
     return this.#drain;
@@ -158,7 +158,7 @@ export class RequestReceiver {
       return;
     }
     const { head, body } = unpacked;
-    if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
+    if (Date.now() >= head.deadlineMs) return; // its sender has given it up by now
     const key = `${gateway}.${slot}`;
     const state = { cancelled: false, started: false, done: false };
     const queued: QueuedRequest = { gateway, slot, key, cls, head, body, ...state };
@@ -188,7 +188,7 @@ export class RequestReceiver {
         this.#answerWith(queued, packReplyElsewhere(put, answer.trace));
       }
     } catch (error) {
-      // The body could not be fetched or put: another worker may be luckier.
+      // The body could not be fetched or stored: another worker may succeed.
       this.#answerWith(queued, MESSAGES.refuse);
       this.#options.onError?.(asError(error), this.#request(queued, queued.body));
     } finally {
@@ -257,7 +257,7 @@ export class RequestReceiver {
     this.#publish(subjects.worker(this.#options.workerId), Buffer.from(announcement));
   }
 
-  /** Claims lapse while this process is paused: another worker may be at work on these. */
+  /** Claims lapse while this process is paused: another worker may have these now. */
   #dropUnbegun(): void {
     for (const queued of this.#taken.values()) {
       if (queued.started) continue;
@@ -266,7 +266,7 @@ export class RequestReceiver {
     }
   }
 
-  /** Says something of a request to the gateway it came from. */
+  /** Sends a message about a request to its gateway. */
   #answerWith({ gateway, slot }: QueuedRequest, bytes: Uint8Array): void {
     this.#messages.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, bytes);
   }
@@ -276,12 +276,12 @@ export class RequestReceiver {
   }
 }
 
-/** How long a claim may wait for others, in ms: a sixtieth of what a gateway waits for it. */
+/** How long a claim may wait for others, in ms: a sixtieth of the time that a gateway allows. */
 const CLAIM_AFTER_MS = 20;
 
 /**
- * Says to gateways which of their requests a worker has, many in one message. What is answered
- * within a few milliseconds, as most requests are, is never claimed: the answer says as much.
+ * Claims requests at their gateways, many in one message. Most requests are answered within a few
+ * milliseconds and never claimed: the answer proves as much.
  */
 export class Claims {
   readonly #publish: (subject: string, bytes: Uint8Array) => void;
@@ -325,26 +325,26 @@ export interface IncomingRequest {
   /** The peer's address as the gateway saw it. */
   readonly peer: string | undefined;
   readonly gatewayHost: string;
-  /** When the gateway had it, in ms since 1970; undefined where it did not say. */
+  /** When the gateway had it, in ms since 1970; undefined if it did not send that. */
   readonly receivedMs: number | undefined;
   /** In ms since 1970. */
   readonly deadlineMs: number;
   /**
    * Asks the gateway to try no other worker from here on, for work that leaves traces outside of
    * the streams (runners, wheels, tokens). False: another worker has it, or the gateway is silent.
-   * Then the work must not be done.
+   * Then do not do the work.
    */
   readonly takeOnce: () => Promise<boolean>;
   /**
-   * Gives its place to the next one of its class, and goes on: for a wait whose length others
+   * Gives its place to the next request of its class and continues: for a wait whose length others
    * choose. The caller has to bound such waits.
    */
   readonly stepAside: () => void;
 }
 
 /**
- * What a worker makes of a request. `drop`: no answer is sent. `refuse`: it did nothing of it, and
- * another worker, or this one later, shall have it. `trace`: its note, opaque here.
+ * A worker's result for a request. `drop`: no answer is sent. `refuse`: the worker did nothing, and
+ * another worker, or this one later, gets it. `trace`: its note, opaque here.
  */
 export type Answer =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }

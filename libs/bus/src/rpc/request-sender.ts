@@ -21,20 +21,20 @@ import { CLAIM_MS, type WorkerMessage } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
 import { followWorkers, WorkerBoard } from './worker-board.ts';
 
-/** A gateway's host, how much it takes in hand, and what is called for its requests. */
+/** A gateway's host and limits, and callbacks for its requests. */
 export interface RequestSenderOptions {
   readonly host: string;
   readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimits>>>;
-  /** Called for an asker whose requests are refused. */
+  /** Called for an asker with refused requests. */
   readonly onStalled?: (stall: Stall) => void;
   /**
-   * Called with what became of each request, and how long it took: from when it came or, in a class
-   * whose requests go by turns, from its turn. Not called for one that had none.
+   * Called with the outcome of each request and its time. The time starts when it came or, in a
+   * class whose requests go by turns, at its turn. Not called for a request that never had a turn.
    */
   readonly onOutcome?: (request: RequestToSend, outcome: RequestOutcome, tookMs: number) => void;
 }
 
-/** What a gateway counts. */
+/** The counters of a gateway. */
 export interface RequestSenderStats {
   readonly classes: Readonly<Record<RequestClass, ClassStats>>;
   /** Workers that are alive and take requests. */
@@ -42,25 +42,25 @@ export interface RequestSenderStats {
   /** Tries of another worker after a claim had lapsed. */
   readonly retries: number;
   readonly expired: number;
-  /** Requests that were refused because two workers stalled or died that had them. */
+  /** Requests that were refused because two workers with them stalled or died. */
   readonly stalled: number;
-  /** Requests that were turned away while their askers rest after such a one. */
+  /** Requests that were turned away while their askers rest after such a stall. */
   readonly resting: number;
   readonly refusedByLimit: number;
   /** Log-ins that went one at a time, because sealed requests were pressing. */
   readonly gaveWay: number;
 }
 
-/** How often it is looked for workers that are silent, ms. */
+/** How often silent workers are looked for, ms. */
 const BEAT_MS = 500;
-/** How often it is looked whether those that give way may go, ms. */
+/** How often classes that give way are checked for their next request, ms. */
 const LOOK_MS = 50;
-/** So many that can not go now are passed over in search of one that can: thousands may wait. */
+/** Waiting requests that a search passes over at most: thousands may wait. */
 const UNSENT_MAX = 64;
 
 /**
  * Sends requests to workers. A worker claims its request at once and renews the claim while it
- * works; if the claim lapses, another worker is tried under the same id. While no worker takes
+ * works; if the claim lapses, another worker is tried under the same id. While no worker accepts
  * requests, they wait until their deadline. One subscription and one timer wheel serve them all.
  */
 export class RequestSender {
@@ -114,19 +114,19 @@ export class RequestSender {
     void bus.closed.then(() => this.close());
   }
 
-  /** Whether there is a worker that takes requests. */
+  /** True if a worker accepts requests. */
   get ready(): boolean {
     return this.#bus.status === 'connected' && this.#board.ready;
   }
 
-  /** Whether one is there, or was so lately that it, or its successor, is to come. */
+  /** True if a worker is there, or was so recently that it or its successor is expected. */
   get expected(): boolean {
     if (this.#bus.status !== 'connected') return false;
     const silentMs = performance.now() - this.#board.heardAt;
     return this.#board.ready || silentMs < LIMITS.publish.workersExpectedMs;
   }
 
-  /** What is in hand and what was counted. */
+  /** Requests in flight and counters. */
   stats(): RequestSenderStats {
     const of = (cls: RequestClass): ClassStats =>
       this.#admission.statsOf(cls, this.#suspects.waiting(cls).size);
@@ -140,7 +140,7 @@ export class RequestSender {
     };
   }
 
-  /** Sends one request; resolves with what became of it, at its deadline at the latest. */
+  /** Sends one request; resolves with its outcome, at its deadline at the latest. */
   send(request: RequestToSend): Promise<RequestOutcome> {
     const left = request.deadlineMs - Date.now();
     if (this.#closed) return this.#refuse(request, 'closed');
@@ -164,7 +164,7 @@ export class RequestSender {
     return Promise.resolve(outcome);
   }
 
-  /** Gives up all that is in hand, as expired. */
+  /** Gives up all requests in flight, as expired. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -182,7 +182,7 @@ export class RequestSender {
     try {
       pending.reference = await putBody(this.#bus, 'req', pending.request.body);
     } catch {
-      // Nowhere to put it: the peer will send it again, and that may then go well.
+      // Storing the body failed. The peer will send it again, and that may succeed.
       this.#settle(pending, pending.expired('body'));
       return;
     }
@@ -190,7 +190,7 @@ export class RequestSender {
     else if (!pending.settled) this.#lineUp(pending);
   }
 
-  /** Sends it, unless others wait whose turn is before it. */
+  /** Sends it, unless others have their turn before it. */
   #lineUp(pending: Pending): void {
     const cls = pending.request.class;
     if (!this.#admission.goesByTurns(cls)) return void this.#dispatch(pending);
@@ -199,8 +199,8 @@ export class RequestSender {
   }
 
   /**
-   * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place;
-   * a suspect may wait elsewhere.
+   * Sends to a worker; false if it has to line up until one has room. A request in line keeps its
+   * place; a suspect may wait elsewhere.
    */
   #dispatch(pending: Pending): boolean {
     const { request, asker } = pending;
@@ -209,7 +209,7 @@ export class RequestSender {
       this.#admission.leave(pending);
       return true;
     }
-    // No other worker came: those that were tried and are alive may have it again.
+    // No other worker came: allow tried workers that are alive.
     if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
     const isNext = this.#bus.status === 'connected' && this.#admission.isNext(pending, now);
     if (isNext && !pending.hadTurn && request.isGone?.() === true) {
@@ -243,7 +243,7 @@ export class RequestSender {
     switch (message.kind) {
       case 'refuse':
         this.#takeRoom(attempt, false);
-        // It had no room, or was leaving; once it announces itself again it may have some.
+        // The worker had no room, or was leaving; its next announcement may show room.
         this.#board.refused(attempt.worker, pending.request.class);
         pending.tried.delete(attempt.worker);
         return this.#over(slot);
@@ -262,7 +262,7 @@ export class RequestSender {
     const { pending, worker } = attempt;
     this.#takeRoom(attempt, true);
     if (pending.current === undefined) {
-      // It was given up and lines up for another worker, but the first is at work after all.
+      // It was given up and waits for another worker, but the first is at work after all.
       this.#admission.leave(pending);
       pending.current = slot;
     }
@@ -270,7 +270,7 @@ export class RequestSender {
       pending.claim(performance.now());
       pending.wasHeard = true;
       if (pending.struck) this.#suspects.goesOn(pending);
-      // Another worker has it now: one that has not begun need not.
+      // Another worker has it now: the earlier one must not begin.
     } else this.#answerGrant(slot, false);
     if (pending.struck) this.#suspects.heard(worker, performance.now());
   }
@@ -296,7 +296,7 @@ export class RequestSender {
       const body = await getBody(this.#bus, 'rep', reference);
       this.#settle(pending, { kind: 'reply', body, ...(trace === undefined ? {} : { trace }) });
     } catch {
-      // The reply was made and is lost: a second try gets the same one, by its id.
+      // The reply was made and is lost: a second try gets the same reply, by its id.
       pending.fetching = false;
       if (pending.current === slot) this.#over(slot);
     }
@@ -324,8 +324,8 @@ export class RequestSender {
   }
 
   /**
-   * What a worker refused or was silent with waits here, for long if need be, and another takes its
-   * room there. A worker that has it after all says so.
+   * A request that a worker refused or was silent with may wait here for long, so another takes its
+   * room there. A worker that has it after all sends a claim.
    */
   #takeRoom(attempt: Try, takesRoom: boolean): void {
     if (attempt.takesRoom === takesRoom) return;
@@ -365,14 +365,14 @@ export class RequestSender {
     for (const cls of REQUEST_CLASSES) this.#pump(cls);
   }
 
-  /** Sends those that line up, as far as workers have room. */
+  /** Sends waiting requests, as far as workers have room. */
   #pump(cls: RequestClass): void {
     if (this.#closed) return;
     let unsent = 0;
     for (const pending of this.#admission.waiting(cls)) {
       if (this.#dispatch(pending)) continue;
       unsent += 1;
-      // If no worker can take one that any may have, none can take the others either.
+      // If no worker can take a request that any may have, none can take the others either.
       const isForAny = pending.tried.size === 0 && !pending.struck;
       if (isForAny || unsent >= UNSENT_MAX) break;
     }

@@ -20,7 +20,7 @@ export interface StalledRequest {
 }
 
 /**
- * Has a worker put it on record, which a gateway has no right to.
+ * Lets a worker record it, since a gateway has no right to do so.
  * @throws BusError as {@link ask}, when no worker could be asked.
  */
 export async function reportStalled(bus: Bus, request: StalledRequest): Promise<void> {
@@ -35,7 +35,7 @@ export async function reportStalled(bus: Bus, request: StalledRequest): Promise<
   }
 }
 
-/** Hears of such requests. Served by every worker. */
+/** Receives such requests. Served by every worker. */
 export function serveStalled(
   bus: Bus,
   record: (request: { readonly method: string; readonly claimed?: string; source: string }) => void,

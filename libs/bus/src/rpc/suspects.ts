@@ -4,64 +4,65 @@ import type { Asker } from './pending-request.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
 import { extraClaimMs } from './request-frame.ts';
 
-/** Two workers that were lost to one asker. */
+/** An asker that two workers were lost to. */
 export interface Stall {
-  /** One of the requests that are refused for it. */
+  /** A refused request; the others are only counted. */
   readonly request: RequestToSend;
-  /** So many of its asker's are refused. */
+  /** The number of its requests that are refused. */
   readonly requests: number;
   readonly workers: readonly string[];
 }
 
-/** So many workers may fall silent with the requests of one asker. */
+/** Workers that may fall silent with the requests of one asker. */
 const MAX_SILENT = 2;
 /**
- * A worker that is heard again within this had only been slow, in ms: machines that are starved of
- * their processors stop all their processes for a second or two.
+ * A worker that sends something again within this time was only slow, in ms: machines that are
+ * starved of their processors stop all their processes for a second or two.
  */
 const SLOW_MS = 2_000;
 /** Workers that were silent for so long have stalled or died, in ms. */
 const STALLED_MS = 5_000;
 /**
  * How long an asker rests after two workers were lost to it: each time twice as long, in ms. The
- * first time it may have been chance, and the third try of a minion has to come through.
+ * first time may be chance, and the third try of a minion has to come through.
  */
 const RESTS = { firstMs: 2_000, longestMs: 300_000 };
-/** How long after a rest it is remembered, in ms. */
+/** How long after a rest an asker is remembered, in ms. */
 const KNOWN_MS = 300_000;
-/** Requests of one asker that may wait until it is clear what became of its first ones. */
+/** Requests of one asker that may wait for the outcome of its first ones. */
 const MAX_WAITING_OF_ONE = 256;
-/** So many suspects have to go well for one more to go at the same time. */
+/** Suspects that have to go well for one more to go at the same time. */
 const WELL_FOR_ONE_MORE = 32;
 const MAX_KNOWN = 10_000;
-/** How often it is looked for askers to forget, in ms. */
+/** How often old askers are forgotten, in ms. */
 const FORGET_MS = 1_000;
 
-/** How many suspects go at a time. */
+/** The number of suspects at a time. */
 interface Gate {
   out: number;
-  /** So many went well since the last one that did not. */
+  /** Suspects that went well since the last one that did not. */
   well: number;
 }
 
 /**
- * A request that blocks the event loop of its worker, or ends it, would do so to one worker after
- * the other. So it is given to two at most. All that a silent worker had is suspected, and goes on
- * with no more than one suspect at a worker. So only the one to blame meets a second worker that
- * falls silent. What one asker has
- * in hand goes to one worker, and waits while another of its requests is suspected: it costs two
+ * Limits the harm of a request that blocks the event loop of its worker, or ends it. Without this
+ * it would take down one worker after the other; with it, two at most.
+ *
+ * All requests of a silent worker are suspects. They continue with at most one suspect at a worker,
+ * so only the culprit meets a second worker that falls silent. All requests in flight of one asker
+ * go to one worker, and wait while another of its requests is suspected. So an asker costs two
  * workers however many it sends. Then it rests, each time longer, and its requests are left
  * unanswered meanwhile.
  *
- * Not counted: a worker that says that it leaves, one that is heard again soon, and silence while
- * this process can not hear.
+ * Not counted: a worker that announces that it leaves, a worker that soon sends something again,
+ * and silence while this process can not receive.
  */
 export class Suspects {
   readonly #askers = new Map<string, Asker>();
-  /** Those that are remembered. */
+  /** The remembered askers. */
   readonly #known = new Set<Asker>();
   #forgotAt = -Infinity;
-  /** By worker, the askers that it fell silent with and was not heard since. */
+  /** By worker, the askers that it fell silent with, until it sends something. */
   readonly #silentWith = new Map<string, Set<Asker>>();
   /** The suspect that a worker has, or fell silent with. */
   readonly #suspectAt = new Map<string, Pending>();
@@ -84,9 +85,9 @@ export class Suspects {
   #resting = 0;
 
   /**
-   * `onFree`: a request that waited may be sent. `onStalled`: called once for each asker that two
-   * workers were lost to. `workers`: how many take requests. `soon` calls what it is given once the
-   * loop has taken what is here.
+   * `onFree`: a waiting request may be sent. `onStalled`: called once for each asker that two
+   * workers were lost to. `workers`: how many accept requests. `soon` calls its argument once the
+   * loop has processed the pending messages.
    */
   constructor(
     onFree: (pending: Pending) => void,
@@ -105,12 +106,12 @@ export class Suspects {
     return { stalled: this.#stalled, resting: this.#resting };
   }
 
-  /** Requests that wait. */
+  /** The waiting requests. */
   waiting(cls: RequestClass): ReadonlySet<Pending> {
     return this.#waiting[cls];
   }
 
-  /** Whether its asker rests, or has too many waiting for one more. */
+  /** True if its asker rests, or has too many waiting already. */
   turnsAway({ asker: name, id }: RequestToSend, now: number): boolean {
     if (this.#known.size === 0) return false;
     const asker = this.#askers.get(name ?? id);
@@ -121,7 +122,7 @@ export class Suspects {
     return isAway;
   }
 
-  /** A request is taken in hand: gives its asker. */
+  /** Admits a request; returns its asker. */
   begins({ asker: name, id }: RequestToSend): Asker {
     const asker = this.#askers.get(name ?? id) ?? newAsker(name ?? id);
     asker.count += 1;
@@ -129,25 +130,25 @@ export class Suspects {
     return asker;
   }
 
-  /** Keeps a request waiting that is not to be sent now: true. */
+  /** Keeps a request waiting if it must not be sent now, and returns true. */
   mustWait(pending: Pending, now: number): boolean {
     const { asker, struck, request } = pending;
     const { size } = asker.silent;
     const waits =
       size >= MAX_SILENT ||
       now < asker.restsUntil ||
-      // Another one of its asker is tried first.
+      // Another request of its asker is tried first.
       (size > 0 && asker.struck > 0 && !struck) ||
       (struck && !pending.guarded && !this.#isOpen(this.#gates[request.class]));
     if (waits) this.#waiting[request.class].add(pending);
     return waits;
   }
 
-  /** The workers that a request must not go to now: those that were tried, or have a suspect. */
+  /** The workers that a request must not go to now: those already tried, or with a suspect. */
   notFor(pending: Pending): ReadonlySet<string> {
     if (!pending.struck || this.#suspectAt.size === 0) return pending.tried;
     const not = new Set(pending.tried);
-    // Its own worker may have it again, such as one that refused it for want of room.
+    // Its own worker may have it again, such as a worker that refused it for want of room.
     for (const [worker, suspect] of this.#suspectAt) if (suspect !== pending) not.add(worker);
     return not;
   }
@@ -165,7 +166,7 @@ export class Suspects {
     this.#gates[request.class].out += 1;
   }
 
-  /** Its worker has turned its loop since it has the request: that one is not to blame. */
+  /** Its worker's loop has turned since it got the request, which is not to blame. */
   goesOn(pending: Pending): void {
     this.#waiting[pending.request.class].delete(pending);
     this.#clear(pending);
@@ -176,7 +177,7 @@ export class Suspects {
   lapsed(pending: Pending, worker: string, now: number): void {
     const { asker } = pending;
     const suspect = this.#suspectAt.get(worker) ?? pending;
-    // The worker had turned its loop with this one before the suspect came.
+    // The worker's event loop had turned with this one before the suspect came.
     if (pending.struck && suspect !== pending) return;
     if (!pending.struck) asker.struck += 1;
     pending.struck = true;
@@ -188,7 +189,7 @@ export class Suspects {
     this.#release(pending, false);
   }
 
-  /** A worker is heard: it lives. */
+  /** A worker has sent something: it lives. */
   heard(worker: string, now: number): void {
     const suspect = this.#suspectAt.get(worker);
     if (suspect?.guarded === false) this.#clear(suspect);
@@ -204,8 +205,8 @@ export class Suspects {
   }
 
   /**
-   * Sends what waits for no reason any more. Thousands may wait, and as many words come at a time:
-   * they are looked through once for all of these.
+   * Sends requests that need not wait any more. Thousands may wait, and thousands of messages may
+   * come at a time: the requests are checked once for all of these.
    */
   #free(): void {
     if (this.#isFreeDue || REQUEST_CLASSES.every((cls) => this.#waiting[cls].size === 0)) return;
@@ -226,7 +227,7 @@ export class Suspects {
     }
   }
 
-  /** What is refused with this request, once it is clear that its asker has lost us two workers. */
+  /** The requests to refuse with this one, once its asker has cost two workers. */
   refused(pending: Pending, now: number): readonly Pending[] {
     const { asker, request } = pending;
     const silentMs = now - asker.silentAt - extraClaimMs(request.body.length);
@@ -242,7 +243,7 @@ export class Suspects {
     return refused;
   }
 
-  /** A request has come to its end; `well` where a worker answered it. */
+  /** A request has ended; `well` if a worker answered it. */
   ends(pending: Pending, well: boolean): void {
     const { asker, request } = pending;
     this.#waiting[request.class].delete(pending);
@@ -255,7 +256,7 @@ export class Suspects {
     if (pending.struck) this.#free();
   }
 
-  /** No worker's silence is laid to it any more. */
+  /** Clears an asker of every worker's silence. */
   #pardon(asker: Asker): void {
     for (const worker of asker.silent) {
       const askers = this.#silentWith.get(worker);
@@ -279,14 +280,14 @@ export class Suspects {
     this.#askers.delete(asker.name);
   }
 
-  /** A worker has it no longer as its suspect. */
+  /** The request is no longer the suspect of a worker. */
   #clear(pending: Pending): void {
     for (const [worker, suspect] of this.#suspectAt) {
       if (suspect === pending) this.#suspectAt.delete(worker);
     }
   }
 
-  /** A worker has one suspect at a time: more could only line up, thousands of them. */
+  /** A worker has one suspect at a time: more could only line up there, thousands of them. */
   #isOpen({ out, well }: Gate): boolean {
     const most = 1 + Math.floor(well / WELL_FOR_ONE_MORE);
     return out < most && (out === 0 || out < this.#workers());
@@ -322,7 +323,7 @@ export function busyWith({ count, worker }: Asker): string | undefined {
   return count > 1 ? worker : undefined;
 }
 
-/** Whether a worker fell silent with this one; sent again under its id, it is the same. */
+/** True if a worker fell silent with this request; sent again under its id, it is the same. */
 export function isStruck({ struck, asker, request }: Pending): boolean {
   return struck || asker.name === request.id;
 }

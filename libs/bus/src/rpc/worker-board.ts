@@ -5,40 +5,40 @@ import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import { REQUEST_CLASSES, type RequestClass, SUBJECT_ROOT, subjects } from '../subjects/names.ts';
 import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
 
-/** What a worker announces about one class. */
+/** A worker's announcement about one class. */
 export interface ClassLoad {
   /** Requests in hand, running or queued. */
   readonly hand: number;
-  /** How many it takes in hand. */
+  /** The most that it accepts, running or queued. */
   readonly room: number;
   /** How many of them run at once. */
   readonly concurrency: number;
 }
 
-/** What a worker announces each second. */
+/** The announcement that a worker makes each second. */
 export interface Announcement {
-  /** The newest form of requests that it reads; 1 where it is not said. */
+  /** The newest form of requests that it reads; default 1. */
   readonly reads?: number;
   readonly host: string;
   readonly draining: boolean;
   readonly load: Readonly<Record<RequestClass, ClassLoad>>;
 }
 
-/** One announcement, and what it may be late by. */
+/** The interval of announcements, and how late one may be. */
 const FRESH_MS = ANNOUNCE_MS + 600;
-/** The same where a doubt is to be in a worker's favour. */
+/** The same if a doubt is to favour the worker. */
 const ON_TIME_MS = ANNOUNCE_MS + 100;
 
 /**
- * What comes within this, up to so many, goes to one worker: waking, a write to NATS and an append
- * then serve all of them. The last waits for the others, some 4 ms where they are returns.
+ * Requests within this time, up to a maximum, go to one worker: waking, a write to NATS and an
+ * append then serve all of them. The last waits for the others, some 4 ms for returns.
  */
 const TOGETHER_MS = 5;
 const TOGETHER_MAX = 32;
 
 interface Seat extends ClassLoad {
   hand: number;
-  /** Of ours. */
+  /** Requests of this gateway. */
   own: number;
 }
 
@@ -46,7 +46,7 @@ interface Seat extends ClassLoad {
 export interface WorkerView {
   readonly id: string;
   heardAt: number;
-  /** A claim of its lapsed and it has not been heard since. */
+  /** A claim of its lapsed, and it has sent nothing since. */
   suspect: boolean;
   draining: boolean;
   readonly seats: Record<RequestClass, Seat>;
@@ -63,7 +63,7 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
   try {
     value = JSON.parse(Buffer.from(data).toString('utf8'));
   } catch {
-    return undefined; // nothing that a worker of ours sent
+    return undefined; // not from a worker of ours
   }
   if (!isRecord(value) || !isRecord(value['load'])) return undefined;
   const { host, draining, load } = value;
@@ -84,39 +84,39 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
 }
 
 /**
- * The workers that are alive, and the choice among them: of two drawn at random the less loaded
- * one. Choosing the least loaded of all would send every gateway to the same worker between two
+ * The workers that are alive, and the choice among them: the less loaded of two drawn at random.
+ * Choosing the least loaded of all would send every gateway to the same worker between two
  * announcements.
  */
 export class WorkerBoard {
-  /** When any worker was last heard; before that, when the board began. */
+  /** When any worker last sent something; at first, when the board began. */
   heardAt = performance.now();
   readonly #workers = new Map<string, WorkerView>();
   #list: readonly WorkerView[] = [];
-  /** The worker that gets what comes next of class `aes`, how much of it, and how long. */
+  /** The worker that gets the next requests of class `aes`, how many, and how long. */
   #kept: { worker: WorkerView; left: number; readonly until: number } | undefined;
 
-  /** Whether any worker takes requests. */
+  /** True if any worker accepts requests. */
   get ready(): boolean {
     return this.#list.some((worker) => !worker.draining && !worker.suspect);
   }
 
-  /** How many take requests. */
+  /** How many workers accept requests. */
   get willing(): number {
-    // Asked for each of thousands that wait: without a list of its own.
+    // Asked for each of thousands of waiting requests: allocate no list.
     let count = 0;
     for (const { draining, suspect } of this.#list) if (!draining && !suspect) count += 1;
     return count;
   }
 
-  /** Notes what a worker announced. */
+  /** Records a worker's announcement. */
   announced(id: string, announcement: Announcement, now: number): void {
     this.heardAt = now;
     const known = this.#workers.get(id);
     const seat = (cls: RequestClass): Seat => {
       const own = known?.seats[cls].own ?? 0;
       const announced = announcement.load[cls];
-      // It does not know of those that are on their way to it.
+      // The announcement does not count requests on their way to the worker.
       return { ...announced, own, hand: Math.max(announced.hand, own) };
     };
     const seats = { auth: seat('auth'), clear: seat('clear'), aes: seat('aes') };
@@ -140,13 +140,13 @@ export class WorkerBoard {
     if (this.#workers.size !== this.#list.length) this.#list = [...this.#workers.values()];
   }
 
-  /** After a time in which no worker could be heard, all count as heard. */
+  /** Counts all workers as alive, after a time in which no message could arrive. */
   hearAll(now: number): void {
     this.heardAt = now;
     for (const worker of this.#list) worker.heardAt = now;
   }
 
-  /** One more, or one less, of ours is in a worker's hands. */
+  /** Counts a request that a worker gets or leaves. */
   count(id: string, cls: RequestClass, change: 1 | -1): void {
     const seat = this.#workers.get(id)?.seats[cls];
     if (seat === undefined) return;
@@ -154,28 +154,28 @@ export class WorkerBoard {
     seat.hand = Math.max(seat.own, seat.hand + change);
   }
 
-  /** A worker refused: it counts as full until it announces itself again. */
+  /** A worker refused: it counts as full until its next announcement. */
   refused(id: string, cls: RequestClass): void {
     const seat = this.#workers.get(id)?.seats[cls];
     if (seat !== undefined) seat.hand = Math.max(seat.hand, seat.room);
   }
 
-  /** A claim of a worker lapsed: it gets nothing more until it is heard of. */
+  /** A claim of a worker lapsed: it gets nothing more until it sends something. */
   suspect(id: string): void {
     const worker = this.#workers.get(id);
     if (worker !== undefined) worker.suspect = true;
   }
 
-  /** Whether a worker has announced itself when it should have. */
+  /** True if a worker's last announcement is not overdue. */
   isOnTime({ heardAt }: WorkerView, now: number): boolean {
     return now - heardAt < ON_TIME_MS;
   }
 
   /**
-   * Chooses a worker with room, none of `not`; undefined where there is none. Those that have
-   * missed an announcement come only after all others. Log-ins and what is in the clear are few and
-   * dear, each is drawn for; of the rest what comes together stays together. `first` is asked
-   * before all others.
+   * Chooses a worker with room, none of `not`; undefined if there is no such worker. Workers that
+   * have missed an announcement come after all others. Log-ins and clear requests are few and
+   * expensive, so a worker is drawn for each. Other requests that come together stay together.
+   * `first` is tried before all others.
    */
   choose(
     cls: RequestClass,
@@ -234,8 +234,8 @@ function loadOf(worker: WorkerView, cls: RequestClass): number {
 }
 
 /**
- * Keeps a board up to date from the announcements of workers, and asks at once which are there.
- * Calls `onAnnounced` after each announcement. Returns a function that stops it.
+ * Updates a board from the announcements of workers, and asks for them at once. Calls `onAnnounced`
+ * after each. Returns a function that stops it.
  */
 export function followWorkers(
   bus: Bus,

@@ -1,29 +1,29 @@
 import type { Budget, ShareLimits } from '../rpc/limits.ts';
 
 interface Peer {
-  /** Under way and counted. */
+  /** Running and counted. */
   running: number;
-  /** Those that began in an earlier round are not counted any more. */
+  /** Requests of an earlier round are not counted any more. */
   round: number;
   readonly waiting: { readonly bytes: number; readonly begin: () => void }[];
   timer: NodeJS.Timeout | undefined;
 }
 
-/** What a peer has used of its budget, and when that was reckoned. */
+/** The part of its budget that a peer has used, and when that was computed. */
 interface Used {
   bytes: number;
   atMs: number;
-  /** It was refused since it last had half of it left. */
+  /** It was refused since it last had half of its budget left. */
   isOver: boolean;
 }
 
-/** Peers whose use is known: each id and each address is one, and strangers have many addresses. */
+/** Peers whose use is remembered, by id and by address; strangers have many addresses. */
 const USED_MAX = 20_000;
 
-/** A peer has had its share: what it asked for was not begun. */
+/** A peer has used up its share, so its request was not begun. */
 export class ShareExceededError extends Error {
   override readonly name = 'ShareExceededError';
-  /** It was refused before, and had never half of its budget left since: the log knows it. */
+  /** Refused before, without half of its budget left since, so the log has it already. */
   readonly again: boolean;
 
   constructor(peer: string, again: boolean) {
@@ -34,24 +34,24 @@ export class ShareExceededError extends Error {
 
 /** No rest is longer, ms: a patient user does not wait longer on a slow master. */
 const MAX_REST_MS = 100;
-/** Others ask too if one of them did within so many ms. */
+/** Others count as asking for this long after a request of theirs, ms. */
 const OTHERS_MS = 2_000;
 
 /**
- * Lets no minion or user have more than a few requests at the workers at a time; its further ones
- * wait here. While others ask too, a peer with waiting requests rests after each as long as that
- * request took. The rest of the time is free for requests of others.
+ * Limits how many requests of one minion or user are at the workers at a time; further ones wait
+ * here. While others ask too, a peer with waiting requests rests after each as long as that request
+ * took. The rest of the time is free for requests of others.
  *
- * So a storm of one minion or user takes the workers' time in small pieces. Others stand behind a
+ * So a storm of one minion or user takes the workers' time in small pieces. Others wait behind a
  * few of its requests instead of behind all.
  *
- * With a budget it also bounds the bytes of each peer over time. What is beyond that, or finds no
- * place to wait, is refused then.
+ * With a budget it also bounds the bytes of each peer over time. A request that exceeds it, or
+ * finds no place to wait, is refused.
  */
 export class FairShare {
   readonly #limits: ShareLimits;
   readonly #peers = new Map<string, Peer>();
-  /** By the time of the last use, the oldest first. */
+  /** By the time of the last use, oldest first. */
   readonly #used = new Map<string, Used>();
   /** The last peer that asked, and when one before it did. */
   #latest = { name: '', atMs: -OTHERS_MS };
@@ -82,8 +82,8 @@ export class FairShare {
   }
 
   /**
-   * Does the work when it is this peer's turn; `bytes` are kept in memory until then.
-   * @throws ShareExceededError where there is a budget, before the work has begun
+   * Does the work when it is this peer's turn; `bytes` are in memory until then.
+   * @throws ShareExceededError if the budget is used up, before the work has begun
    */
   async run<T>(name: string, bytes: number, work: () => Promise<T>): Promise<T> {
     const { budget } = this.#limits;
@@ -182,7 +182,7 @@ export class FairShare {
     return error;
   }
 
-  /** What has been under way for so long is not counted any more. */
+  /** Requests that have run for this long are not counted any more. */
   #newRound(name: string, peer: Peer): void {
     peer.timer = undefined;
     peer.round += 1;

@@ -5,7 +5,7 @@ import { BUCKETS, STREAMS, subjects } from '../subjects/names.ts';
 
 /**
  * The streams of a backup, in their order. Events come before their large bodies, which are stored
- * first, so each event has its body. Bodies of requests live for minutes and are left out.
+ * first, so each event has its body. Bodies of requests expire within minutes and are left out.
  */
 export const KEPT_STREAMS: readonly string[] = [
   STREAMS.events,
@@ -16,30 +16,30 @@ export const KEPT_STREAMS: readonly string[] = [
   ...BUCKETS.map((bucket) => `KV_${bucket}`),
 ];
 
-/** Streams with positions that are kept elsewhere too, and the root of their subjects. */
+/** Streams with positions that are also kept elsewhere, and the root of their subjects. */
 export const PLACED_STREAMS: Readonly<Record<string, string>> = {
   [STREAMS.events]: 'brine.events',
   [STREAMS.publications]: 'brine.publications',
 };
 
-/** Their messages go one by one, as each is done. */
+/** Their messages are removed one by one, as each is done. */
 const QUEUES: readonly string[] = [STREAMS.reactions, STREAMS.due];
 
-/** Whether a stream of the list holds the values of a bucket. */
+/** True if a stream of the list has the values of a bucket. */
 export function isBucketStream(stream: string): boolean {
   return stream.startsWith('KV_');
 }
 
 /**
- * Whether messages of it are removed one by one: such a stream is read value by value. The others
- * lose their oldest messages only, by the server's purge, which does not disturb a snapshot.
+ * True if messages of the stream are removed one by one: it is copied value by value. Other streams
+ * only lose their oldest messages, by the server's purge, which does not disturb a snapshot.
  */
 export function isCopiedByValue(stream: string): boolean {
   return isBucketStream(stream) || QUEUES.includes(stream);
 }
 
 /**
- * `absent`; `untouched`: it never held a message; `used`.
+ * `untouched`: it never had a message.
  * @throws BusError as `Inbox.request` does
  */
 export async function stateOfStream(
@@ -51,7 +51,7 @@ export async function stateOfStream(
   return info.lastSeq === 0 ? 'untouched' : 'used';
 }
 
-/** The last sequence of each stream of {@link PLACED_STREAMS}; 0 where there is none. */
+/** The last sequence of each stream of {@link PLACED_STREAMS}; 0 if there is no such stream. */
 export async function lastSequences(bus: Bus): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const stream of Object.keys(PLACED_STREAMS)) {
@@ -63,7 +63,7 @@ export async function lastSequences(bus: Bus): Promise<Record<string, number>> {
 const LISTEN_MS = 1_000;
 
 /**
- * Whether workers of a master are connected to this NATS, on any host.
+ * True if workers of a master are connected to this NATS, on any host.
  * @throws BusError as `Inbox.request` does
  */
 export async function areWorkersThere(bus: Bus): Promise<boolean> {
@@ -73,7 +73,7 @@ export async function areWorkersThere(bus: Bus): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
     if (error.code === 'BUS_NO_ANSWER') return false;
-    // Workers hear it and say so elsewhere.
+    // Workers receive it and answer to another service.
     if (error.code === 'BUS_TIMEOUT') return true;
     throw error;
   }

@@ -3,11 +3,11 @@ import { BusError } from '../connection/errors.ts';
 import { askJetStream, isRecord, JS_ERRORS, textIn } from '../connection/js-api.ts';
 import { STREAMS } from '../subjects/names.ts';
 
-/** A durable reader of a stream, and up to where it has acknowledged everything. */
+/** A durable reader of a stream, and the sequence up to which it has acknowledged everything. */
 export interface ReaderPlace {
   readonly stream: string;
   readonly reader: string;
-  /** 0 where it has acknowledged nothing, and its start is not known by its sequence. */
+  /** 0 if it has acknowledged nothing, and the sequence of its start is unknown. */
   readonly ackFloor: number;
   /** When it was made, RFC 3339: where a reader of new messages starts. */
   readonly createdAt?: string;
@@ -19,9 +19,9 @@ export interface ReaderPlace {
 const READ = [STREAMS.events, STREAMS.publications] as const;
 
 /**
- * The places of all durable readers. Asked for before the snapshots: what is acknowledged after
- * that is delivered again, and nothing is passed over. Readers of the queue of reactions are left
- * out: it holds what is not done, and nothing else.
+ * The places of all durable readers. Read them before the snapshots: messages that are acknowledged
+ * after that are delivered again, and none is skipped. Readers of the queue of reactions are left
+ * out: it has only unfinished work.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function readerPlaces(bus: Bus): Promise<ReaderPlace[]> {
@@ -43,7 +43,7 @@ export async function readerPlaces(bus: Bus): Promise<ReaderPlace[]> {
   return places;
 }
 
-/** Of a consumer that one reader has for itself nothing is kept. */
+/** A consumer that belongs to one reader has no place to keep. */
 function placeOf(stream: string, consumer: Record<string, unknown>): ReaderPlace[] {
   const config = isRecord(consumer['config']) ? consumer['config'] : {};
   const reader = textIn(config, 'durable_name');
@@ -53,8 +53,8 @@ function placeOf(stream: string, consumer: Record<string, unknown>): ReaderPlace
 }
 
 /**
- * The server tells a floor of 0 until the first acknowledgement, also of a reader that began in the
- * middle. Where nothing waits for one, all that was passed is done.
+ * The server reports a floor of 0 until the first acknowledgement, also for a reader that began in
+ * the middle. If no message waits for an acknowledgement, all delivered messages are done.
  */
 function floorOf(consumer: Record<string, unknown>, config: Record<string, unknown>): number {
   const floor = sequenceIn(consumer['ack_floor']);
@@ -68,7 +68,7 @@ function sequenceIn(value: unknown): number {
 }
 
 /**
- * Makes a durable reader that goes on from its place.
+ * Makes a durable reader that resumes at its place.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function restoreReader(bus: Bus, place: ReaderPlace): Promise<void> {
@@ -84,7 +84,7 @@ export async function restoreReader(bus: Bus, place: ReaderPlace): Promise<void>
   throw new BusError('BUS_REFUSED', `no reader ${reader} of ${stream}: ${made.text}`);
 }
 
-/** A reader of new messages must not get all that were there before it was made. */
+/** A reader of new messages must not get those that were there before it was made. */
 function startOf({ ackFloor, createdAt, config }: ReaderPlace): Record<string, unknown> {
   if (ackFloor === 0 && config['deliver_policy'] === 'new' && createdAt) {
     return { deliver_policy: 'by_start_time', opt_start_time: createdAt };

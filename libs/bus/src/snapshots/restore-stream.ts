@@ -14,15 +14,15 @@ import type { StreamSnapshot } from './take-snapshot.ts';
 
 const BEGIN_MS = 60_000;
 const CHUNK_MS = 60_000;
-/** The server reads all blocks of a stream before it says that the stream is there. */
+/** The server reads all blocks of a stream before it answers. */
 const END_MS = 30 * 60_000;
 
 /**
- * Puts a stream back from its snapshot. Broken off in the middle, it leaves nothing: the server
- * makes the stream when it has all of it.
+ * Restores a stream from its snapshot. A restore that breaks off leaves nothing: the server makes
+ * the stream when it has all of it.
  * @param replicas copies that the stream has from now on
- * @throws BusError `BUS_REFUSED`, also where there is such a stream; `BUS_STREAM_FULL` where the
- *   server has no room; `BUS_STREAM_AWAY`, and as `Inbox.request` does.
+ * @throws BusError `BUS_REFUSED`, also if there is such a stream; `BUS_STREAM_FULL` if the server
+ *   has no room; `BUS_STREAM_AWAY`, and as `Inbox.request` does.
  */
 export async function restoreStream(
   bus: Bus,
@@ -55,21 +55,21 @@ export async function restoreStream(
   if (!ended.ok) throw refused(name, ended);
 }
 
-/** The last token of messages that only take sequences. */
+/** The last token of messages that only use up sequences. */
 const FILLER = 'restored';
-/** Sent without an answer; then it is looked how far the stream is. */
+/** Messages sent without an answer, before the progress of the stream is checked. */
 const FILL_AT_ONCE = 10_000;
-/** A backup is not so long that more came meanwhile. */
+/** More messages than any stream receives during a backup. */
 const FILL_MAX = 50_000_000;
-/** A stream that stores nothing for so long takes no more. */
+/** A stream that stores nothing for this long accepts no more. */
 const FILL_MS = 3_000;
 const FILL_LOOK_MS = 20;
 
 /**
- * Uses up sequences of a stream up to `seq`, so that no message has one that a message had which is
- * not in the backup: positions are kept elsewhere too. The stream's content stays as it is.
+ * Uses up sequences of a stream up to `seq`. Positions are also kept elsewhere, so no new message
+ * may get the sequence of a message that is not in the backup. The stream's content stays as it is.
  * @param root the stream's subjects without the last token, as `brine.events`
- * @throws BusError `BUS_STREAM_FULL` where the stream takes no more; `BUS_REFUSED`
+ * @throws BusError `BUS_STREAM_FULL` if the stream accepts no more; `BUS_REFUSED`
  */
 export async function useSequences(
   bus: Bus,
@@ -99,7 +99,7 @@ export async function useSequences(
   }
 }
 
-/** How far a stream came of what was sent: it stores after it has answered a flush. */
+/** Polls until a stream has stored all sent messages: it answers a flush before that. */
 async function storedAll(bus: Bus, stream: string, wanted: number): Promise<number> {
   let last = await lastSeqOf(bus, stream);
   for (let until = performance.now() + FILL_MS; last < wanted && performance.now() < until;) {
@@ -118,7 +118,7 @@ async function lastSeqOf(bus: Bus, stream: string): Promise<number> {
 }
 
 /**
- * Deletes a stream with all in it, where it is there.
+ * Deletes a stream with its content, if it exists.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function deleteStream(bus: Bus, stream: string): Promise<void> {

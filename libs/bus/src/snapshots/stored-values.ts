@@ -31,18 +31,18 @@ export interface StoredValues {
 const READ_MS = 5_000;
 const WRITE_MS = 15_000;
 const MAKE_MS = 15_000;
-/** Asked for, or written, at once. */
+/** Requests in flight, to read or to write. */
 const AT_ONCE = 16;
-/** Keys that were written again lie apart: a part of a stream that is empty costs one question. */
+/** Keys that were written again lie apart: an empty part of a stream costs one request. */
 const PARTS = 1_024;
 const PART_LEAST = 64;
-/** A stream that is still ahead after this is written to faster than it can be read. */
+/** If the stream is still ahead after this time, it is written faster than it can be read. */
 const CATCH_UP_MS = 10 * 60_000;
 
 /**
- * Reads a stream whose messages are removed one by one: undefined where there is no such stream. A
- * snapshot of the server does not do: it passes over a whole block when an earlier block becomes
- * empty meanwhile, and over a value that is replaced before its block is copied.
+ * Reads a stream whose messages are removed one by one; undefined if there is no such stream. A
+ * snapshot of the server is not enough. It skips a whole block when an earlier block becomes empty
+ * meanwhile, and a value that is replaced before its block is copied.
  * @throws BusError as `Inbox.request` does
  */
 export async function storedValues(bus: Bus, stream: string): Promise<StoredValues | undefined> {
@@ -56,8 +56,8 @@ export async function storedValues(bus: Bus, stream: string): Promise<StoredValu
 }
 
 /**
- * A value that is replaced before it is read comes again behind it. So it goes on until it is at
- * the end, or has seen every key: where none expires, there are no others then.
+ * A value that is replaced before it is read comes again later. So this reads on until the end, or
+ * until it has seen every key. Where none expires, there are no others then.
  */
 async function* valuesOfBucket(
   bus: Bus,
@@ -95,7 +95,7 @@ interface Cursor {
   readonly last: number;
 }
 
-/** What is in parts of a stream; of one part in its order. */
+/** The messages in parts of a stream; the messages of one part are in order. */
 async function* valuesBetween(
   bus: Bus,
   stream: string,
@@ -116,7 +116,7 @@ async function* valuesBetween(
   }
 }
 
-/** A key is there once at a time, so the order in a bucket does not matter. */
+/** A bucket has each key once at a time, so the order of its values does not matter. */
 function partsOf(first: number, last: number): Cursor[] {
   const size = Math.max(PART_LEAST, Math.ceil((last - first + 1) / PARTS));
   const parts: Cursor[] = [];
@@ -149,9 +149,9 @@ async function nextFrom(
 }
 
 /**
- * Makes a bucket or a queue, and writes its values in their order.
+ * Makes a bucket or a queue, and writes its values in order.
  * @param replicas copies that the stream has from now on
- * @throws BusError `BUS_REFUSED`, also where there is such a stream; `BUS_STREAM_AWAY`,
+ * @throws BusError `BUS_REFUSED`, also if there is such a stream; `BUS_STREAM_AWAY`,
  *   `BUS_STREAM_FULL`, `BUS_FORBIDDEN`
  */
 export async function putValues(
@@ -179,17 +179,17 @@ export async function putValues(
 
 const MSG_ID = 'Nats-Msg-Id';
 
-/** With its id, a reaction that is found once more soon after the restore is not stored again. */
+/** With its id, a reaction that is added again soon after the restore is not stored twice. */
 async function put(bus: Bus, { subject, headers, data }: StoredValue): Promise<void> {
   const { [MSG_ID]: id, ...rest } = headers;
   const msgId = id ?? newMessageId();
   await append(bus, { subject, payload: data, headers: rest, msgId, timeoutMs: WRITE_MS });
 }
 
-/** Conditions of the first write are not those of a second one. */
+/** Conditions of the first write do not apply to a second one. */
 const CONDITION = /^Nats-Expected-/i;
 
-/** The lines of a message's head but for its first. */
+/** The lines of a message's head except the first. */
 function headersIn(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\r\n').slice(1)) {

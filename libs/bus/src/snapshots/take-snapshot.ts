@@ -7,36 +7,36 @@ import { askJetStream, isRecord, JS_ERRORS } from '../connection/js-api.ts';
 
 /** A snapshot that the server has begun to send. */
 export interface StreamSnapshot {
-  /** The stream's configuration as the server gave it; a restore wants it back. */
+  /** The stream's configuration as the server gave it; a restore needs it. */
   readonly config: Readonly<Record<string, unknown>>;
   /** The stream's state as the server gave it, when the snapshot began. */
   readonly state: Readonly<Record<string, unknown>>;
-  /** The last sequence when the snapshot began: all up to it is in the snapshot. */
+  /** The last sequence when the snapshot began: the snapshot has everything up to it. */
   readonly lastSeq: number;
   readonly messages: number;
   readonly bytes: number;
   /**
-   * The snapshot, once. The server sends on when a chunk was taken: after 5 s without a taken chunk
-   * it gives up. @throws BusError `BUS_STREAM_AWAY` where it did, or the connection was lost
+   * The snapshot, once. The server sends on after a chunk was taken; after 5 s without that it
+   * gives up. @throws BusError `BUS_STREAM_AWAY` if it did, or if the connection was lost
    */
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Bytes of a chunk, and of all that are on their way. */
+/** Bytes of a chunk, and of all chunks in flight. */
 const CHUNK_BYTES = 512 * 1024;
 const WINDOW_BYTES = 8 * 1024 * 1024;
-/** The server may look at all of a stream before it answers. */
+/** The server may read all of a stream before it answers. */
 const BEGIN_MS = 60_000;
 /** A server reads a block of at most 8 MiB between two chunks. */
 const SILENCE_MS = 20_000;
 const ENDED_WELL = 204;
 
 /**
- * Begins a snapshot of a stream; undefined where there is no such stream. It is without consumers:
- * the server writes their places last, so they may be beyond the last message of the snapshot, and
- * messages that come there later would be passed over. See {@link readerPlaces}.
- * @throws BusError `BUS_REFUSED`, also while another snapshot of the stream is under way;
- *   `BUS_FORBIDDEN`, and as `Inbox.request` does.
+ * Begins a snapshot of a stream, without consumers; undefined if there is no such stream. The
+ * server writes the consumers' places last, so they may be beyond the last message of the snapshot.
+ * Messages that come there later would be skipped. See {@link readerPlaces}.
+ * @throws BusError `BUS_REFUSED`, also while another snapshot of the stream runs; `BUS_FORBIDDEN`,
+ *   and as `Inbox.request` does.
  */
 export async function takeSnapshot(bus: Bus, stream: string): Promise<StreamSnapshot | undefined> {
   const arrivals = new Arrivals(bus, stream);
@@ -74,7 +74,7 @@ export async function takeSnapshot(bus: Bus, stream: string): Promise<StreamSnap
   }
 }
 
-/** What the server sends of one snapshot, in order. */
+/** The chunks of one snapshot, in order. */
 class Arrivals {
   readonly subject: string;
   readonly #stream: string;
@@ -93,7 +93,7 @@ class Arrivals {
         this.#news.wake();
       },
     });
-    // What was on its way is lost, and a snapshot can not be asked for its middle.
+    // Chunks in flight are lost, and the server can not send the middle of a snapshot again.
     const ends = bus.onDisconnect(() => this.#fail('BUS_STREAM_AWAY', 'the connection was lost'));
     this.#release = () => {
       ends();
@@ -111,7 +111,7 @@ class Arrivals {
         const msg = await this.#next();
         if (msg.data.length === 0) return this.#ended(msg);
         yield msg.data;
-        // The last chunk wants no answer.
+        // The last chunk needs no answer.
         if (msg.reply !== undefined && msg.reply !== '') msg.respond();
       }
     } finally {

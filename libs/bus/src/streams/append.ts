@@ -8,7 +8,7 @@ import { isNoResponders, publish } from '../connection/inbox.ts';
 import { isFull, JS_ERRORS, readAnswer } from '../connection/js-api.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 
-/** The header by which JetStream recognises a message that it has already. */
+/** The header with the id by which JetStream recognises a duplicate. */
 export const MSG_ID = 'Nats-Msg-Id';
 /** The header for a compare-and-set on the last revision of a subject. */
 const EXPECTED_LAST_REVISION = 'Nats-Expected-Last-Subject-Sequence';
@@ -30,14 +30,14 @@ export interface Appended {
   readonly duplicate: boolean;
 }
 
-/** After so long without an ack the message is sent again: a reconnect loses messages in flight. */
+/** Without an ack for this long the message is sent again: a reconnect loses messages in flight. */
 const RESEND_MS = 1_500;
 /** The wait while no stream takes the subject. */
 const AWAY_RETRY_MS = 250;
 
 /**
- * Stores one message and resolves with the stream's acknowledgement. While the stream is away, it
- * tries again. After a missing ack it sends the message again only with a `msgId` or an expected
+ * Stores one message and resolves with the stream's acknowledgement. It retries while the stream is
+ * unreachable. After a missing ack it sends the message again only with a `msgId` or an expected
  * revision, since the stream then stores it once.
  * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_CONFLICT`, `BUS_REFUSED`,
  *   `BUS_FORBIDDEN`, `BUS_BUSY`, `BUS_CLOSED`.
@@ -48,9 +48,7 @@ export function append(bus: Bus, what: Append): Promise<Appended> {
   });
 }
 
-/**
- * An id for a message that has none by its nature, so that it can be sent again and stored once.
- */
+/** An id for a message without a natural one, so that it can be sent again and is stored once. */
 export function newMessageId(): string {
   return randomBytes(12).toString('base64url');
 }
@@ -95,7 +93,7 @@ class Attempt {
     this.#send();
   }
 
-  /** Whether the stream recognises a second send. */
+  /** True if the stream recognises a second send. */
   get #repeatable(): boolean {
     return this.#what.msgId !== undefined || this.#what.expectedRevision !== undefined;
   }

@@ -1,16 +1,16 @@
 import { errorText } from '@brine/tasks';
-/** A message of a stream that a reader went on without. */
+/** A message of a stream that a reader skipped. */
 export interface Aside {
   readonly stream: string;
   /** The durable name; `live` for a reader without one. */
   readonly reader: string;
   readonly subject: string;
   readonly seq: number;
-  /** What failed. */
+  /** The reason. */
   readonly why: string;
 }
 
-/** How many messages of a stream a reader went on without. */
+/** How many messages of a stream a reader skipped. */
 export interface AsideCount {
   readonly stream: string;
   readonly reader: string;
@@ -18,20 +18,20 @@ export interface AsideCount {
 }
 
 /**
- * A message that could not be handled comes again so often, after such a pause in ms. Trouble that
- * the message itself does not cause may be over by then.
+ * How often a message that could not be handled is delivered, and the pause between, in ms. Trouble
+ * that the message itself does not cause may be over by then.
  */
 export const TRIES_MAX = 10;
 export const RETRY_MS = 2_000;
 
-/** The first so many of each reader are reported one by one; the others are counted. */
+/** Messages that are reported one by one for each reader; further ones are only counted. */
 const REPORTS_MAX = 10;
 /** Longest text of a failure. */
 const WHY_MAX_CHARS = 500;
 
 /**
- * Messages that the readers of one connection went on without: no message may stop a reader,
- * whatever is in it. Other readers still get the message, since each has a place of its own.
+ * Messages that the readers of one connection skipped: no message may stop a reader, whatever it
+ * contains. Other readers still get the message, since each has a place of its own.
  */
 export class Asides {
   readonly #counts = new Map<string, { stream: string; reader: string; count: number }>();
@@ -46,7 +46,7 @@ export class Asides {
     return [...this.#counts.values()];
   }
 
-  /** Counts a message that a reader goes on without, and reports the first ones. */
+  /** Counts a message that a reader skips, and reports the first ones. */
   add(aside: Omit<Aside, 'why'>, error: unknown): void {
     const { stream, reader } = aside;
     const key = `${stream} ${reader}`;
@@ -66,7 +66,7 @@ interface Failing {
 
 /**
  * Handles messages one after the other until there are no more. When handling throws, the message
- * fails: it comes again or moves aside, and the next one follows.
+ * fails: it is delivered again or skipped, and the next one follows.
  */
 export async function handleEach<T extends Failing>(
   messages: AsyncIterable<T>,

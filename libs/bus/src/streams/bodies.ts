@@ -7,12 +7,12 @@ import { STREAMS } from '../subjects/names.ts';
 import { append } from './append.ts';
 import { directGet } from './direct-get.ts';
 
-/** Above this a body goes by reference; below it, in the message itself. In bytes. */
+/** A larger body goes by reference, others in the message itself. In bytes. */
 export const INLINE_MAX_BYTES = 256 * 1024;
-/** The largest body at all, in bytes: `brine.max_request_size` of 100 MiB and room for a head. */
+/** The largest body, in bytes: `brine.max_request_size` of 100 MiB and room for a head. */
 export const BODY_MAX_BYTES = 104_857_600 + 1_048_576;
 
-/** Bytes per stored piece: an eighth of `max_payload`, so that pieces flow beside other traffic. */
+/** Bytes per stored piece: an eighth of `max_payload`, so that other traffic flows between. */
 const CHUNK_BYTES = 1_048_576;
 const CHUNKS_IN_FLIGHT = 4;
 const PUT_TIMEOUT_MS = 10_000;
@@ -22,8 +22,8 @@ const GET_TRIES = 5;
 const GET_RETRY_MS = 100;
 
 /**
- * Where a body may be put. Rights go by these names, so each has its own writers and readers.
- * `req`, `rep` and `qry` are kept for minutes; `evt` and `pub` as long as what refers to them.
+ * The spaces for bodies. Rights go by these names, so each has its own writers and readers. `req`,
+ * `rep` and `qry` are kept for minutes; `evt` and `pub` as long as the referring message.
  */
 export type BodySpace = 'req' | 'rep' | 'qry' | 'evt' | 'pub';
 
@@ -52,14 +52,14 @@ export async function putBody(bus: Bus, space: BodySpace, body: Uint8Array): Pro
   return `${space}.${id}.${chunks}.${body.length}`;
 }
 
-/** The size of the body that a reference names, in bytes; undefined for what is no reference. */
+/** The size of the body that a reference names, in bytes; undefined for an invalid reference. */
 export function sizeOfReference(reference: string): number | undefined {
   return parseReference(reference)?.size;
 }
 
 /**
- * Reads a body back. It refuses a reference to another space than the expected one: a sender must
- * not make this process read what the sender may not read itself.
+ * Reads a body. It refuses a reference to another space than the expected one: a sender must not
+ * make this process read a body that the sender may not read itself.
  * @throws BusError `BUS_BAD_MESSAGE`, `BUS_BODY_TOO_LARGE`, `BUS_BODY_GONE`.
  */
 export async function getBody(bus: Bus, space: BodySpace, reference: string): Promise<Buffer> {

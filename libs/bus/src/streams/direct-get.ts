@@ -7,20 +7,18 @@ import type { StreamName } from '../subjects/names.ts';
 import type { StreamMessage } from './pull-feed.ts';
 import type { Received } from './stream-reader.ts';
 
-/**
- * Which message of a stream: the one at a sequence, the last of a subject, the first since a time.
- */
+/** A message of a stream: the one at a sequence, the last of a subject, the first since a time. */
 type MessagePlace =
   { readonly seq: number } | { readonly lastOf: string } | { readonly sinceMs: number };
 
 const TIMEOUT_MS = 3_000;
 const FIRST_TIMEOUT_MS = 5_000;
-/** A replica that lags is asked again so often, with so many ms between. */
+/** How often a lagging replica is asked again, and the ms between. */
 const FIRST_TRIES = 20;
 const FIRST_AGAIN_MS = 100;
 
 /**
- * Reads one message by its place, from any replica; undefined where there is none.
+ * Reads one message by its place, from any replica; undefined if there is no such message.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function directGet(
@@ -49,9 +47,9 @@ export async function directGet(
 }
 
 /**
- * The first sequence stored at or after a time, in ms since 1970; the one after the last where all
- * are older. A replica may lack what the leader has, and says then that there is nothing so young.
- * @param info the stream, as its leader tells
+ * The first sequence stored at or after a time, in ms since 1970; the one after the last if all are
+ * older. A replica that lacks the leader's last messages answers that none is so recent.
+ * @param info the stream, as its leader reports it
  * @throws BusError `BUS_STREAM_AWAY`, and as {@link directGet} does.
  */
 export async function firstSince(
@@ -70,12 +68,12 @@ export async function firstSince(
     await sleep(FIRST_AGAIN_MS);
     now = await streamInfo(bus, stream);
   }
-  throw new BusError('BUS_STREAM_AWAY', `${stream} does not tell what it holds since a time`);
+  throw new BusError('BUS_STREAM_AWAY', `${stream} does not return its first message since a time`);
 }
 
 /**
- * Reads one message by its sequence, as a reader would have received it; undefined where there is
- * none (any more).
+ * Reads one message by its sequence, in the form of a received one; undefined if it is not stored
+ * (any more).
  * @throws BusError as {@link directGet} does.
  */
 export async function readStored(
@@ -88,7 +86,7 @@ export async function readStored(
   return message && withoutReader({ ...message, incarnation: info.incarnation });
 }
 
-/** A message that no reader received: it needs no acknowledgement and does not come again. */
+/** A message that no reader received: it needs no acknowledgement and is not delivered again. */
 export function withoutReader(message: StreamMessage & { readonly incarnation: string }): Received {
   const nothing = (): void => undefined;
   return {
@@ -102,7 +100,7 @@ export function withoutReader(message: StreamMessage & { readonly incarnation: s
   };
 }
 
-/** Microseconds since 1970 of an RFC 3339 time; a Date alone would cut it to milliseconds. */
+/** Microseconds since 1970 of an RFC 3339 time; a Date would cut it to milliseconds. */
 export function microseconds(time: string): number {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? '';
   const wholeMs = Date.parse(time.replace(/\.\d+/, ''));
@@ -111,7 +109,7 @@ export function microseconds(time: string): number {
 
 function requestFor(stream: string, place: MessagePlace): readonly [subject: string, body: string] {
   const root = `$JS.API.DIRECT.GET.${stream}`;
-  // NATS grants rights by subject. A service that may read some subjects alone needs this form.
+  // NATS grants rights by subject. A service with rights to some subjects only needs this form.
   if ('lastOf' in place) return [`${root}.${place.lastOf}`, ''];
   if ('seq' in place) return [root, JSON.stringify({ seq: place.seq })];
   const since = new Date(place.sinceMs).toISOString();

@@ -5,55 +5,55 @@ import { askJetStream, isFull, JS_ERRORS, streamInfo } from '../connection/js-ap
 import type { BucketName } from '../subjects/names.ts';
 import { BUCKETS, STREAMS } from '../subjects/names.ts';
 
-/** How large the streams may become, and how many copies they have. */
+/** The size limit of the streams, and their number of copies. */
 export interface StreamLimits {
   /**
    * Disk for all streams together, in bytes; default 8 GiB. A server with less gets the largest
-   * half, quarter … of it that it takes.
+   * half, quarter … of it that it accepts.
    */
   readonly totalBytes?: number;
   /** Copies of each stream; 1 on a single server, 3 in a cluster. */
   readonly replicas?: number;
-  /** How long a sealed request may come again, in ms; default 24 hours. */
+  /** How long a repeated sealed request is recognised, in ms; default 24 hours. */
   readonly sealedForMs?: number;
 }
 
-/** The shares of the disk. What is left is for the buckets of hot state. */
+/** The shares of the disk. The rest is for the buckets of hot state. */
 const SHARES = {
   EVENTS: 0.5,
   PUBLICATIONS: 0.12,
   REACTIONS: 0.03,
-  // Some 300 bytes for each job that waits.
+  // Some 300 bytes for each waiting job.
   DUE: 0.005,
   brine_kept_bodies: 0.18,
   brine_bodies: 0.09,
 };
-/** Of the rest: what minions had written, some 200 bytes each. */
+/** The share of that rest for the writes of minions, some 200 bytes each. */
 const ONCE_SHARE = 0.05;
 const DEFAULT_TOTAL_BYTES = 8 * 1024 ** 3;
 const LEAST_TOTAL_BYTES = 64 * 1024 ** 2;
-/** Bodies of requests and replies live minutes; no request is older than that. */
+/** Bodies of requests and replies: no request is older than this. */
 const BODY_AGE_MS = 10 * 60_000;
-/** Duplicates are known for this long; Brine's retries end well before. */
+/** Duplicates are recognised for this long; Brine's retries end well before. */
 const DUPLICATE_WINDOW_MS = 120_000;
-/** Requests that were done are remembered for this long: a sender may repeat one. */
+/** Finished requests are remembered for this long: a sender may repeat one. */
 const REQUESTS_AGE_MS = 10 * 60_000;
-/** A session key lives for a day as a rule (Salt: publish_session). */
+/** A session key usually lives for a day (Salt: publish_session). */
 const SEALED_FOR_MS = 86_400_000;
 /** No login token lives longer than a year. */
 const TOKENS_AGE_MS = 366 * 86_400_000;
-/** Some 200,000 tokens: without a bound, a user that may log in could make any number. */
+/** Some 200,000 tokens: without a bound, a user with the right to log in could make any number. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
-/** Long work is renewed while a worker lives. Without any worker it can go on after so long. */
+/** Long work is renewed while a worker lives. After this long without any worker it is dropped. */
 const RUNS_AGE_MS = 7 * 86_400_000;
-/** Some values of these buckets have an age of their own. */
+/** Buckets in which some values have a lifetime of their own. */
 const FORGETS_SOME: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_event_return']);
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
 /**
- * Makes the streams and buckets, or changes existing ones as wanted; for their owner, event-bus.
- * Several processes may do this at once.
+ * Makes the streams and buckets, or changes existing ones; for their owner, event-bus. Several
+ * processes may do this at once.
  * @throws BusError `BUS_STREAM_FULL` when the server has no room, `BUS_REFUSED`.
  */
 export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promise<void> {
@@ -80,7 +80,7 @@ const ALL: readonly string[] = [
 ];
 
 /**
- * Waits until the owner has made the streams and buckets. A service that may not look at all of
+ * Waits until the owner has made the streams and buckets. A service without the right to see all of
  * them names those that it needs, or NATS logs an error for each of the others.
  * @throws BusError `BUS_STREAM_AWAY` when the time is up.
  */
@@ -97,7 +97,7 @@ export async function waitForStreams(
         if (error instanceof BusError && error.retryable) return undefined;
         throw error;
       });
-      // A service that may not look at a stream does not need it.
+      // A service without the right to see a stream does not need it.
       if (found !== undefined) missing.delete(stream);
     }
     if (missing.size === 0) return;
@@ -123,7 +123,7 @@ function configs(
     max_consumers: -1,
     duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     max_age: 0,
-    // Only limits retention keeps what it needs to know duplicates across a restart.
+    // Only limits retention still recognises duplicates after a restart.
     retention: 'limits',
     discard: 'new',
     // A replica may be behind; one server never is.
@@ -148,9 +148,9 @@ function configs(
   return [
     stream(STREAMS.events, ['brine.events']),
     stream(STREAMS.publications, ['brine.publications']),
-    // A queue: what is done goes at once, however long the work before it still takes.
+    // A queue: finished work is removed at once, however long the work before it still takes.
     { ...stream(STREAMS.reactions, ['brine.reactions']), retention: 'workqueue' },
-    // Of its own: what others have stored must not hold up the schedule.
+    // A stream of its own: reactions that others cause must not delay the schedule.
     { ...stream(STREAMS.due, ['brine.due']), retention: 'workqueue' },
     stream(STREAMS.keptBodies, ['brine.kept']),
     {
@@ -160,7 +160,7 @@ function configs(
     },
     ...BUCKETS.map((bucket) => ({
       ...base,
-      // What is known of the oldest requests goes before a new one is refused.
+      // Forget the oldest requests rather than refuse a new one.
       ...(bucket === 'brine_once' ? { discard: 'old' } : {}),
       name: `KV_${bucket}`,
       subjects: [`$KV.${bucket}.>`],
@@ -182,7 +182,7 @@ async function ensure(bus: Bus, config: Config): Promise<void> {
     const made = await askJetStream(bus, `STREAM.CREATE.${config.name}`, config, 15_000);
     if (made.ok) return;
     if (made.number !== JS_ERRORS.streamNameInUse) throw refused('make', config, made);
-    // Another process made it in between, so compare it with what is wanted.
+    // Another process made it in between, so compare it with the wanted one.
   }
   const current = existing ?? (await streamInfo(bus, config.name));
   const wanted = { ...config, max_bytes: neverBelow(current?.bytes ?? 0, config) };
@@ -191,7 +191,7 @@ async function ensure(bus: Bus, config: Config): Promise<void> {
   if (!changed.ok) throw refused('change', config, changed);
 }
 
-/** A stream that is fuller than it may become would refuse everything: it keeps its room. */
+/** Keeps the room of a stream that is fuller than its new limit: it would refuse everything. */
 function neverBelow(bytes: number, config: Config): number {
   const wanted = Number(config['max_bytes']);
   return wanted === -1 ? -1 : Math.max(wanted, Math.ceil(bytes * 1.25));

@@ -7,9 +7,9 @@ interface Unsettled {
 }
 
 /**
- * Extends the ack wait of what a durable reader works on or has read ahead (`+WPI`). Without that
- * JetStream would give it to another reader of the same name as well. A reader that dies extends
- * nothing, so its messages go to others after the wait.
+ * Extends the ack wait of messages that a durable reader works on or has read ahead (`+WPI`).
+ * Without that JetStream would also deliver them to another reader of the same name. A dead reader
+ * extends nothing, so its messages go to others after the wait.
  */
 export class InProgressAcks {
   readonly #bus: Bus;
@@ -25,7 +25,7 @@ export class InProgressAcks {
     this.#timer.unref();
   }
 
-  /** Extends the wait of a message until the `settle` that comes back is called. */
+  /** Extends the wait of a message until the returned `settle` is called. */
   until(settle: Delivery['settle']): Delivery['settle'] {
     const unsettled: Unsettled = { settle, sinceMs: performance.now() };
     this.#unsettled.add(unsettled);
@@ -35,7 +35,7 @@ export class InProgressAcks {
     };
   }
 
-  /** Extends nothing any more. */
+  /** Stops extending. */
   close(): void {
     clearInterval(this.#timer);
   }

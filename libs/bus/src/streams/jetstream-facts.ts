@@ -3,26 +3,26 @@ import { asError } from '../connection/errors.ts';
 import { askJetStream, isRecord } from '../connection/js-api.ts';
 import { STREAMS } from '../subjects/names.ts';
 
-/** Streams and readers that are told of at most: Brine has 18 streams, and some readers a host. */
+/** Streams and readers that are reported at most: Brine has 18 streams, and some readers a host. */
 const STREAMS_MAX = 200;
 const READERS_MAX = 500;
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** JetStream as the server tells of it, for people. The records are the server's own. */
+/** The server's report about JetStream, for people. The records are the server's own. */
 export interface JetStreamFacts {
   readonly server: { readonly name: string; readonly version: string; readonly cluster: string };
-  /** What is taken of the account, and its limits. */
+  /** The usage of the account, and its limits. */
   readonly account: Facts;
   /** State and configuration of each stream, buckets too. */
   readonly streams: readonly Facts[];
   /** The readers of events, publications and reactions, by stream. */
   readonly readers: Readonly<Record<string, readonly Facts[]>>;
-  /** What the server did not tell, with the reason. */
+  /** The parts that the server did not report, with the reason. */
   readonly unknown: Readonly<Record<string, string>>;
 }
 
-/** Asks JetStream about itself. It needs the rights of `admin` or `event-bus`. Never rejects. */
+/** Asks JetStream for its state. It needs the rights of `admin` or `event-bus`. Never rejects. */
 export async function jetStreamFacts(bus: Bus): Promise<JetStreamFacts> {
   const unknown: Record<string, string> = {};
   const { info } = bus.connection;
@@ -49,7 +49,7 @@ async function pages(
     const list = answer[part];
     const page = Array.isArray(list) ? list.filter(isRecord) : [];
     found.push(...page);
-    if (found.length >= most) unknown[verb] = `only the first ${most} are told`;
+    if (found.length >= most) unknown[verb] = `only the first ${most} are listed`;
     const isLast = page.length === 0 || found.length >= Number(answer['total'] ?? 0);
     if (isLast || found.length >= most) return found.slice(0, most);
   }

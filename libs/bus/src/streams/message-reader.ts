@@ -8,7 +8,7 @@ import { strayOf } from './stray.ts';
 import type { ReaderSpec, ReadFrom, Received } from './stream-reader.ts';
 import { StreamReader } from './stream-reader.ts';
 
-/** What to read, and how the place is kept. */
+/** The messages to read, and how the place is kept. */
 export interface MessageReaderOptions<Kind extends string> extends Pick<
   ReaderSpec,
   'ackWaitMs' | 'extendsAckWait' | 'maxAckPending' | 'forgetAfterMs' | 'readAhead'
@@ -19,11 +19,11 @@ export interface MessageReaderOptions<Kind extends string> extends Pick<
   readonly durable?: string;
   /** Where to begin: default `all` for a durable reader (the first time), else `new`. */
   readonly from?: ReadFrom;
-  /** Gets what can not be read. Without it the reader goes on and counts it as an aside. */
+  /** Gets messages that can not be read. Without it the reader skips and counts them. */
   readonly keepStray?: KeepStray;
 }
 
-/** What the readers of events and of publications have in common. */
+/** The common base of the readers of events and of publications. */
 export abstract class MessageReader<Kind extends string> {
   readonly #stream: StreamName;
   readonly #reader: StreamReader;
@@ -50,27 +50,27 @@ export abstract class MessageReader<Kind extends string> {
     });
   }
 
-  /** Whether messages are being read just now. */
+  /** True while messages are being read. */
   get reading(): boolean {
     return this.#reader.reading;
   }
 
-  /** Why nothing is being read just now, as far as is known. */
+  /** The known reason why nothing is being read now. */
   get trouble(): string | undefined {
     return this.#reader.trouble;
   }
 
-  /** How often the stream turned out to be another one: recreated, or restored from a copy. */
+  /** How often the stream was replaced: recreated, or restored from a copy. */
   get resets(): number {
     return this.#reader.resets;
   }
 
-  /** When the stream was made that is being read; undefined before it was found. */
+  /** When the stream was made; undefined before it was found. */
   get incarnation(): string | undefined {
     return this.#reader.incarnation;
   }
 
-  /** Messages that could not be read, and were passed over. */
+  /** Messages that could not be read, and were skipped. */
   get strays(): number {
     return this.#strays;
   }
@@ -80,12 +80,12 @@ export abstract class MessageReader<Kind extends string> {
     return this.#newer;
   }
 
-  /** Ends the reading; what is here can still be taken. */
+  /** Ends the reading; the messages that are here can still be taken. */
   close(): void {
     this.#reader.close();
   }
 
-  /** As {@link close}, but what is in hand stays in progress until it is settled or closed. */
+  /** As {@link close}, but delivered messages stay in progress until they are settled or closed. */
   finish(): void {
     this.#reader.finish();
   }
@@ -100,7 +100,7 @@ export abstract class MessageReader<Kind extends string> {
     }
   }
 
-  /** Goes on without a message that can not be read. */
+  /** Skips a message that can not be read. */
   protected pass(received: Received, why: unknown): void {
     this.#strays++;
     if (this.#keepStray === undefined) this.#reader.failed(received, why, true);

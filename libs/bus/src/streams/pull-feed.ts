@@ -5,17 +5,17 @@ import { headersOf, headerText } from '../connection/headers.ts';
 import { publish } from '../connection/inbox.ts';
 import { askJetStream, streamInfo } from '../connection/js-api.ts';
 
-/** Which consumer to read through; made if it is not there. */
+/** The consumer to read through; made if it does not exist. */
 export interface ConsumerSpec {
   readonly stream: string;
-  /** When the stream was made that `start` is a place of. */
+  /** The creation time of the stream that `start` refers to. */
   readonly incarnation: string;
   /**
-   * A durable consumer keeps its place and wants acks; without a name it is for this reader only.
+   * A durable consumer keeps its place and needs acks; without a name it is for this reader only.
    */
   readonly durable?: string;
   readonly filterSubjects?: readonly string[];
-  /** Where to begin, as JetStream names it; a durable consumer that exists keeps its place. */
+  /** Where to begin, as JetStream names it; an existing durable consumer keeps its place. */
   readonly start: Readonly<Record<string, unknown>>;
   readonly ackWaitMs?: number;
   readonly maxAckPending?: number;
@@ -23,15 +23,15 @@ export interface ConsumerSpec {
   readonly forgetAfterMs?: number;
   /** Without the messages' data, for a reader that wants places and times only. */
   readonly headersOnly?: boolean;
-  /** Messages that may be here and are not taken; default 500. Few where readers share work. */
+  /** Messages that may be here and are not taken; default 500. Small where readers share work. */
   readonly readAhead?: number;
 }
 
-/** A message as it stands in a stream. */
+/** A message as it is in a stream. */
 export interface StreamMessage {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** A header's value, empty where there is none. */
+  /** A header's value; empty if missing. */
   readonly header: (name: string) => string;
   /** All headers as they came. */
   readonly headers: () => string;
@@ -42,7 +42,7 @@ export interface StreamMessage {
 
 /** A message that a consumer delivered. */
 export interface Delivery extends StreamMessage {
-  /** Sends an acknowledgement of the given kind; does nothing where none is awaited. */
+  /** Sends an acknowledgement of the given kind; does nothing if none is awaited. */
   readonly settle: (how: string) => void;
   /** 1 for the first message of this consumer; a gap means that messages were lost. */
   readonly consumerSeq: number;
@@ -56,23 +56,23 @@ export function nakAfter(ms: number): string {
   return `-NAK {"delay":${Math.round(ms * 1e6)}}`;
 }
 
-/** Asked for at once, where a reader names no number; half of them used up, more are asked for. */
+/** Messages requested at once by default; when half of them have come, more are requested. */
 const BATCH = 500;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
-/** As {@link HEARTBEAT_MS}, after a read-ahead was used up: whether more is there is not known. */
+/** As {@link HEARTBEAT_MS}, after a read-ahead was used up: there may be more messages. */
 const UNSURE_HEARTBEAT_MS = 200;
 /** More than two missed heartbeats: the consumer is gone, or the server is in trouble. */
 const SILENCE_MS = 5_000;
 const LOOK_MS = 500;
-/** A message that is not acknowledged for so long goes to another reader; the default. */
+/** Default time after which an unacknowledged message goes to another reader. */
 export const ACK_WAIT_MS = 30_000;
-/** The consumer of one reader outlives that reader for so long. */
+/** How long the consumer of one reader outlives that reader. */
 const FORGET_MS = 30_000;
 
 /**
  * Reads one consumer until it fails or is closed. It never recovers by itself: the reader above
- * knows where to go on, and whether the stream is still the same.
+ * knows where to resume, and whether the stream is still the same.
  */
 export class PullFeed {
   readonly #bus: Bus;
@@ -91,7 +91,7 @@ export class PullFeed {
   #lastReceived = performance.now();
   #fail: (reason: BusError | undefined) => void = () => undefined;
   #over = false;
-  /** Resolves when this feed has ended: with the reason, or without one after {@link close}. */
+  /** Resolves when this feed has ended: with the reason, or undefined after {@link close}. */
   readonly ended: Promise<BusError | undefined>;
   /** Messages that were there when the feed was opened. */
   readonly pendingAtStart: number;
@@ -127,10 +127,10 @@ export class PullFeed {
   }
 
   /**
-   * Makes the consumer if need be and begins to read. `onIdle` is called while the server has
+   * Makes the consumer if necessary and begins to read. `onIdle` is called while the server has
    * nothing to send, or may send nothing more before it is acknowledged.
-   * @throws BusError `BUS_REFUSED`, `BUS_STREAM_AWAY` where the stream was made again meanwhile,
-   *   and as `Inbox.request` does.
+   * @throws BusError `BUS_REFUSED`, `BUS_STREAM_AWAY` if the stream was recreated meanwhile, and as
+   *   `Inbox.request` does.
    */
   static async open(
     bus: Bus,
@@ -144,7 +144,7 @@ export class PullFeed {
       spec.durable === undefined
         ? undefined
         : await askJetStream(bus, `CONSUMER.INFO.${consumer}`, undefined);
-    // One that is there keeps its place; making it with another start would be refused.
+    // An existing consumer keeps its place; making it with another start would be refused.
     if (answer?.ok !== true) {
       answer = await askJetStream(bus, `CONSUMER.CREATE.${consumer}`, {
         stream_name: spec.stream,
@@ -154,7 +154,7 @@ export class PullFeed {
     if (!answer.ok) {
       throw new BusError('BUS_REFUSED', `no consumer ${name} of ${spec.stream}: ${answer.text}`);
     }
-    // Looked at only now: consumers go with their stream, so this one is of the stream found here.
+    // Read only now: consumers go with their stream, so this one is of the stream found here.
     const info = await streamInfo(bus, spec.stream);
     if (info?.incarnation !== spec.incarnation) {
       throw new BusError('BUS_STREAM_AWAY', `${spec.stream} was made again`);
@@ -163,12 +163,12 @@ export class PullFeed {
     return new PullFeed(bus, spec, name, pending, onDelivery, onIdle);
   }
 
-  /** Whether the server may send more messages before it is asked again. */
+  /** True if the server may send more messages before it is asked again. */
   get isAsking(): boolean {
     return this.#asked > 0;
   }
 
-  /** The reader has handed on one message, so there is room for another. */
+  /** The reader has passed one message on, so there is room for another. */
   taken(): void {
     this.#untaken--;
     this.#refill(this.isAsking ? HEARTBEAT_MS : UNSURE_HEARTBEAT_MS);
@@ -220,7 +220,7 @@ export class PullFeed {
     this.#onDelivery(delivery);
   }
 
-  /** Gives back what was on its way when this feed ended, so that another reader need not wait. */
+  /** Gives back messages that come after this feed ended, so that another reader need not wait. */
   #refuse(msg: Msg): void {
     if (!this.#ordered && msg.subject !== this.#inbox) msg.respond('-NAK');
   }
@@ -253,7 +253,7 @@ export class PullFeed {
 
   #unsubscribe(): void {
     if (this.#ordered) return this.#subscription.unsubscribe();
-    // As unsubscribe, but what is on its way still comes. It fails only on a closed connection.
+    // As unsubscribe, but messages in flight still come. It fails only on a closed connection.
     this.#subscription.drain().catch(() => undefined);
   }
 
@@ -274,7 +274,7 @@ export class PullFeed {
 }
 
 function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknown> {
-  // NATS gives the last of each subject only to a consumer that names the subjects.
+  // NATS gives the last message of each subject only to a consumer that names the subjects.
   const lastOfEach = spec.start['deliver_policy'] === 'last_per_subject';
   const filters = spec.filterSubjects ?? (lastOfEach ? ['>'] : []);
   const common = {
@@ -323,12 +323,12 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
     deliveries: Number(tokens[at]),
     seq: Number(tokens[at + 1]),
     consumerSeq: Number(tokens[at + 2]),
-    // Nanoseconds are beyond what a number holds; microseconds are not.
+    // Nanoseconds since 1970 do not fit a number; microseconds do.
     timeUs: Number((tokens[at + 3] ?? '0').slice(0, -3)),
     pending: Number(tokens[at + 4]),
   };
 }
 
 function nothing(): void {
-  // Consumers of one reader want no acknowledgement, and not every reader asks for a heartbeat.
+  // Consumers of one reader need no acknowledgement, and not every reader asks for a heartbeat.
 }

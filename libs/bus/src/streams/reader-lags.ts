@@ -4,11 +4,11 @@ import { askJetStream, isRecord, JS_ERRORS } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
 
-/** A durable reader of a stream and how far behind it is. */
+/** A durable reader of a stream and its lag. */
 export interface StreamReaderLag {
   readonly stream: StreamName;
   readonly reader: string;
-  /** Messages it has not been given. */
+  /** Messages that it has not been given. */
   readonly pending: number;
   /** Messages it was given and has not acknowledged. */
   readonly unacknowledged: number;
@@ -23,7 +23,7 @@ interface DurableReader extends StreamReaderLag {
 const READ = [STREAMS.events, STREAMS.publications, STREAMS.reactions, STREAMS.due] as const;
 
 /**
- * How far behind the durable readers of events, publications and the queues of work are.
+ * The lags of the durable readers of events, publications and the queues of work.
  * @throws BusError as {@link durableReaders} does.
  */
 export async function readerLags(bus: Bus): Promise<readonly StreamReaderLag[]> {
@@ -33,8 +33,8 @@ export async function readerLags(bus: Bus): Promise<readonly StreamReaderLag[]> 
 }
 
 /**
- * All durable readers of a stream; none where an event-bus of an older release has not made it.
- * There are few: two for each host and the store.
+ * All durable readers of a stream; empty if an event-bus of an older release has not made it. There
+ * are few: two for each host and the store.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function durableReaders(bus: Bus, stream: StreamName): Promise<DurableReader[]> {

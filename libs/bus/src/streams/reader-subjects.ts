@@ -4,8 +4,8 @@ import { askJetStream, isRecord, JS_ERRORS } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 
 /**
- * Changes what a durable reader wants from now on; it keeps its place. Does nothing where there is
- * no such reader yet: it is made with the subjects of the first process that reads.
+ * Changes the subjects of a durable reader; it keeps its place. Does nothing if there is no such
+ * reader yet: it is made with the subjects of the first process that reads.
  * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
  */
 export async function changeSubjects(
@@ -22,7 +22,7 @@ export async function changeSubjects(
   }
   const config = isRecord(found.value['config']) ? found.value['config'] : {};
   if (isSame(subjectsOf(config), subjects)) return;
-  // The server has notes of its own in the metadata.
+  // The server keeps notes of its own in the metadata.
   const { filter_subject: _one, filter_subjects: _more, metadata: _notes, ...rest } = config;
   const filter =
     subjects.length === 1 ? { filter_subject: subjects[0] } : { filter_subjects: subjects };

@@ -1,7 +1,7 @@
 import { nakAfter } from './pull-feed.ts';
 import type { Received } from './stream-reader.ts';
 
-/** A message of a stream that this release can not read, as it stands there. */
+/** A message of a stream that this release can not read, as it is in the stream. */
 export interface StrayMessage {
   readonly stream: string;
   readonly subject: string;
@@ -14,12 +14,12 @@ export interface StrayMessage {
   readonly timeUs: number;
 }
 
-/** A stray that is still to be acknowledged. */
+/** A stray that is not acknowledged yet. */
 export interface Stray extends StrayMessage {
   /** Why it can not be read. */
   readonly why: unknown;
   readonly ack: () => void;
-  /** Asks for it again after some ms. */
+  /** Asks for another delivery after some ms. */
   readonly nak: (delayMs: number) => void;
 }
 

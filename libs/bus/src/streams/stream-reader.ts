@@ -8,19 +8,19 @@ import { InProgressAcks } from './in-progress.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
 import { ACK_WAIT_MS, nakAfter, PullFeed } from './pull-feed.ts';
 
-/** Where a reader begins. A durable reader that exists already goes on from its place instead. */
+/** Where a reader begins. An existing durable reader resumes at its place instead. */
 export type ReadFrom =
   | 'all'
   | 'new'
   | 'last'
   | {
       readonly seq: number;
-      /** Of the stream that gave the sequence: another one of its name is read from its start. */
+      /** The stream that gave the sequence; a recreated stream is read from its start. */
       readonly incarnation?: string;
     }
   | { readonly timeMs: number };
 
-/** What a reader wants read. */
+/** The messages that a reader reads. */
 export interface ReaderSpec extends Omit<ConsumerSpec, 'start' | 'incarnation'> {
   readonly from: ReadFrom;
   /**
@@ -34,13 +34,13 @@ export interface ReaderSpec extends Omit<ConsumerSpec, 'start' | 'incarnation'> 
 export interface Received extends Delivery {
   readonly incarnation: string;
   /**
-   * Whether the server would have sent every message between the one before and this one. Sequences
-   * that are missing there are of other subjects. Otherwise they may have been trimmed.
+   * True if the server would have sent every message between the previous one and this. Missing
+   * sequences are then of other subjects. Otherwise they may have been trimmed.
    */
   readonly followsOn: boolean;
   /**
-   * Call this when the message could not be handled. A durable reader gets it again, up to
-   * {@link TRIES_MAX} times. After that, and for other readers, it counts as an aside.
+   * Call this when the message could not be handled. A durable reader gets it again, up to {@link
+   * TRIES_MAX} times. After that, and for other readers, it counts as skipped.
    */
   readonly failed: (error: unknown) => void;
 }
@@ -51,7 +51,7 @@ const CHECK_MS = 10_000;
 /**
  * Reads a stream until it is closed, over reconnects, restarts and a stream that is recreated. The
  * server keeps the place of a durable consumer; for others this class remembers it. Every 10 s and
- * after a reconnect it compares the stream's incarnation and last sequence with what it has seen.
+ * after a reconnect it compares the stream's incarnation and last sequence with what it has read.
  * Without that it would stay silent on a stream that was restored from an older copy.
  */
 export class StreamReader {
@@ -61,7 +61,7 @@ export class StreamReader {
   readonly #inProgress: InProgressAcks | undefined;
   #feed: PullFeed | undefined;
   #isCaughtUp = false;
-  /** Whether the last delivery was all there was, and the server could send what came next. */
+  /** True if the last delivery ended the stream, and the server could send the next one. */
   #hadAll = false;
   #incarnation: string | undefined;
   #lastSeq = 0;
@@ -75,7 +75,7 @@ export class StreamReader {
   constructor(bus: Bus, spec: ReaderSpec) {
     this.#bus = bus;
     this.#spec = spec;
-    // A stream that has less than was read before was put back, also if nothing came yet.
+    // A stream with less than was read before was restored, even if no message came yet.
     if (spec.durable === undefined && typeof spec.from === 'object' && 'seq' in spec.from) {
       this.#lastSeq = Math.max(0, spec.from.seq - 1);
       this.#incarnation = spec.from.incarnation;
@@ -102,30 +102,30 @@ export class StreamReader {
       });
   }
 
-  /** When the stream was made that is being read; undefined before it is known. */
+  /** When the stream was made; undefined before it is known. */
   get incarnation(): string | undefined {
     return this.#incarnation;
   }
 
-  /** How often the stream turned out to be another one: recreated, or restored from a copy. */
+  /** How often the stream was replaced: recreated, or restored from a copy. */
   get resets(): number {
     return this.#resets;
   }
 
-  /** Whether messages are being read just now. */
+  /** True while messages are being read. */
   get reading(): boolean {
     return this.#feed !== undefined;
   }
 
   /**
-   * Whether all that the stream has for this reader came; what is here may still be waiting. A
-   * durable reader that acknowledges nothing more gets nothing more, and counts as caught up too.
+   * True if all messages of the stream for this reader came; some may wait here. A durable reader
+   * that acknowledges nothing more gets nothing more, and counts as caught up too.
    */
   get caughtUp(): boolean {
     return this.reading && this.#isCaughtUp;
   }
 
-  /** Why nothing is being read just now, as far as is known. */
+  /** The known reason why nothing is being read now. */
   get trouble(): string | undefined {
     return this.reading ? undefined : this.#trouble;
   }
@@ -136,8 +136,8 @@ export class StreamReader {
   }
 
   /**
-   * Takes what is here, up to `max`; waits for at least one, then up to `lingerMs` for more. Empty
-   * only when closed.
+   * Takes the messages that are here, up to `max`; waits for at least one, then up to `lingerMs`
+   * for more. Empty only when closed.
    */
   async take(max: number, lingerMs = 0): Promise<readonly Received[]> {
     while (this.#queue.length === 0 && !this.#closed) await this.#news.wait();
@@ -148,7 +148,7 @@ export class StreamReader {
     return taken.map(({ received }) => received);
   }
 
-  /** See {@link Received.failed}; with `atOnce` the message does not come again. */
+  /** See {@link Received.failed}; with `atOnce` the message is not delivered again. */
   failed(delivery: Delivery, error: unknown, atOnce = false): void {
     const { stream, durable } = this.#spec;
     const { deliveries, settle, subject, seq } = delivery;
@@ -160,13 +160,13 @@ export class StreamReader {
     this.#bus.asides.add({ stream, reader: durable ?? 'live', subject, seq }, error);
   }
 
-  /** Ends the reading; what is here can still be taken. */
+  /** Ends the reading; the messages that are here can still be taken. */
   close(): void {
     this.#inProgress?.close();
     this.finish();
   }
 
-  /** As {@link close}, but what is in hand stays in progress until it is settled or closed. */
+  /** As {@link close}, but delivered messages stay in progress until they are settled or closed. */
   finish(): void {
     this.#closed = true;
     this.#feed?.close();
@@ -179,7 +179,7 @@ export class StreamReader {
         await this.#readUntilItEnds();
       } catch (error) {
         if (!(error instanceof BusError) || error.code === 'BUS_FORBIDDEN') throw error;
-        // The stream is away, recreated or not made yet: the loop tries again until it is closed.
+        // The stream is unreachable, recreated or missing: the loop retries until it is closed.
         this.#trouble = error.message;
       }
       this.#feed = undefined;
@@ -196,7 +196,7 @@ export class StreamReader {
       this.#resets++;
       this.#lastSeq = 0;
     }
-    // Messages that come before the consumer is made are new as well.
+    // Messages that come before the consumer is made also count as new.
     if (this.#spec.from === 'new' && this.#incarnation === undefined) this.#lastSeq = info.lastSeq;
     this.#incarnation = info.incarnation;
     const { incarnation } = info;
@@ -207,7 +207,7 @@ export class StreamReader {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
       const followsOn = this.#hadAll;
-      // With its read-ahead used up a reader learns nothing of what is stored from now on.
+      // With its read-ahead used up, a reader is not sent messages that are stored from now on.
       this.#hadAll = delivery.pending === 0 && feed.isAsking;
       this.#isCaughtUp = this.#hadAll;
       const settle = this.#inProgress?.until(delivery.settle) ?? delivery.settle;
@@ -216,7 +216,7 @@ export class StreamReader {
       this.#queue.push({ received, feed });
       this.#news.wake();
     };
-    // What was pending may be trimmed meanwhile: then no delivery says that there is no more.
+    // The pending messages may be trimmed meanwhile: then no delivery reports that none are left.
     const onIdle = (): void => void (this.#isCaughtUp = true);
     const feed: PullFeed = await PullFeed.open(this.#bus, spec, onDelivery, onIdle);
     this.#feed = feed;
@@ -228,7 +228,7 @@ export class StreamReader {
 
   /**
    * The server forgets a durable consumer that neither asks nor acknowledges. A reader with a full
-   * queue does neither, so it says of its first message that it is at work.
+   * queue does neither, so it reports its first message as in progress.
    */
   #stayKnown(): void {
     const { durable, forgetAfterMs, extendsAckWait } = this.#spec;
@@ -239,7 +239,7 @@ export class StreamReader {
   async #check(): Promise<void> {
     if (this.#feed === undefined || this.#bus.status !== 'connected') return;
     const info = await streamInfo(this.#bus, this.#spec.stream).catch(() => undefined);
-    // A missing answer proves nothing. A stream that is gone ends its consumers by itself.
+    // A missing answer proves nothing. The consumers of a deleted stream end by themselves.
     if (info === undefined) return;
     if (info.incarnation !== this.#incarnation || info.lastSeq < this.#lastSeq) this.#feed?.close();
   }
@@ -249,7 +249,7 @@ export class StreamReader {
     if (this.#lastSeq > 0 && durable === undefined) {
       return { deliver_policy: 'by_start_sequence', opt_start_seq: this.#lastSeq + 1 };
     }
-    // The sequences of a recreated or restored stream mean other messages than before.
+    // In a recreated or restored stream the sequences belong to other messages than before.
     const isAnother = this.#resets > 0;
     if (from === 'last') return { deliver_policy: 'last_per_subject' };
     if (from === 'all' || (isAnother && (from === 'new' || 'seq' in from))) {

@@ -8,13 +8,13 @@ import { isPosition, markOf, parsePosition, type Place } from '../timeline/posit
 import { directGet, firstSince } from './direct-get.ts';
 import { durableReaders } from './reader-lags.ts';
 
-/** How full a stream is. */
+/** The fill of a stream. */
 export interface StreamUsage {
   readonly stream: StreamName;
   readonly messages: number;
   readonly bytes: number;
   readonly maxBytes: number;
-  /** Of `maxBytes`, from 0 to 1. */
+  /** The used part of `maxBytes`, from 0 to 1. */
   readonly share: number;
 }
 
@@ -26,18 +26,18 @@ export interface Trimmed {
 
 const KEEP_MS = 15 * 60_000;
 const FIRST_TIMEOUT_MS = 5_000;
-/** A body is stored before the message that refers to it, by no longer than an append may take. */
+/** A body is stored before its message, by no longer than an append may take. */
 const BODY_LEAD_MS = 10 * 60_000;
 
 /**
- * A stream that fills drops its past first, until only this share is taken. So a warning at 70 %
- * means that a reader is behind.
+ * A filling stream drops old messages first, until it uses only this share. So a warning at 70 %
+ * means that a reader lags.
  */
 const PAST_SHARE = 0.4;
 
 /**
- * How long messages are kept that all readers have, however full their stream is. Publishers read
- * back 30 s; no reader reads back further by itself.
+ * How long messages are kept that all readers have acknowledged, however full their stream is.
+ * Publishers read back 30 s; no reader reads back further by itself.
  */
 const KEEP_AT_LEAST = [
   { share: 0.6, ms: 30_000 },
@@ -45,12 +45,12 @@ const KEEP_AT_LEAST = [
 ] as const;
 
 /**
- * A reader that keeps its place itself, and may lose events, holds messages up to this share: what
- * minions send must always find room.
+ * Up to this share messages are kept for a reader that keeps its place itself and may lose events.
+ * Beyond it, room for the messages of minions comes first.
  */
 const NEEDED_SHARE = 0.6;
 
-/** How full the streams are; event-bus, their owner, warns at 70 %. */
+/** The fill of the streams; event-bus, their owner, warns at 70 %. */
 export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
   const usage: StreamUsage[] = [];
   for (const stream of Object.values(STREAMS)) {
@@ -64,11 +64,11 @@ export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
 
 /**
  * Removes messages that every durable reader has acknowledged and that are older than `keepMs`, by
- * default 15 minutes. Where a stream, or the large bodies that its messages refer to, take more
- * than 40 % of their room, the oldest messages go until they do not, but none younger than 2
- * minutes, or 30 s above 60 %. Only the owner of the streams does this. A stream without a durable
- * reader keeps everything. Large bodies go when nothing refers to them. What comes after one of the
- * positions `needed` stays while the stream is not more than 60 % full.
+ * default 15 minutes. If a stream, or the large bodies that its messages refer to, use more than 40
+ * % of their room, the oldest messages are removed until they do not. None younger than 2 minutes
+ * is removed, or 30 s above 60 %. A stream without a durable reader keeps everything. Large bodies
+ * are removed when no message refers to them. Messages after one of the positions `needed` stay
+ * while the stream is not more than 60 % full. Only the owner of the streams does this.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */
 export async function trimStreams(
@@ -92,7 +92,7 @@ export async function trimStreams(
     trimmed.push(await purge(bus, stream, Math.min(floor + 1, kept, Math.max(old, excess)), info));
   }
   if (bodies !== undefined && bodies.messages > 0) {
-    // What nothing refers to was never finished, or its message is gone.
+    // A body without a referring message was never finished, or its message is gone.
     const before = Date.now() - Math.min(keepMs, KEEP_MS, leastAt(shareOf(bodies)));
     const oldest = Math.min(before, await oldestReference(bus)) - BODY_LEAD_MS;
     const upTo = await firstSince(bus, STREAMS.keptBodies, oldest, bodies);
@@ -115,7 +115,7 @@ async function neededFrom(
   if (events === undefined || publications === undefined) return first;
   const mark = markOf({ events: events.incarnation, publications: publications.incarnation });
   for (const position of positions.filter(isPosition).map(parsePosition)) {
-    // Of streams that are gone nothing is needed any more.
+    // A position in streams that are gone needs nothing any more.
     if (position.mark !== mark) continue;
     first.EVENTS = Math.min(first.EVENTS, nextOf(position.events));
     first.PUBLICATIONS = Math.min(first.PUBLICATIONS, nextOf(position.publications));
@@ -127,24 +127,24 @@ function nextOf({ seq, index }: Place): number {
   return index === undefined ? seq + 1 : seq;
 }
 
-/** What is to go so that the large bodies have room. */
+/** The messages to remove so that the large bodies have room. */
 interface Pressure {
   /** Messages stored before this time, in ms since 1970. */
   readonly beforeMs: number;
   readonly share: number;
 }
 
-/** Large bodies that fill their stream go with what refers to them. */
+/** Large bodies that fill their stream are removed with the messages that refer to them. */
 async function pressureOf(bus: Bus, bodies: StreamInfo): Promise<Pressure | undefined> {
   const excess = excessOf(bodies);
   if (excess === 0) return undefined;
   const place = { seq: bodies.firstSeq + excess };
   const first = await directGet(bus, STREAMS.keptBodies, place, FIRST_TIMEOUT_MS);
-  // Pieces lie one after the other, so there is one; without it this look changes nothing.
+  // Pieces lie one after the other, so there is one; otherwise the next trim does it.
   return first && { beforeMs: first.timeUs / 1_000, share: shareOf(bodies) };
 }
 
-/** The first sequence that stays where there is too little room; 0 where there is enough. */
+/** The first sequence to keep if there is too little room; 0 if there is enough. */
 async function firstToKeep(
   bus: Bus,
   stream: StreamName,
@@ -161,8 +161,8 @@ async function firstToKeep(
 }
 
 /**
- * How many messages are too many, the oldest first. Messages of a stream are alike enough; the next
- * look corrects the rest.
+ * The number of excess messages, oldest first. Messages of a stream have similar sizes; the next
+ * trim corrects the rest.
  */
 export function excessOf(info: Pick<StreamInfo, 'messages' | 'bytes' | 'config'>): number {
   const share = shareOf(info);
@@ -192,7 +192,7 @@ async function acknowledgedUpTo(
   if (readers.length === 0) return undefined;
   return Math.min(
     ...readers.map(({ pending, unacknowledged, ackFloor }) => {
-      // The floor of a reader of some subjects stays at its last message. It may want no more.
+      // The floor of a reader of some subjects stays at its last message, even if it needs no more.
       return pending === 0 && unacknowledged === 0 ? info.lastSeq : ackFloor;
     }),
   );

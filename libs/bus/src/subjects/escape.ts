@@ -2,7 +2,7 @@ import { BusError } from '../connection/errors.ts';
 
 declare const bucketKey: unique symbol;
 
-/** A key as a bucket takes it: made by {@link escapeKey} only, so that no id is ever used raw. */
+/** A key of a bucket; only {@link escapeKey} makes one, so that no id is ever used raw. */
 export type BucketKey = string & { readonly [bucketKey]: true };
 
 const PLAIN = /^[A-Za-z0-9_-]+$/;
@@ -21,15 +21,15 @@ export function escapeKey(first: string, ...more: readonly string[]): BucketKey 
 
 /**
  * The texts that {@link escapeKey} was given.
- * @throws BusError `BUS_BAD_KEY` for what no `escapeKey` could have made.
+ * @throws BusError `BUS_BAD_KEY` for a key that no `escapeKey` could have made.
  */
 export function splitKey(key: string): readonly string[] {
   return key.split('.').map(unescapeToken);
 }
 
 /**
- * The text of a key that was made from one.
- * @throws BusError `BUS_BAD_KEY` for a key of several tokens or of no making of ours.
+ * The text of a key with one token.
+ * @throws BusError `BUS_BAD_KEY` for a key of several tokens or not made by {@link escapeKey}.
  */
 export function unescapeKey(key: string): string {
   return unescapeToken(key);

@@ -1,12 +1,12 @@
 import type { EventKind } from '@brine/job';
 import { escapeToken } from './escape.ts';
 
-/** The root of every subject of ours. */
+/** The root of all our subjects. */
 export const SUBJECT_ROOT = 'brine';
 
 /**
  * The streams by their content. `keptBodies` has large events and jobs for as long as those live;
- * `reactions` and `due` are queues of work: a message goes when it is acknowledged.
+ * `reactions` and `due` are queues of work: a message is removed when it is acknowledged.
  */
 export const STREAMS = {
   events: 'EVENTS',
@@ -17,7 +17,7 @@ export const STREAMS = {
   keptBodies: 'brine_kept_bodies',
 } as const;
 
-/** One of the streams' names. */
+/** The name of a stream. */
 export type StreamName = (typeof STREAMS)[keyof typeof STREAMS];
 
 /** The buckets of hot state; each is a JetStream KV bucket. */
@@ -37,7 +37,7 @@ export const BUCKETS = [
   'brine_presence',
 ] as const;
 
-/** One of the buckets' names. */
+/** The name of a bucket. */
 export type BucketName = (typeof BUCKETS)[number];
 
 /** The kinds of publications; the last token of their subject. */
@@ -46,13 +46,13 @@ export const PUBLICATION_KINDS = ['job', 'again', 'marker'] as const;
 /** A kind of publication. */
 export type PublicationKind = (typeof PUBLICATION_KINDS)[number];
 
-/** Tells whether a text names a kind of publication. */
+/** True if a text names a kind of publication. */
 export function isPublicationKind(text: string): text is PublicationKind {
   return (PUBLICATION_KINDS as readonly string[]).includes(text);
 }
 
 /**
- * Why there is work in a queue. `event`: an entry of `reactor:` fits an event. `due`: a job of the
+ * The cause of work in a queue. `event`: an entry of `reactor:` fits an event. `due`: a job of the
  * master's schedule is due.
  */
 export const REACTION_KINDS = ['event', 'due'] as const;
@@ -60,15 +60,14 @@ export const REACTION_KINDS = ['event', 'due'] as const;
 /** A kind of work in the queue of reactions. */
 export type ReactionKind = (typeof REACTION_KINDS)[number];
 
-/** Tells whether a text names a kind of reaction. */
+/** True if a text names a kind of reaction. */
 export function isReactionKind(text: string): text is ReactionKind {
   return (REACTION_KINDS as readonly string[]).includes(text);
 }
 
 /**
- * What is said of connected minions, as the last token of its subject. `told`: publishers to the
- * owner; `heard`: workers to the owner; `hello`: the owner to publishers; `ask`: questions to the
- * owner.
+ * The last token of a subject for reports about connected minions. `told`: publishers to the owner;
+ * `heard`: workers to the owner; `hello`: the owner to publishers; `ask`: questions to the owner.
  */
 export type PresenceSubject = 'told' | 'heard' | 'hello' | 'ask';
 
@@ -78,7 +77,7 @@ export const REQUEST_CLASSES = ['auth', 'clear', 'aes'] as const;
 /** A queue of requests. */
 export type RequestClass = (typeof REQUEST_CLASSES)[number];
 
-/** Services that have a NATS user of their own, each with the inbox it alone may listen on. */
+/** Services that have a NATS user of their own, each with the inbox on which only it may listen. */
 export const SERVICE_INBOXES = {
   'req-gateway': '_INBOX.gw',
   'worker-pool': '_INBOX.wk',
@@ -97,26 +96,26 @@ export type ServiceName = keyof typeof SERVICE_INBOXES;
 export const SERVICE_NAMES = Object.keys(SERVICE_INBOXES) as readonly ServiceName[];
 
 /**
- * Below this a service awaits what other services answer. They may publish here, and nowhere that
- * the server answers: else the one that answers about history could also answer which key a minion
- * has.
+ * Below this subject a service awaits answers of other services. They may publish here, and nowhere
+ * that the server answers. Otherwise the service that answers about history could also answer which
+ * key a minion has.
  */
 export function answerInbox(service: ServiceName): string {
   return `${SERVICE_INBOXES[service]}.q`;
 }
 
-/** A NATS server, as its certificate names it to other servers. No user is called so. */
+/** A NATS server, as its certificate names it to other servers. No user has this name. */
 export const SERVER_NAME = 'nats';
 
 /**
- * Replies to requests go below this inbox and nowhere else: a reply subject named by a sender is
- * otherwise a way to write an event without the right to.
+ * Replies to requests go below this inbox and nowhere else. Otherwise a sender could name a reply
+ * subject that writes an event, without the right to.
  */
 export const REPLY_INBOX = SERVICE_INBOXES['req-gateway'];
 
 /**
  * Here a service in an account without streams has its consumers made, as
- * `<root>.<service>.<stream>.<consumer>`: its own request to JetStream is led here.
+ * `<root>.<service>.<stream>.<consumer>`: its own request to JetStream is mapped to this.
  */
 export const CONSUMERS_ROOT = `${SUBJECT_ROOT}.consumers`;
 
@@ -124,18 +123,18 @@ export const CONSUMERS_ROOT = `${SUBJECT_ROOT}.consumers`;
 export const STREAMS_API = '$JS.API.';
 
 /**
- * What it is called in accounts without streams. There the server itself answers on
- * {@link STREAMS_API} that there are none, so it turns each such subject into one of these.
+ * The name of {@link STREAMS_API} in accounts without streams. There the server itself would answer
+ * that there are no streams, so it maps each such subject to one of these.
  */
 export const STREAMS_API_APART = `${SUBJECT_ROOT}.api.`;
 
-/** The subjects of ours, by what they are for. */
+/** The subjects, by purpose. */
 export const subjects = {
   event: (kind: EventKind) => `${SUBJECT_ROOT}.events.${kind}`,
   publication: (kind: PublicationKind) => `${SUBJECT_ROOT}.publications.${kind}`,
-  /** What the master itself asks for. */
+  /** A reaction that the master itself asks for. */
   reaction: (kind: ReactionKind) => `${SUBJECT_ROOT}.reactions.${kind}`,
-  /** What another chose to have stored; what waits of one source is counted by its subjects. */
+  /** A reaction that a source causes; the subjects of one source are counted against its share. */
   reactionOf: (source: string, kib: number | '>') =>
     `${SUBJECT_ROOT}.reactions.event.${escapeToken(source)}.${kib}`,
   /** A job of the schedule is due. */
@@ -146,22 +145,22 @@ export const subjects = {
   hello: `${SUBJECT_ROOT}.hello`,
   /** A gateway announces how long requests take; the reactor follows it. */
   delay: `${SUBJECT_ROOT}.delay`,
-  /** A publisher says when a job went out; workers hear it. */
+  /** A publisher reports when a job went out; workers receive it. */
   sent: `${SUBJECT_ROOT}.sent`,
-  /** The store says which events PostgreSQL has committed; workers hear it. */
+  /** The store reports which events PostgreSQL has committed; workers receive it. */
   committed: `${SUBJECT_ROOT}.committed`,
-  /** What all workers hear. */
+  /** Broadcasts to all workers. */
   word: `${SUBJECT_ROOT}.word`,
-  /** What is said of connected minions; see broadcasts/presence-reports.ts. */
+  /** Reports about connected minions; see broadcasts/presence-reports.ts. */
   presence: (what: PresenceSubject) => `${SUBJECT_ROOT}.presence.${what}`,
-  /** All services hear it, and tell of themselves. */
+  /** All services receive a roll call, and answer with their state. */
   roll: `${SUBJECT_ROOT}.roll`,
-  /** What a service tells then; each may tell on its own subject alone. */
+  /** The answer of a service; each may publish on its own subject only. */
   told: (service: ServiceName | '') => `${SUBJECT_ROOT}.told.${service}`,
   grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
 } as const;
 
-/** What may stand as one token of a subject of ours: ids of workers, gateways, consumers. */
+/** True for a valid token of a subject: ids of workers, gateways, consumers. */
 export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,128}$/.test(text);
 }

@@ -13,7 +13,7 @@ export interface JobEvent {
 
 /**
  * The events that a job's own message stands for, in the order in which readers get them: `new`,
- * then `publish`. None for a job whose id is none.
+ * then `publish`. Empty for a job with an invalid id.
  */
 export function eventsOfJob(job: Job): readonly JobEvent[] {
   const { jid } = job;

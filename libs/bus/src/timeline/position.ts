@@ -4,30 +4,30 @@ import { BusError } from '../connection/errors.ts';
 /** How far a stream was read: all up to `seq`; with `index`, of `seq` itself only up to that. */
 export interface Place {
   readonly seq: number;
-  /** Of the last event that was read of message `seq`, where the message holds more. From 0. */
+  /** The last event that was read of message `seq`, if the message has more. From 0. */
   readonly index?: number;
 }
 
 /**
- * A place in the bus of the cluster. The bus is two streams, and what was read of one says nothing
- * of the other. So a position has a place in each. It stays good for ever: sequences are never
- * given twice while a stream lives, and the mark names the two streams by when they were made.
+ * A place in the bus of the cluster. The bus is two streams that are read independently, so a
+ * position has a place in each. It stays valid for ever: a stream never gives a sequence twice, and
+ * the mark names the two streams by their creation times.
  */
 export interface Position {
   readonly events: Place;
   readonly publications: Place;
-  /** Of the streams; see {@link markOf}. */
+  /** Identifies the streams; see {@link markOf}. */
   readonly mark: string;
 }
 
 const FORM = /^(\d{1,15})(?:\.(\d{1,5}))?-(\d{1,15})(?:\.(\d{1,5}))?_([0-9a-f]{8})$/;
 
-/** A position as one word: `4711.3-92_0a1b2c3d`. It is fit for shells, URLs and headers. */
+/** A position as text: `4711.3-92_0a1b2c3d`. It is fit for shells, URLs and headers. */
 export function printPosition({ events, publications, mark }: Position): string {
   return `${printPlace(events)}-${printPlace(publications)}_${mark}`;
 }
 
-/** Whether a text has the form of a position. */
+/** True if a text has the form of a position. */
 export function isPosition(text: string): boolean {
   return FORM.test(text);
 }
@@ -46,7 +46,7 @@ export function parsePosition(text: string): Position {
   return { events: place(seq, index), publications: place(jobSeq, jobIndex), mark };
 }
 
-/** Tells these two streams, by when they were made, from others of the same names. */
+/** Distinguishes these two streams from others of the same names, by when they were made. */
 export function markOf(incarnations: {
   readonly events: string;
   readonly publications: string;

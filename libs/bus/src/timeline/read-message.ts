@@ -8,12 +8,12 @@ import type { Received } from '../streams/stream-reader.ts';
 import { eventsOfJob } from './job-events.ts';
 import type { ReadMessage, SideEvent } from './side.ts';
 
-/** What of an event is known before its body is looked at. */
+/** The known facts of an event before its body is read. */
 export type Wanted = Pick<SideEvent, 'kind' | 'tag' | 'jid' | 'minion'>;
 
 /**
  * The wanted events of a message of EVENTS.
- * @throws BusError `BUS_BAD_MESSAGE` for one that this release can not read
+ * @throws BusError `BUS_BAD_MESSAGE` for a message that this release can not read
  */
 export function readEventMessage(
   bus: Bus,

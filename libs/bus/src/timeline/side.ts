@@ -4,7 +4,7 @@ import { asError, BusError } from '../connection/errors.ts';
 import type { Received, StreamReader } from '../streams/stream-reader.ts';
 import type { Place } from './position.ts';
 
-/** An event of one side, less its position in the bus. */
+/** An event of one side, without its position in the bus. */
 export interface SideEvent {
   readonly kind: EventKind;
   readonly tag: string;
@@ -12,7 +12,7 @@ export interface SideEvent {
   readonly minion: string | undefined;
   /** A W3C traceparent that the sender gave. */
   readonly link: string | undefined;
-  /** Of the body as the stream has it, in bytes. */
+  /** The size of the body in the stream, in bytes. */
   readonly size: number;
   readonly body: () => Promise<Uint8Array>;
 }
@@ -26,30 +26,30 @@ export interface Step {
   readonly incarnation: string;
   /** When it came here, by the monotonic clock. */
   readonly cameAt: number;
-  /** Undefined where the step passes over what is not wanted or can not be read. */
+  /** Undefined if the step passes over an event that is not wanted or can not be read. */
   readonly event: SideEvent | undefined;
 }
 
-/** The events of one message: those that are wanted, each with its index, and how many it has. */
+/** The wanted events of one message, each with its index, and how many it has. */
 export interface ReadMessage {
   readonly events: readonly { readonly index: number; readonly event: SideEvent }[];
   readonly count: number;
 }
 
-/** How a side reads. */
+/** Where and how a side reads. */
 export interface SideOptions {
   readonly reader: StreamReader;
-  /** Of this index of this message everything was read already. */
+  /** Everything up to this place was read already. */
   readonly after: Place;
-  /** Rejects while the message can not be read: it is tried again unless it never can be. */
+  /** Rejects while the message can not be read: it is retried unless that is permanent. */
   readonly read: (received: Received) => Promise<ReadMessage> | ReadMessage;
-  /** A message was passed over because it never can be read. */
+  /** A message was skipped because it can never be read. */
   readonly onUnreadable: (error: unknown) => void;
   /** Something came, or the reading ended. */
   readonly onNews: () => void;
 }
 
-/** Sequences from `from` up to, without, `to`. */
+/** Sequences from `from` up to, but not including, `to`. */
 export interface Jump {
   readonly from: number;
   readonly to: number;
@@ -61,7 +61,7 @@ const TAKEN_AT_ONCE = 64;
 const WAITING_MAX = 1_024;
 const RETRY_MS = 500;
 
-/** One of the two streams of the bus, read ahead of its user by a bounded number of events. */
+/** A stream of the bus, read ahead of its user by a bounded number of events. */
 export class Side {
   readonly #options: SideOptions;
   #steps: Step[] = [];
@@ -90,13 +90,13 @@ export class Side {
     return this.#steps[this.#next];
   }
 
-  /** Whether nothing that the stream has now is still to come here. */
+  /** True if all messages that the stream has now were taken. */
   get isEven(): boolean {
     const { reader } = this.#options;
     return reader.caughtUp && reader.waiting === 0 && !this.#isAtWork && this.head === undefined;
   }
 
-  /** What ended the reading, where something did. */
+  /** The error that ended the reading. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -148,11 +148,11 @@ export class Side {
     }
   }
 
-  /** Kinds that were not asked for are jumped over too; the first sequence of the stream tells. */
+  /** Unwanted kinds leave gaps too; the stream's first sequence shows the difference. */
   #noteJump({ seq, followsOn }: Received): void {
     const last = this.#lastSeq;
     this.#lastSeq = seq;
-    // A reader that gets all at once can not be overtaken: only what is old is trimmed.
+    // Only old messages are trimmed, so a reader that has caught up can not be overtaken.
     if (last === undefined || followsOn || seq <= last + 1) return;
     this.#jump = { from: this.#jump?.from ?? last + 1, to: seq };
   }
@@ -169,14 +169,14 @@ export class Side {
     const readBefore = after.seq === seq ? (after.index ?? Infinity) : -1;
     const isFirst = this.#options.reader.resets === 0;
     for (const { index, event } of events) {
-      // The rest of a message that was read in part before.
+      // The rest of a message that was partly read before.
       if (isFirst && index <= readBefore) continue;
       step(index === count - 1 ? { seq } : { seq, index }, event);
     }
     if (events.at(-1)?.index !== count - 1) step({ seq }, undefined);
   }
 
-  /** Steps that pass over something become one: a search may pass over millions. */
+  /** Steps without an event are merged: a search may skip millions. */
   #push(step: Step): void {
     const last = this.#steps.length - 1;
     const isPass = step.event === undefined && this.#steps[last]?.event === undefined;
@@ -209,14 +209,14 @@ export class Side {
   }
 }
 
-/** Whether a message never can be read. Anything else of the bus may be an outage. */
+/** True if a message can never be read. Any other error of the bus may be an outage. */
 function isForGood(error: unknown): boolean {
   if (!(error instanceof BusError)) return true;
   const { code } = error;
   return code === 'BUS_BAD_MESSAGE' || code === 'BUS_BODY_GONE' || code === 'BUS_BODY_TOO_LARGE';
 }
 
-/** Whether nothing more can be read at all. */
+/** True if nothing more can be read. */
 function hasEnded(error: unknown): boolean {
   return (
     error instanceof BusError && (error.code === 'BUS_CLOSED' || error.code === 'BUS_FORBIDDEN')

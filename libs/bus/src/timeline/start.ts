@@ -9,22 +9,22 @@ import { markOf, parsePosition, type Place } from './position.ts';
 
 /** Where reading begins. */
 export type TimelineFrom =
-  /** What comes from now on. */
+  /** Events from now on. */
   | 'now'
   /** Everything that is still kept. */
   | 'oldest'
-  /** A word of `printPosition`: what came after it. */
+  /** Events after a position of `printPosition`. */
   | { readonly position: string }
-  /** What was stored from this time on, in ms since 1970. */
+  /** Events stored from this time on, in ms since 1970. */
   | { readonly timeMs: number }
   /** From this message of EVENTS on, and the jobs from its time on. */
   | { readonly seq: number };
 
-/** Something that a reader has to know about what it does not get. */
+/** A notice to a reader about events that it does not get. */
 export interface Notice {
   /**
-   * `trimmed`: events from before what is kept were asked for. `remade`: the streams are others
-   * than those that were asked for. `restored`: a stream went back.
+   * `trimmed`: events from before the oldest kept one were asked for. `remade`: the streams are
+   * others than those that were asked for. `restored`: a stream went back.
    */
   readonly kind: 'trimmed' | 'remade' | 'restored';
   /** One sentence. */
@@ -59,7 +59,7 @@ export async function findStart(bus: Bus, from: TimelineFrom): Promise<Start> {
   return { ...found, incarnations };
 }
 
-/** The streams as they are once they hold what was read before, if they still do. */
+/** The streams' state; waits for a new leader that may still lack what was read before. */
 async function settled(bus: Bus, from: TimelineFrom, infos: Infos, mark: string): Promise<Infos> {
   if (typeof from !== 'object' || !('position' in from)) return infos;
   const position = parsePosition(from.position);
@@ -118,14 +118,14 @@ function placesAfter(text: string, infos: Infos, mark: string): Found {
   return { places, notices };
 }
 
-/** Where a place that was reached before is in a stream as it is now. */
+/** Converts a place that was reached before to the stream as it is now. */
 export function placeIn(
   info: Pick<StreamInfo, 'firstSeq' | 'lastSeq' | 'firstTime' | 'messages'>,
   asked: Place,
 ): { readonly place: Place; readonly notice?: Notice } {
   if (asked.seq > info.lastSeq) {
     const text =
-      'The streams hold less than the position says: they were put back from a copy. ' +
+      'The streams end before the position: they were restored from a copy. ' +
       'What came meanwhile may be missing.';
     return { place: { seq: info.lastSeq }, notice: { kind: 'restored', text } };
   }
@@ -164,12 +164,12 @@ async function placesFrom(bus: Bus, seq: number, infos: Infos): Promise<Found> {
   };
 }
 
-/** Whether a stream held messages since a time that it holds no more. */
+/** True if messages since a time were trimmed from a stream. */
 export function isTrimmedSince(
   info: Pick<StreamInfo, 'firstSeq' | 'firstTime' | 'lastTime' | 'messages'>,
   timeMs: number,
 ): boolean {
-  // The first message of a stream has the number 1: before it there was none.
+  // The first message of a stream has the number 1.
   if (info.firstSeq <= 1) return false;
   // An empty stream still knows when its last message was stored.
   if (info.messages === 0) return Date.parse(info.lastTime) >= timeMs;
@@ -192,7 +192,7 @@ function trimmed({ messages, firstTime }: Pick<StreamInfo, 'messages' | 'firstTi
   return { kind: 'trimmed', text: `${since} (brine.events_keep).` };
 }
 
-/** Said where messages were trimmed while a reader was on its way to them. */
+/** The notice if messages were trimmed before a reader reached them. */
 export function overtakenNotice(messages: number): Notice {
   const text = `Up to ${messages} messages with events were dropped before they were read.`;
   return { kind: 'trimmed', text };

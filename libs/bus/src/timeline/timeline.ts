@@ -14,18 +14,18 @@ import { findStart, type Notice, overtakenNotice, type Start, type TimelineFrom 
 export interface BusEvent extends SideEvent {
   /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
   readonly timeMs: number;
-  /** Reading goes on after this event from here, at any later time. */
+  /** Reading resumes after this event from here, at any later time. */
   readonly position: string;
 }
 
-/** What to read, and from where. */
+/** Which events to read, and from where. */
 export interface TimelineOptions {
   readonly from: TimelineFrom;
   /** Only these kinds; default all that readers of a host's sockets get. */
   readonly kinds?: readonly EventKind[];
-  /** Whether the events `new` and `publish` of jobs are wanted; default with the kind `job`. */
+  /** Whether to include the events `new` and `publish` of jobs; default with the kind `job`. */
   readonly jobs?: boolean;
-  /** Only events of which this is true. It is called before a body is looked at. */
+  /** Only events for which this returns true. It is called before a body is read. */
   readonly fits?: (event: Wanted) => boolean;
   /**
    * Messages of each stream that may be here and are not taken; default 64. A message may be a page
@@ -38,31 +38,31 @@ export interface TimelineOptions {
 export const BUS_KINDS: readonly EventKind[] = EVENT_KINDS.filter((kind) => !INNER_KINDS.has(kind));
 
 /**
- * The first return of a job waits so long for the job, which was stored before it and comes through
- * the other stream, in ms. Once both streams were read to their ends nothing else orders them.
+ * How long the first return of a job waits for the job, in ms. The job was stored earlier and comes
+ * through the other stream. Once both streams are read to their ends nothing else orders them.
  */
 const WAIT_MS = 60;
 /** Jobs that are remembered, so that their further returns need not wait. */
 const JOBS_KNOWN = 10_000;
-/** By then a job is here that was stored before an event; clocks may differ by about a second. */
+/** A job from before an event has arrived by then; clocks may differ by about a second. */
 const OLD_MS = 2_000;
-/** As it is by default: enough for a server that is 1 ms away, and a few MiB of full pages. */
+/** The default: enough for a server that is 1 ms away, and a few MiB of full pages. */
 const READ_AHEAD = 64;
-/** How often a stream that is being read is looked at for its end, in ms. */
+/** How often a stream is checked for its end, in ms. */
 const LOOK_MS = 10;
-/** How often a reader that is behind looks whether it was overtaken by the trimming, in ms. */
+/** How often a lagging reader checks if trimming has overtaken it, in ms. */
 const CHECK_MS = 1_000;
 
 const RESTORED: Notice = {
   kind: 'restored',
-  text: 'A stream of events was put back from a copy; it is read from its beginning.',
+  text: 'A stream of events was restored from a copy; it is read from its beginning.',
 };
 
 /**
  * The bus of the cluster, in the order of the servers' times: all events, and the events `new` and
- * `publish` of each job. It begins anywhere in what the streams still hold and goes on with what
- * comes, over reconnects and restarts of the servers. No event is left out and none comes twice,
- * also where another reader goes on from a position of this one.
+ * `publish` of each job. It begins anywhere in what the streams still have and continues with new
+ * events, over reconnects and restarts of the servers. No event is left out and none comes twice,
+ * also if another reader resumes from a position of this one.
  */
 export class Timeline {
   readonly #bus: Bus;
@@ -121,36 +121,36 @@ export class Timeline {
 
   /**
    * Begins to read.
-   * @throws BusError `BUS_STREAM_AWAY` where the streams are not there, `BUS_BAD_MESSAGE` for a
-   *   position that is none, and as `Inbox.request` does
+   * @throws BusError `BUS_STREAM_AWAY` if there are no streams, `BUS_BAD_MESSAGE` for an invalid
+   *   position, and as `Inbox.request` does
    */
   static async open(bus: Bus, options: TimelineOptions): Promise<Timeline> {
     return new Timeline(bus, options, await findStart(bus, options.from));
   }
 
-  /** Reading goes on from here: everything before it was taken or passed over. */
+  /** Reading resumes from here: everything before it was taken or skipped. */
   get position(): string {
     return printPosition({ ...this.#places, mark: this.#mark });
   }
 
-  /** Messages that were passed over because they never can be read. */
+  /** Messages that were skipped because they can never be read. */
   get unreadable(): number {
     return this.#unreadable;
   }
 
-  /** Whether all that the streams hold now was taken. */
+  /** True if all events that the streams have now were taken. */
   get isEven(): boolean {
     return this.#events.isEven && this.#publications?.isEven !== false;
   }
 
-  /** What the reader has to know about what it does not get. Each is given once. */
+  /** Notices about events that the reader does not get. Each is given once. */
   takeNotices(): readonly Notice[] {
     return this.#notices.splice(0);
   }
 
   /**
-   * Takes what is here, up to `max` events. Waits for the first one up to `waitMs`, or for the end
-   * of what the streams hold where `untilEven` is set; then there may be none.
+   * Takes the events that are here, up to `max`. Waits for the first one up to `waitMs`. With
+   * `untilEven` it waits at most until the end of the streams; the result may then be empty.
    * @throws BusError `BUS_CLOSED`, `BUS_FORBIDDEN`
    */
   async take(max: number, waitMs: number, untilEven = false): Promise<readonly BusEvent[]> {
@@ -192,7 +192,7 @@ export class Timeline {
     this.#news.wake();
   }
 
-  /** The step that is next by the servers' times, or how long to wait for news of it, in ms. */
+  /** The next step by the servers' times, or how long to wait for news of it, in ms. */
   #next(): { readonly side: 'events' | 'publications'; readonly step: Step } | number {
     const event = this.#events.head;
     const job = this.#publications?.head;
@@ -207,7 +207,7 @@ export class Timeline {
     return leftMs <= 0 ? { side: 'events', step: event } : leftMs;
   }
 
-  /** Whether a job of the other stream may still be on its way that goes before this event. */
+  /** True if a job of the other stream may still come that belongs before this event. */
   #waits({ event, timeUs }: Step): boolean {
     if (event?.kind !== 'ret' || event.jid === undefined || this.#jobs.has(event.jid)) return false;
     return Date.now() - timeUs / 1_000 <= OLD_MS;
@@ -232,17 +232,17 @@ export class Timeline {
     return event && { ...event, timeMs: timeUs / 1_000, position: this.position };
   }
 
-  /** A stream was made again while it was read. */
+  /** A stream was recreated while it was read. */
   #remade(side: 'events' | 'publications', incarnation: string): void {
     this.#seen[side] = incarnation;
     this.#mark = markOf(this.#seen);
     this.#notices.push({
       kind: 'remade',
-      text: 'A stream of events was made again: what it held before is lost.',
+      text: 'A stream of events was recreated: its earlier events are lost.',
     });
   }
 
-  /** A reader that is far behind may be overtaken by the trimming of a stream that fills. */
+  /** Trimming of a filling stream may overtake a lagging reader. */
   async #lookForTrims(): Promise<void> {
     const sides = [
       [STREAMS.events, this.#events],
@@ -254,7 +254,7 @@ export class Timeline {
     this.#checkedAt = now;
     for (const [stream, side] of sides) {
       if (side?.jump === undefined) continue;
-      // What was taken must not be lost because the server can not be asked; it is asked later.
+      // Keep taken events even if the server can not be asked; it is asked later.
       const info = await streamInfo(this.#bus, stream).catch(() => undefined);
       const jump = info && side.takeJump();
       const first = Math.min(info?.firstSeq ?? 0, jump?.to ?? 0);
@@ -275,7 +275,7 @@ export class Timeline {
 const TAKEN_AT_ONCE = 256;
 const LOOP_MS = 1_000;
 
-/** A job goes before an event of the same time: that may be its return. */
+/** A job goes before an event of the same time: that event may be its return. */
 function isBefore(job: Step, event: Step): boolean {
   return job.timeUs <= event.timeUs;
 }
