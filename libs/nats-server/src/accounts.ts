@@ -4,23 +4,23 @@ import { CONSUMERS_ROOT, STREAMS_API, STREAMS_API_APART } from '@brine/bus/apart
 import { PERMISSIONS } from './permissions.ts';
 import { quote } from './quote.ts';
 
-/** Passwords of the services; none where they have certificates. */
+/** Passwords of the services; undefined if they have certificates. */
 type Passwords = Readonly<Record<ServiceName, string>> | undefined;
 
-/** The account of the streams, and of the services that hold the master's key. */
+/** The account of the streams, and of the services that have the master's key. */
 export const INNER_ACCOUNT = 'BRINE';
 
 /** Subjects on which the server itself answers: its interface, and what streams take in. */
 const OF_STREAMS = /^(?:\$JS\.|\$KV\.|brine\.(?:bodies|kept|events|publications|reactions|due)\.)/;
 
-/** A consumer can be told to send to any subject, so another service makes it. */
+/** A consumer may send to any subject that it names, so another service makes it. */
 const MAKES_CONSUMER = `${STREAMS_API}CONSUMER.CREATE.`;
-/** These bring many answers to one request. An empty one without headers would be the last. */
+/** A pull has many answers. An empty one without headers would be the last. */
 const PULLS = `${STREAMS_API}CONSUMER.MSG.NEXT.`;
-/** Longer than a pull lives: it is forgotten so long after its last answer. */
+/** The server forgets a pull this long after its last answer. Longer than a pull lives. */
 const PULL_FORGOTTEN = '45s';
 
-/** Before it looks at rights the server turns the subject of a request into another one. */
+/** The server maps the subject of a request before it checks rights. */
 const MAPPING = `    mappings: { ${quote(`${STREAMS_API}>`)}: ${quote(`${STREAMS_API_APART}>`)} }`;
 
 function apart(subject: string): string {
@@ -28,22 +28,22 @@ function apart(subject: string): string {
   return `${STREAMS_API_APART}${subject.slice(STREAMS_API.length)}`;
 }
 
-/** One line of the exports of an account, and who imports it. */
+/** An export of an account, and its importer. */
 interface Bridge {
   readonly kind: 'service' | 'stream';
   readonly from: string;
   readonly to: string;
-  /** In the account that exports it. */
+  /** The subject in the exporting account. */
   readonly subject: string;
-  /** In the account that imports it; default the same. */
+  /** The subject in the importing account; default the same. */
   readonly there?: string;
 }
 
 /**
- * The accounts, and what goes from one to another. The server answers a read or write of a stream
- * on any reply subject, and looks at no right of the asker then. For a service in an account
- * without streams that subject belongs to its own account, where no stream listens. Requests to
- * services keep their reply subject, and services check it.
+ * The accounts, and the bridges between them. The server answers a read or write of a stream on any
+ * reply subject, without checking the asker's rights. For a service in an account without streams
+ * that subject belongs to its own account, where no stream listens. Requests to services keep their
+ * reply subject, and services check it.
  */
 export function accounts(passwords: Passwords): readonly string[] {
   const bridges = SERVICE_NAMES.flatMap(bridgesOf);
@@ -51,7 +51,7 @@ export function accounts(passwords: Passwords): readonly string[] {
   return ['accounts {', ...names.flatMap((name) => account(name, bridges, passwords)), '}'];
 }
 
-/** The account that a service lives in. */
+/** The account of a service. */
 export function accountOf(service: ServiceName): string {
   return PERMISSIONS[service].account ?? INNER_ACCOUNT;
 }
@@ -60,7 +60,7 @@ function innerFirst(one: string, other: string): number {
   return Number(other === INNER_ACCOUNT) - Number(one === INNER_ACCOUNT);
 }
 
-/** What leads out of a service's own account and into it. */
+/** The bridges out of a service's own account and into it. */
 function bridgesOf(service: ServiceName): readonly Bridge[] {
   const own = accountOf(service);
   if (own === INNER_ACCOUNT) return [];
@@ -81,7 +81,7 @@ function bridgesOf(service: ServiceName): readonly Bridge[] {
     }),
     ...sent.map(stream(own, INNER_ACCOUNT)),
     ...subscribe.map(stream(INNER_ACCOUNT, own)),
-    // No account hands on what it imports: two of these need a way of their own.
+    // An account does not export its imports: two of these need a bridge of their own.
     ...SERVICE_NAMES.filter((other) => ![INNER_ACCOUNT, own].includes(accountOf(other))).flatMap(
       (other) => {
         const { subscribe: subscribed } = PERMISSIONS[other];
@@ -121,7 +121,7 @@ function part(name: string, lines: readonly string[]): readonly string[] {
   return [`    ${name}: [`, ...lines, '    ]'];
 }
 
-/** A subject is exported once, to all that import it. */
+/** A subject is exported once, to all its importers. */
 function exportsOf(bridges: readonly Bridge[]): readonly string[] {
   const of = new Map<string, Set<string>>();
   for (const { kind, subject, to } of bridges) {

@@ -5,18 +5,18 @@ import { delimiter, join } from 'node:path';
 import { operatorEnvironment } from '@brine/environment';
 import { startAsOwner } from '@brine/files';
 
-/** How a command ended. */
+/** The result of a command. */
 export interface CommandResult {
   readonly ok: boolean;
-  /** What it printed on both ways, the last part of it. */
+  /** The end of its output, from both streams. */
   readonly output: string;
 }
 
 const OUTPUT_MAX = 8_000;
 
 /**
- * Runs a command that finds or installs a server to its end, for `timeoutMs` at most. One that is
- * missing is a failure. It gets the indexes and caches that the operator names.
+ * Runs a command that finds or installs a server to its end, for `timeoutMs` at most. A missing
+ * command is a failure. It gets the indexes and caches that the operator names.
  */
 export function runCommand(
   file: string,
@@ -58,12 +58,12 @@ export async function findOnPath(
   return undefined;
 }
 
-/** Whether a file is there and may be run. */
+/** True if a file is there and may be run. */
 export async function isExecutable(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not for us: both mean no
+    return false; // missing or not executable for this user
   }
 }

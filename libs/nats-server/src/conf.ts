@@ -5,31 +5,31 @@ import { accounts } from './accounts.ts';
 import { quote, quoteUnlessVariable } from './quote.ts';
 
 /**
- * How long a power cut reaches back: `100ms`, `2m` (what NATS does by itself), or `always`, which
- * syncs before each acknowledgement and makes single messages 15 to 23 times dearer.
+ * How much a power cut may lose: `100ms`, `2m` (the default of NATS), or `always`, which syncs
+ * before each acknowledgement and makes single messages 15 to 23 times dearer.
  */
 export type SyncInterval = '100ms' | '2m' | 'always';
 
-/** How a server finds the others of its cluster. */
+/** The settings for a server of a cluster. */
 export interface NatsClusterOptions {
   readonly name: string;
-  /** Where it listens for them; default 127.0.0.1. */
+  /** The address for other servers; default 127.0.0.1. */
   readonly host?: string;
   readonly port: number;
-  /** URLs of all of them, itself too, or `$NAME`. */
+  /** URLs of all servers, also its own, or `$NAME`. */
   readonly routes: readonly string[];
 }
 
-/** What a configuration of the NATS server says beyond what is always so. */
+/** The variable part of a NATS server's configuration. */
 export interface NatsConfOptions {
-  /** Where to listen; default 127.0.0.1. */
+  /** The address to listen on; default 127.0.0.1. */
   readonly host?: string;
-  /** -1 for any free one. */
+  /** -1 for any free port. */
   readonly port: number;
-  /** For its own figures over HTTP; none if not given. */
+  /** Port of its HTTP monitoring; none if not given. */
   readonly monitorPort?: number;
   readonly storeDir: string;
-  /** In bytes; what the streams may take of the disk together. */
+  /** Disk for all streams together, in bytes. */
   readonly maxFileStore?: number;
   /** In bytes; default 64 MiB. */
   readonly maxMemoryStore?: number;
@@ -42,19 +42,19 @@ export interface NatsConfOptions {
   readonly certificates?: string;
   /** How often the server syncs its files to the disk; default `100ms`. */
   readonly syncInterval?: SyncInterval;
-  /** Unlike any other in a cluster; default `brine`. As `$NAME`: what the environment says. */
+  /** Unique in a cluster; default `brine`. With `$NAME`, taken from the environment. */
   readonly serverName?: string;
-  /** The servers that it shares the streams with; none if not given. */
+  /** The servers that share its streams; none if not given. */
   readonly cluster?: NatsClusterOptions;
-  /** Where the server leaves the ports that it got. */
+  /** Where the server writes its ports. */
   readonly portsFileDir?: string;
 }
 
 const MIB = 1_048_576;
 
 /**
- * The configuration of a NATS server as Brine wants it, in the server's own format: with
- * passwords for the server that is started as a child, with certificates in `infra`.
+ * The configuration of a NATS server for Brine, in the server's own format: with passwords for the
+ * server that is started as a child, with certificates in `infra`.
  * @throws RangeError for both or none of passwords and certificates, and for a cluster without
  *   certificates.
  */

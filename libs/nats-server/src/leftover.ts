@@ -3,8 +3,8 @@ import { isAlive } from '@brine/files';
 import { runCommand } from './commands.ts';
 
 /**
- * Whether a process is a server that was started with this configuration. The pid alone may belong
- * to any other program by now.
+ * True if a process is a server that was started with this configuration. The pid alone may now
+ * belong to any other program.
  */
 export async function isOursAlive(pid: number, confFile: string): Promise<boolean> {
   if (!isAlive(pid)) return false;

@@ -2,12 +2,12 @@ import type { BucketName, ServiceName } from '@brine/bus';
 import { BUCKETS, STREAMS } from '@brine/bus';
 import { answerInbox, CONSUMERS_ROOT, SERVICE_INBOXES } from '@brine/bus/apart';
 
-/** What a user of the NATS server may do. */
+/** The rights of a user of the NATS server. */
 export interface Permissions {
-  /** Its own account, without streams; else it lives in the account that has them. */
+  /** Its own account, without streams; default the account of the streams. */
   readonly account?: string;
   readonly publish: readonly string[];
-  /** What it may not publish although `publish` says so. */
+  /** Exceptions from `publish`. */
   readonly publishNever?: readonly string[];
   readonly subscribe: readonly string[];
 }
@@ -50,10 +50,10 @@ const useBuckets = (...names: readonly BucketName[]): readonly string[] =>
 
 const ownInbox = (service: ServiceName): string => `${SERVICE_INBOXES[service]}.>`;
 
-/** Where a service awaits what others answer; what the server answers, it awaits elsewhere. */
+/** The inbox for answers of other services; answers of the server go to another inbox. */
 const answersTo = (service: ServiceName): string => `${answerInbox(service)}.>`;
 
-/** Each service hears a roll call and tells of itself, and of no other. */
+/** Each service receives a roll call and answers on its own subject only. */
 const reportOf = (service: ServiceName): string => `brine.told.${service}`;
 const ROLL = 'brine.roll';
 
@@ -67,10 +67,10 @@ const sendRequests = [
   ...readBodies('rep'),
 ];
 
-/** What only those need that do what the master does by itself. */
+/** Buckets for the services that run cluster tasks. */
 const DUTY_BUCKETS: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_presence']);
 
-/** What a service publishes that answers requests, be it those of gateways or its own. */
+/** The subjects that a service publishes to answer requests of gateways or its own. */
 const withMaster = (service: ServiceName): readonly string[] => [
   ownInbox('worker-pool'),
   ownInbox('runner-pool'),
@@ -97,7 +97,7 @@ const withMaster = (service: ServiceName): readonly string[] => [
   reportOf(service),
 ];
 
-/** What it hears. */
+/** The subjects that it subscribes to. */
 const subscribeAsMaster = (service: ServiceName): readonly string[] => [
   ownInbox(service),
   'brine.epochs',
@@ -110,9 +110,9 @@ const subscribeAsMaster = (service: ServiceName): readonly string[] => [
 ];
 
 /**
- * What each service may publish and subscribe. A gateway can reach workers alone, and workers
- * answer at gateways' inboxes alone. Only the owner of the streams may change them. Services that
- * speak to others than minions of this master, and do not hold its key, have accounts of their own.
+ * The rights of each service to publish and subscribe. A gateway can reach workers only, and
+ * workers answer at gateways' inboxes only. Only the owner of the streams may change them. A
+ * service without the master's key and with other peers than minions has its own account.
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
@@ -168,7 +168,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.sent',
       'brine.presence.told',
       'brine.events.sighting',
-      // of all jobs only the find_job that goes before a durable job
+      // of all jobs only the find_job before a durable job
       'brine.publications.*',
       'brine.kept.pub.>',
       ...readKept('pub', 'evt'),
@@ -176,7 +176,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(publications),
       ...consume(events),
       ...readBucket('brine_secrets'),
-      // AES keys and serials, and no syndics or users' keys
+      // AES keys and serials, but not keys of syndics or users
       ...['aes.*', 'aes-current', 'serial.*'].map((key) => `$KV.brine_secrets.${key}`),
       ...askQueries,
       reportOf('publisher'),
@@ -193,7 +193,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...BUCKETS.map((bucket) => `$KV.${bucket}.>`),
       'brine.epochs',
       ...askQueries,
-      // "written", to those that publish and wait for it
+      // "written", to the services that publish and wait for it
       ownInbox('worker-pool'),
       ownInbox('runner-pool'),
       reportOf('event-bus'),
@@ -218,7 +218,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       `$JS.API.DIRECT.GET.${events}`,
       `$JS.API.DIRECT.GET.${publications}`,
       'brine.committed',
-      // who returns events to whom, and how far
+      // the returners, and how far each has come
       ...useBuckets('brine_event_return'),
       'brine.bodies.qry.>',
       ...readBodies('qry'),
@@ -245,7 +245,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...askQueries,
       reportOf('syndic-relay'),
     ],
-    // It sends requests as a gateway does, and so needs an inbox as gateways have.
+    // It sends requests as a gateway does, and so needs a gateway's inbox.
     subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
   admin: { publish: ['>'], subscribe: ['>'] },

@@ -1,4 +1,4 @@
-/** As {@link quote}; `$NAME` stays what the environment says. */
+/** As {@link quote}, except that `$NAME` stays a variable of the environment. */
 export function quoteUnlessVariable(text: string): string {
   return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? text : quote(text);
 }

@@ -16,9 +16,9 @@ export interface ResolveOptions {
 }
 
 /**
- * The path of a nats-server that is new enough: the one on PATH, the one in Brine's cache, or one
- * that is installed there now. (With `NATS_URL` a running server is used instead.)
- * @throws BusError `BUS_SERVER_MISSING`, listing what can be done.
+ * The path of a nats-server that is new enough: from PATH, from Brine's cache, or installed there
+ * now. (With `NATS_URL` a running server is used instead.)
+ * @throws BusError `BUS_SERVER_MISSING`, with the possible remedies.
  */
 export async function resolveNatsServer(options: ResolveOptions): Promise<string> {
   const print = options.onProgress ?? (() => undefined);

@@ -3,8 +3,8 @@ import { isRecord, type ServiceName } from '@brine/bus';
 import { textNowIfThere } from '@brine/files';
 
 /**
- * How a service reaches the server that another process of this host runs in a directory.
- * Undefined where there is none.
+ * The URL of the server that another process of this host runs in a directory, for a service.
+ * Undefined if there is no such server.
  */
 export function runningNatsUrl(dir: string, service: ServiceName): string | undefined {
   const port = Number(textNowIfThere(join(dir, 'port')) ?? '');

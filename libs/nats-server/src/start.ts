@@ -15,23 +15,23 @@ import { natsConf } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 
-/** How to run a server as a child. */
+/** Options of a server that runs as a child. */
 export interface StartNatsOptions {
   readonly binary: string;
-  /** A private directory: configuration, credentials, log, streams. Made if it is not there. */
+  /** A private directory: configuration, credentials, log, streams. Made if missing. */
   readonly dir: string;
-  /** Default: the one of the last start if it is free, else any. */
+  /** Default: the port of the last start if it is free, else any. */
   readonly port?: number;
-  /** In bytes; default 16 GiB, and at most 60 % of what is free. */
+  /** In bytes; default 16 GiB, and at most 60 % of the free space. */
   readonly maxFileStore?: number;
   /** Directory with the server's certificate: TLS, and certificates instead of passwords. */
   readonly certificates?: string;
   /** How often the server syncs its files to the disk; default `100ms`. */
   readonly syncInterval?: SyncInterval;
-  /** Unlike the names of the others of its cluster. */
+  /** Unique in its cluster. */
   readonly serverName?: string;
   readonly cluster?: NatsClusterOptions;
-  /** For its own figures over HTTP, on loopback; none if not given. */
+  /** Port of its HTTP monitoring, on loopback; none if not given. */
   readonly monitorPort?: number;
   /** How long to wait until it answers, in ms; default 15,000. */
   readonly readyTimeoutMs?: number;
@@ -42,25 +42,25 @@ export interface NatsServer {
   /** Without a user: `nats://127.0.0.1:<port>`, or `tls://…`. */
   readonly url: string;
   readonly port: number;
-  /** What goes into each service's NATS_URL: with its user and password, where it has those. */
+  /** NATS_URL for each service, with user and password unless it has a certificate. */
   readonly urls: Readonly<Record<ServiceName, string>>;
   /** JSON, 0600: service → password. */
   readonly credentialsFile: string;
   readonly logFile: string;
   readonly pid: number;
-  /** Resolves when the server is gone, asked for or not. */
+  /** Resolves when the server has ended, expected or not. */
   readonly exited: Promise<{ readonly expected: boolean }>;
-  /** Stops it, by force after `graceMs` (default 10,000). Again: the same promise. */
+  /** Stops it, by force after `graceMs` (default 10,000). Repeated calls: the same promise. */
   readonly stop: (graceMs?: number) => Promise<void>;
-  /** Lets it read its certificates again; connections stay. */
+  /** Makes it read its certificates again; connections stay. */
   readonly reload: () => void;
 }
 
 const GIB = 1024 ** 3;
 
 /**
- * The shell between this process and the server. It ends the server when its input is closed, and
- * that happens even when this process is killed. Node has no other way to end a child with itself.
+ * The shell between this process and the server. It ends the server when its input is closed, also
+ * when this process is killed. Node has no other way to end a child with itself.
  */
 const GUARD = [
   'exec 3<&0',
@@ -115,7 +115,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
     spawn('/bin/sh', words, {
       env: childEnvironment(process.env),
       stdio: ['pipe', 'pipe', 'ignore'],
-      // A group of its own: Ctrl-C in the terminal reaches this process, which stops it last.
+      // A group of its own: Ctrl-C in the terminal reaches this process only, which stops it last.
       detached: true,
       ...as,
     }),
@@ -225,7 +225,7 @@ async function readText(path: string): Promise<string> {
 
 async function choosePort(wanted: number | undefined, portFile: string): Promise<number> {
   if (wanted !== undefined && wanted > 0) return wanted;
-  // The same port again, so that services that outlived the server find it.
+  // Prefer the last port, so that services that outlived the server find it.
   const last = Number(await readText(portFile));
   if (Number.isInteger(last) && last > 0 && last < 65_536) {
     const free = await tryPort(last);
@@ -252,7 +252,7 @@ async function roomIn(dir: string): Promise<number> {
   return Math.floor(Math.min(16 * GIB, bavail * bsize * 0.6));
 }
 
-/** Streams that were made when there were no accounts lie in the server's nameless one. */
+/** Streams from before there were accounts are in the server's nameless account. */
 async function moveIntoAccount(store: string): Promise<void> {
   try {
     await rename(join(store, '$G'), join(store, INNER_ACCOUNT));

@@ -10,7 +10,7 @@ export function tcpEndpoint(host: string, port: number): string {
   return `tcp://${shown}:${port === 0 ? '*' : String(port)}`;
 }
 
-/** Whether an endpoint names an IPv6 address, for which libzmq wants ZMQ_IPV6. */
+/** True if an endpoint names an IPv6 address, for which libzmq wants ZMQ_IPV6. */
 export function isIpv6Endpoint(endpoint: string): boolean {
   return endpoint.startsWith('tcp://[');
 }

@@ -15,7 +15,7 @@ export interface MasterPublications extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;
 }
 
-/** Where a master is, and how to come back to it. */
+/** The address of a master, and how to reconnect. */
 export interface MasterLinkOptions {
   readonly host: string;
   readonly port: number;
@@ -24,9 +24,9 @@ export interface MasterLinkOptions {
   readonly reconnectRandomize: boolean;
 }
 
-// A master may hold a return for seconds; a few others can still get through meanwhile.
+// A master may answer a return after seconds; the other connections are free meanwhile.
 const REQUEST_CONNECTIONS = 4;
-// As master: a publication carries arguments, at most what a request may carry.
+// As in the master: a publication carries arguments, at most as large as a request.
 const MAX_PUBLICATION_BYTES = 104_857_600;
 
 /** The connections of a minion or a syndic to one master; `close` ends them all. */
@@ -79,7 +79,7 @@ export class MasterLink {
   }
 }
 
-/** `master: host:port` names a port of its own; brackets hold an IPv6 address. */
+/** `master: host:port` names a port of its own; brackets enclose an IPv6 address. */
 export function masterAddress(
   master: string,
   port: number,
@@ -97,7 +97,7 @@ async function* lastFrames(subscriber: Subscriber): AsyncGenerator<Uint8Array, v
   }
 }
 
-/** Gives each request to the connection with the fewest in front of it. */
+/** Gives each request to the connection with the shortest queue. */
 class SharedRequests implements MasterRequests {
   readonly #lanes: { readonly client: MasterRequests; load: number }[];
 

@@ -9,22 +9,22 @@ import {
   ZmtpListener,
 } from './zmtp/listener.ts';
 
-/** How a {@link PublishServer} is bound. */
+/** Options of a {@link PublishServer}. */
 export interface PublishServerOptions extends ListenOptions {
-  /** Endpoints on which the same goes out: a syndic may look for it at a port of its own. */
+  /** Further endpoints for the same messages: a syndic may expect a port of its own. */
   readonly furtherEndpoints?: readonly string[];
-  /** Messages held per slow peer before more are dropped for it. Salt: `pub_hwm`, 1000. */
+  /** Messages queued for a slow peer before more are dropped for it. Salt: `pub_hwm`, 1000. */
   readonly hwm?: number;
   /** Salt 3008: `zmq_heartbeat_ivl`, 10 s; 0 switches heartbeats off. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * A connection that has answered heartbeats and does not any more, or takes nothing of what is
-   * sent, is closed after so long. Salt 3008: `zmq_heartbeat_timeout`, 30 s.
+   * Closes a connection after this time if it stopped answering heartbeats, or reads nothing of the
+   * sent messages. Salt 3008: `zmq_heartbeat_timeout`, 30 s.
    */
   readonly heartbeatTimeoutMs?: number;
   /** Called for each connection that finished its handshake. */
   readonly onConnect?: (peer: PublishPeer) => void;
-  /** Called each time a connection asked for a topic, or gave one up. */
+  /** Called each time a connection subscribes to a topic, or unsubscribes. */
   readonly onTopics?: (peer: PublishPeer) => void;
   /** Called for each connection that was lost after its handshake. */
   readonly onDisconnect?: (peer: PublishPeer) => void;
@@ -32,10 +32,10 @@ export interface PublishServerOptions extends ListenOptions {
 
 /** A subscriber's connection, the same object at each call. */
 export interface PublishPeer {
-  /** IP address of the other side; empty where it had gone before its handshake was read. */
+  /** IP address of the other side; empty if it was gone before its handshake was read. */
   readonly address: string;
   readonly port: number;
-  /** What it wants to hear. */
+  /** The subscribed topics. */
   readonly topics: ReadonlySet<string>;
 }
 
@@ -44,15 +44,15 @@ export interface PublishServerStats extends ListenerStats {
   readonly sent: number;
   /** Messages that slow subscribers have missed. */
   readonly dropped: number;
-  /** Connections that were ended because they did not answer heartbeats any more. */
+  /** Connections that were ended because they stopped answering heartbeats. */
   readonly silent: number;
 }
 
-/** What a connection wants to hear. */
+/** A connection and its queue. */
 interface Subscriber extends PublishPeer {
   readonly topics: Set<string>;
   pingedAt: number;
-  /** Messages given to a connection that had not taken all before. */
+  /** Messages that wait for earlier ones to be read. */
   queued: number;
 }
 
@@ -64,9 +64,9 @@ const MAX_SUBSCRIPTION_BYTES = 4_096;
 const MAX_TOPICS = 64;
 const MAX_UNFINISHED_BYTES = 64 * 1_048_576;
 /**
- * Writes of one or several messages go to so many connections before other work has its turn: half
- * a millisecond. libuv accepts one connection in a turn. With fewer turns, minions that come back
- * to a publisher which sends without a pause wait in the system's queue until they give up.
+ * Connections that messages are written to before other work has its turn: half a millisecond.
+ * libuv accepts one connection in a turn. With fewer turns, minions that reconnect to a busy
+ * publisher wait in the system's queue until they give up.
  */
 const AT_ONCE = 64;
 
@@ -110,7 +110,7 @@ export class PublishServer implements AsyncDisposable {
       socketType: 'PUB',
       accepts: ['SUB', 'XSUB'],
       maxMessageBytes: MAX_SUBSCRIPTION_BYTES,
-      // Not by bytes: what waits for many subscribers is in memory once.
+      // Not by bytes: a message to many subscribers is in memory once.
       maxUnsentBytes: Infinity,
       maxUnfinishedBytes: MAX_UNFINISHED_BYTES,
       patienceMs: timeoutMs,
@@ -120,7 +120,7 @@ export class PublishServer implements AsyncDisposable {
         const about = { topics: new Set<string>(), pingedAt: performance.now(), queued: 0 };
         const subscriber = { address, port, ...about };
         subscribers.set(connection, subscriber);
-        // Until a peer has answered once, its silence means nothing: so it is asked at once.
+        // Silence of a peer means something only after its first answer, so ping it at once.
         if (intervalMs > 0) connection.ping();
         options.onConnect?.(subscriber);
       },
@@ -160,7 +160,7 @@ export class PublishServer implements AsyncDisposable {
     return this.#listeners[0].endpoint;
   }
 
-  /** All endpoints, that one first. */
+  /** All endpoints, the first one first. */
   get endpoints(): readonly string[] {
     return this.#listeners.map(({ endpoint }) => endpoint);
   }
@@ -190,8 +190,8 @@ export class PublishServer implements AsyncDisposable {
   }
 
   /**
-   * Sends one message, `[payload]`, or `[topic, payload]` with `zmq_filtering`, to all who want it;
-   * resolves when their sockets have it. Messages go out in the order of the calls.
+   * Sends one message, `[payload]`, or `[topic, payload]` with `zmq_filtering`, to all its
+   * subscribers. Resolves when their sockets have it. Messages go out in the order of the calls.
    *
    * @throws ZmqError `SALT_ZMQ_CLOSED`
    */
@@ -206,12 +206,12 @@ export class PublishServer implements AsyncDisposable {
     return this.#line;
   }
 
-  /** Takes no more connections; those there are stay and are sent to. */
+  /** Accepts no more connections; open ones stay and are sent to. */
   stopListening(): void {
     for (const listener of this.#listeners) void listener.stopListening();
   }
 
-  /** Ends all connections; messages under way get the linger time. */
+  /** Ends all connections; messages in flight get the linger time. */
   close(): Promise<void> {
     this.#closing ??= this.#line.then(async () => {
       await Promise.all(this.#listeners.map((listener) => listener.close()));
@@ -238,8 +238,8 @@ export class PublishServer implements AsyncDisposable {
 }
 
 /**
- * Takes a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). False where it changes
- * nothing.
+ * Reads a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). Returns false if it
+ * changes nothing.
  */
 function subscribe(topics: Set<string>, [message]: readonly Buffer[]): boolean {
   if (message === undefined || message.length === 0) return false;
@@ -259,14 +259,14 @@ function wants({ topics }: Subscriber, topic: Buffer): boolean {
   return false;
 }
 
-/** How peers are asked whether they are there, and how many were not. */
+/** The settings of heartbeats, and the number of peers without an answer. */
 interface Heartbeats {
   readonly intervalMs: number;
   readonly timeoutMs: number;
   silent: number;
 }
 
-/** Pings whose time has come, and ends those that have stopped to answer. */
+/** Sends the pings that are due, and ends peers that have stopped answering. */
 function beat(
   subscribers: ReadonlyMap<ZmtpConnection, Subscriber>,
   heartbeats: Heartbeats,

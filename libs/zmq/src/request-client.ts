@@ -2,7 +2,7 @@ import { Request } from 'zeromq';
 import { isIpv6Endpoint, SALT_TCP_KEEPALIVE } from './endpoint.ts';
 import { ZmqError } from './errors.ts';
 
-/** How a {@link RequestClient} connects. */
+/** Options of a {@link RequestClient}. */
 export interface RequestClientOptions {
   /** e.g. `tcp://127.0.0.1:4506` */
   readonly endpoint: string;
@@ -41,15 +41,15 @@ export class RequestClient implements AsyncDisposable {
   }
 
   /**
-   * Sends the body and waits for the answer. The time counts from the moment when the request
-   * is sent, not while earlier ones of the same client are in flight.
+   * Sends the body and waits for the answer. The time counts from the moment when the request is
+   * sent, not while earlier ones of the same client are in flight.
    *
-   * @throws ZmqError `SALT_ZMQ_TIMEOUT`, `SALT_ZMQ_LOST` when the peer went away with the request
-   * in hand, `SALT_ZMQ_ABORTED`, `SALT_ZMQ_CLOSED`, `SALT_ZMQ_SOCKET`
+   * @throws ZmqError `SALT_ZMQ_TIMEOUT`, `SALT_ZMQ_LOST` when the peer disconnected with the
+   *   request in flight, `SALT_ZMQ_ABORTED`, `SALT_ZMQ_CLOSED`, `SALT_ZMQ_SOCKET`
    */
   request(body: Uint8Array, options: RequestOptions): Promise<Buffer> {
     const result = this.#turn.then(() => this.#exchange(body, options));
-    // The next request must wait for this one and not care how it ended.
+    // The next request must wait for this one, even if it fails.
     this.#turn = result.catch(() => undefined);
     return result;
   }
@@ -100,8 +100,8 @@ export class RequestClient implements AsyncDisposable {
       maxMessageSize: this.#options.maxMessageBytes ?? -1,
       reconnectMaxInterval: RECONNECT_MAX_MS,
     });
-    // libzmq connects again by itself, but what the peer had taken is gone: an answer to it would
-    // be waited for in vain. A connection that never was is no loss: the request waits for it.
+    // libzmq reconnects by itself, but the requests that the peer had are lost: no answer to them
+    // would ever come. A connection that was never up loses nothing: the request waits for it.
     socket.events.on('disconnect', () => {
       if (this.#socket === socket) this.#onLost?.();
     });

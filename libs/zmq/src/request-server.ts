@@ -2,7 +2,7 @@ import type { ZmtpConnection } from './zmtp/connection.ts';
 import { encodeRequest, requestHead } from './zmtp/frames.ts';
 import { type ListenerStats, type ListenOptions, ZmtpListener } from './zmtp/listener.ts';
 
-/** How a {@link RequestServer} is bound. */
+/** Options of a {@link RequestServer}. */
 export interface RequestServerOptions extends ListenOptions {
   /** Longest message in bytes; a peer that announces more is hung up on. */
   readonly maxMessageBytes: number;
@@ -24,7 +24,7 @@ export interface ZmqPeer {
   readonly address: string;
 }
 
-/** One request as it came: its peer (for the reply) and the payload frame. */
+/** A request as received: its peer (for the reply) and the payload frame. */
 export interface ZmqRequest {
   readonly peer: ZmqPeer;
   readonly body: Buffer;
@@ -42,19 +42,19 @@ export interface RequestServerStats extends ListenerStats {
 const DEFAULT_PER_PEER_QUEUE = 64;
 // libzmq's ZMQ_HANDSHAKE_IVL.
 const DEFAULT_PATIENCE_MS = 30_000;
-// Several messages of the largest size may be on their way.
+// Several messages of the largest size may be in flight.
 const UNFINISHED_MESSAGES = 8;
 // One reply of the largest size may wait for its reader, and small ones behind it.
 const UNSENT_MESSAGES = 2;
-// A REQ asks right after its handshake, and asks again right after its answer where it does.
+// A REQ sends its request right after its handshake, and the next one right after an answer.
 const LEAVE_QUIET_MS = 250;
 // Beyond this a copy costs more than a second buffer to write.
 const COPY_MAX_BYTES = 16_384;
 
 /**
- * The master's side of port 4506: hands out requests one by one and takes replies in any order, as
- * a ROUTER does. It uses plain sockets: libzmq does not show whether a peer still listens, has no
- * bound for a message of many frames, and needs tens of KB for a connection.
+ * The master's side of port 4506: hands out requests one by one and accepts replies in any order,
+ * as a ROUTER does. It uses plain sockets: libzmq does not show whether a peer still listens, has
+ * no bound for a message of many frames, and needs tens of KB for a connection.
  *
  * Salt: salt/transport/zeromq.py RequestServer
  */
@@ -87,7 +87,7 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
     return new RequestServer(listener, incoming);
   }
 
-  /** With the port that was taken. */
+  /** With the bound port. */
   get endpoint(): string {
     return this.#listener.endpoint;
   }
@@ -102,7 +102,7 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
     return this.#incoming;
   }
 
-  /** Sends the reply; false where the peer's connection has ended. */
+  /** Sends the reply; false if the peer's connection has ended. */
   reply(peer: ZmqPeer, body: Uint8Array): boolean {
     const connection = peer as ZmtpConnection;
     connection.inHand = Math.max(0, connection.inHand - 1);
@@ -115,14 +115,14 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
   }
 
   /**
-   * Takes no more connections, and ends those that have no request in hand; others ask on and are
-   * answered. Resolves when none is left, or after `maxMs`.
+   * Accepts no more connections, and ends those without a request in flight; others may send more
+   * requests and are answered. Resolves when none is left, or after `maxMs`.
    */
   leave(maxMs: number): Promise<void> {
     return this.#listener.leave(LEAVE_QUIET_MS, maxMs);
   }
 
-  /** Ends the iteration; replies under way get the linger time. */
+  /** Ends the iteration; replies in flight get the linger time. */
   close(): Promise<void> {
     this.#incoming.end();
     this.#closing ??= this.#listener.close();
@@ -138,12 +138,12 @@ type Next = IteratorResult<ZmqRequest, void>;
 
 const END: Next = { done: true, value: undefined };
 
-/** Requests that wait for the consumer. Not a generator, which makes three promises for each. */
+/** Requests that wait for the consumer. A generator would make three promises for each. */
 class Incoming implements AsyncIterator<ZmqRequest, void, undefined> {
   received = 0;
   malformed = 0;
   readonly #perPeer: number;
-  /** What the consumer gets before all that waits, and the place of the next one. */
+  /** Requests that the consumer gets before all waiting ones, and the index of the next one. */
   #group: readonly ZmqRequest[] = [];
   #at = 0;
   #waiting: ZmqRequest[] = [];
@@ -156,7 +156,7 @@ class Incoming implements AsyncIterator<ZmqRequest, void, undefined> {
 
   take(connection: ZmtpConnection, frames: readonly Buffer[]): void {
     const [delimiter, body] = frames;
-    // Frames past the second are not looked at, as a stock 3008 master does.
+    // Frames past the second are ignored, as by a stock 3008 master.
     if (delimiter?.length !== 0 || body === undefined) {
       this.malformed += 1;
       return;

@@ -2,17 +2,17 @@ import { Subscriber as SubSocket } from 'zeromq';
 import { isIpv6Endpoint, SALT_TCP_KEEPALIVE } from './endpoint.ts';
 import { ZmqError } from './errors.ts';
 
-/** How a {@link Subscriber} connects. */
+/** Options of a {@link Subscriber}. */
 export interface SubscriberOptions {
   /** e.g. `tcp://127.0.0.1:4505` */
   readonly endpoint: string;
-  /** Prefixes to hear; default everything. With `zmq_filtering`: `broadcast` and the own topic. */
+  /** Prefixes to receive; default all. With `zmq_filtering`: `broadcast` and the own topic. */
   readonly topics?: readonly string[];
   /** Salt: `recon_default`, ms. */
   readonly reconnectMs?: number;
   /** Salt: `recon_max`, ms. */
   readonly reconnectMaxMs?: number;
-  /** Salt: `recon_randomize`: the wait is drawn once, so that a fleet does not come at once. */
+  /** Salt: `recon_randomize`: the wait is drawn once, so that a fleet comes back spread out. */
   readonly reconnectRandomize?: boolean;
   /** Draws the wait; a number in [0, 1). */
   readonly random?: () => number;
@@ -26,8 +26,8 @@ const DEFAULT_RECONNECT_MS = 1000;
 const DEFAULT_RECONNECT_MAX_MS = 10_000;
 
 /**
- * A minion's side of port 4505: a SUB that yields messages as frames until it is closed and
- * connects again by itself.
+ * A minion's side of port 4505: a SUB that yields messages as frames until it is closed, and
+ * reconnects by itself.
  *
  * Salt: salt/transport/zeromq.py PublishClient
  */

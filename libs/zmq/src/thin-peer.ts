@@ -8,7 +8,7 @@ import {
   ZmtpReader,
 } from './zmtp/frames.ts';
 
-/** How a {@link ThinPeer} connects. */
+/** Options of a {@link ThinPeer}. */
 export interface ThinPeerOptions {
   /** Default loopback. */
   readonly host?: string;
@@ -17,13 +17,13 @@ export interface ThinPeerOptions {
   readonly socketType?: string;
   /** Identity announced in READY, default none as Salt's REQ sockets. */
   readonly identity?: string;
-  /** A peer that announces a longer message is hung up on. Default 100 MiB, as Salt's unpackers. */
+  /** A peer that announces a longer message is cut off. Default 100 MiB, as Salt's unpackers. */
   readonly maxMessageBytes?: number;
   /** How long connecting and the handshake may take, in ms; default 10 s. */
   readonly connectTimeoutMs?: number;
   /** Silence after which TCP probes whether the other side is there, in ms; default never. */
   readonly keepAliveMs?: number;
-  /** Gets each message. The frames are views of a buffer that is used again: copy what is kept. */
+  /** Gets each message. The frames are views of a reused buffer: copy them to keep them. */
   readonly onMessage: (frames: Buffer[]) => void;
   /** Called once when the connection has ended, by either side. */
   readonly onClose?: () => void;
@@ -31,13 +31,13 @@ export interface ThinPeerOptions {
 
 const MAX_MESSAGE_BYTES = 104_857_600;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** One for all sockets: what was read is taken before the next read begins. */
+/** Shared by all sockets: each read is processed before the next one begins. */
 const READ_BUFFER = Buffer.alloc(65_536);
 
 /**
  * A ZeroMQ peer of a few hundred bytes over a plain TCP socket (ZMTP 3.0, NULL mechanism). One
- * process can hold thousands, where libzmq costs too much per socket. It may send what libzmq never
- * would. It neither reconnects nor queues.
+ * process can have thousands, where libzmq costs too much per socket. It may send bytes that libzmq
+ * never would. It neither reconnects nor queues.
  */
 export class ThinPeer {
   readonly #socket: Socket;
@@ -60,8 +60,8 @@ export class ThinPeer {
   }
 
   /**
-   * Connects and shakes hands; rejects when the connection is refused, ended, or too slow. Nothing
-   * may be sent before the other side's READY: libzmq may take it for a protocol error.
+   * Connects and shakes hands; rejects when the connection is refused, ended, or too slow. Send
+   * nothing before the other side's READY: libzmq may treat it as a protocol error.
    */
   static open(options: ThinPeerOptions): Promise<ThinPeer> {
     return new Promise((resolve, reject) => {
@@ -69,8 +69,8 @@ export class ThinPeer {
       const socket = connect({
         host: options.host ?? '127.0.0.1',
         port: options.port,
-        // Past the stream: a buffer of 64 KiB for each of ten thousand reads a second, and what a
-        // Readable does around it, were a third of the load rig's own time.
+        // Bypasses the stream. A buffer of 64 KiB for each of ten thousand reads a second, and the
+        // work of a Readable around it, took a third of the load rig's own time.
         onread: {
           buffer: READ_BUFFER,
           callback: (bytes) => {
@@ -104,7 +104,7 @@ export class ThinPeer {
     });
   }
 
-  /** Whether the other side (or {@link close}) has ended the connection. */
+  /** True if the other side (or {@link close}) has ended the connection. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -139,7 +139,7 @@ export class ThinPeer {
     this.#end();
   }
 
-  /** Tells the owner, once. */
+  /** Notifies the owner, once. */
   #end(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -9,20 +9,20 @@ import {
   type ZmtpReady,
 } from './frames.ts';
 
-/** Bounds and callbacks of accepted connections. One for all connections of a server. */
+/** Bounds and callbacks of accepted connections, shared by all connections of a server. */
 export interface ZmtpConnectionOptions {
   /** The socket type of this side. */
   readonly socketType: 'ROUTER' | 'PUB';
-  /** Socket types of the other side that fit ours. */
+  /** Accepted socket types of the other side. */
   readonly accepts: readonly string[];
   /** Most bytes of one message; a peer that announces more is hung up on. */
   readonly maxMessageBytes: number;
   /** Most bytes that may wait until the other side reads them, unless it is one message. */
   readonly maxUnsentBytes: number;
   readonly onReady: (connection: ZmtpConnection) => void;
-  /** A whole message. The frames are its own: they may be kept. */
+  /** A whole message. The frames belong to it and may be kept. */
   readonly onMessage: (connection: ZmtpConnection, frames: readonly Buffer[]) => void;
-  /** What came does not fit, and the connection is about to end for it. */
+  /** The peer violated the protocol or a bound; its connection is about to end. */
   readonly onRefused: (connection: ZmtpConnection) => void;
   /** Either side has hung up; called once. */
   readonly onEnd: (connection: ZmtpConnection) => void;
@@ -32,8 +32,8 @@ export interface ZmtpConnectionOptions {
 const HANDSHAKES = { ROUTER: handshake('ROUTER', ''), PUB: handshake('PUB', '') } as const;
 
 /**
- * One accepted connection that speaks ZMTP 3 with the NULL mechanism. Anything that does not fit
- * ends it, since the protocol has no message for errors.
+ * An accepted connection that speaks ZMTP 3 with the NULL mechanism. Any violation ends it, since
+ * the protocol has no message for errors.
  */
 export class ZmtpConnection {
   /** Requests of this connection that are not answered yet. */
@@ -52,7 +52,7 @@ export class ZmtpConnection {
   constructor(socket: Socket, options: ZmtpConnectionOptions) {
     this.#socket = socket;
     this.#options = options;
-    // A socket of ours gives each chunk once: what is kept of it needs no copy.
+    // This socket never reuses a chunk, so kept parts of it need no copy.
     this.#reader = new ZmtpReader(this, options.maxMessageBytes, { chunksAreOurs: true });
     socket.on('data', this.#take);
     socket.on('end', this.#end);
@@ -62,12 +62,12 @@ export class ZmtpConnection {
     socket.write(HANDSHAKES[options.socketType]);
   }
 
-  /** Whether the handshake is done. */
+  /** True if the handshake is done. */
   get ready(): boolean {
     return this.#ready !== undefined;
   }
 
-  /** Whether either side has hung up, so that no answer can reach the peer. */
+  /** True if either side has hung up, so that no answer can reach the peer. */
   get gone(): boolean {
     return this.#ended;
   }
@@ -82,7 +82,7 @@ export class ZmtpConnection {
     return this.#socket.remotePort ?? 0;
   }
 
-  /** By the monotonic clock, in ms: when bytes came last. */
+  /** When bytes last came, by the monotonic clock, in ms. */
   get heardAt(): number {
     return this.#receivedAt;
   }
@@ -103,8 +103,8 @@ export class ZmtpConnection {
   }
 
   /**
-   * For how long, in ms, the other side has taken nothing of what it was sent; 0 where nothing
-   * waits. To be asked again and again: what is seen is what changed between two questions.
+   * How long, in ms, the other side has read nothing that was sent to it; 0 if nothing waits. It
+   * compares with the previous call, so call it repeatedly.
    */
   unreadMs(now: number): number {
     const unsent = this.#socket.writableLength;
@@ -118,8 +118,8 @@ export class ZmtpConnection {
   }
 
   /**
-   * Sends the bytes of one message, in one or two pieces. False where it was not taken: the
-   * connection has ended, or the other side reads too slowly.
+   * Sends the bytes of one message, in one or two pieces. Returns false if the connection has
+   * ended, or the other side reads too slowly.
    */
   send(bytes: Uint8Array, more?: Uint8Array): boolean {
     const socket = this.#socket;
@@ -138,7 +138,7 @@ export class ZmtpConnection {
     return true;
   }
 
-  /** Asks the other side whether it is there; not where it has not taken what it got before. */
+  /** Pings the other side, unless it has not read the earlier bytes. */
   ping(): void {
     if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(PING);
   }
@@ -149,7 +149,7 @@ export class ZmtpConnection {
     this.#end();
   }
 
-  /** The same, because the other side did what is not allowed. */
+  /** Hangs up because the other side violated the protocol or a bound. */
   refuse(): void {
     if (this.#ended) return;
     this.#options.onRefused(this);
@@ -173,7 +173,7 @@ export class ZmtpConnection {
     else if (isCommand(body, 'PONG')) this.#answersPings = true;
     else if (isCommand(body, 'PING')) this.#pong(body);
     else if (isCommand(body, 'ERROR')) this.destroy();
-    // Others say nothing that we would need.
+    // Other commands are ignored.
   }
 
   readonly #take = (chunk: Buffer): void => {
@@ -182,7 +182,7 @@ export class ZmtpConnection {
     try {
       this.#reader.take(chunk);
     } catch {
-      // No ZMTP, or a message that is too long.
+      // Not ZMTP, or the message is too long.
       this.refuse();
     }
   };

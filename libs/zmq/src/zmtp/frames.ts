@@ -10,21 +10,21 @@ const FLAG_MORE = 1;
 const FLAG_LONG = 2;
 const FLAG_COMMAND = 4;
 const SHORT_MAX = 255;
-/** Salt's messages have two frames, or three. Empty ones without end would cost memory too. */
+/** Salt's messages have two frames, or three. Any number of empty frames would cost memory too. */
 const MAX_FRAMES = 64;
 const NULL_MECHANISM = 'NULL'.padEnd(20, '\0');
 
-/** The body of every frame without one: each request has such a delimiter. */
+/** The shared body of empty frames: each request has such a delimiter. */
 const EMPTY = Buffer.alloc(0);
 const NONE: readonly Buffer[] = [];
 
-/** A frame longer than was allowed, or bytes that are no ZMTP. */
+/** A frame longer than allowed, or bytes that are not ZMTP. */
 export class ZmtpError extends Error {
   override readonly name = 'ZmtpError';
   readonly code = 'ZMTP_FRAME';
 }
 
-/** What arrives: messages whole, commands with their name still in front. */
+/** Callbacks for whole messages, and for commands with their name still in front. */
 export interface ZmtpEvents {
   onMessage(frames: readonly Buffer[]): void;
   onCommand(body: Buffer): void;
@@ -58,7 +58,7 @@ export function encodeRequest(parts: readonly Uint8Array[]): Buffer {
   return bytes;
 }
 
-/** What stands before a body of this length in `[empty][body]`. */
+/** The bytes before a body of this length in `[empty][body]`. */
 export function requestHead(length: number): Buffer {
   const head = Buffer.allocUnsafe(requestHeadBytes(length));
   writeRequestHead(head, length);
@@ -97,15 +97,15 @@ export function handshake(socketType: string, identity: string): Buffer {
   return Buffer.concat([greeting, frameHead(FLAG_COMMAND, body.length), body]);
 }
 
-/** What a peer says of itself in READY. */
+/** A peer's announcement in READY. */
 export interface ZmtpReady {
   readonly socketType: string;
   readonly identity: Buffer;
 }
 
 /**
- * Reads a READY; undefined for what is none. Metadata: name length, name, value length in 4 bytes,
- * value; names are compared without case.
+ * Reads a READY; undefined if it is malformed. Metadata: name length, name, value length in 4
+ * bytes, value; names are compared without case.
  */
 export function readReady(body: Buffer): ZmtpReady | undefined {
   if (!isCommand(body, 'READY')) return undefined;
@@ -127,7 +127,7 @@ export function readReady(body: Buffer): ZmtpReady | undefined {
   return identity.length > SHORT_MAX ? undefined : { socketType, identity };
 }
 
-/** A ping that its receiver answers with a PONG; its time to live of 0 says nothing. */
+/** A ping that its receiver answers with a PONG. Its time to live of 0 sets no limit. */
 export const PING = Buffer.from([FLAG_COMMAND, 7, 4, 0x50, 0x49, 0x4e, 0x47, 0, 0]);
 
 /** True for a command of this name. */
@@ -145,11 +145,11 @@ export function pong(ping: Buffer): Buffer {
 export class ZmtpReader {
   readonly #events: ZmtpEvents;
   readonly #maxBytes: number;
-  /** What of a chunk may outlive it. */
+  /** Returns the part of a chunk that may outlive it. */
   readonly #kept: (bytes: Buffer) => Buffer;
   #chunks: Buffer[] = [];
   #keptBytes = 0;
-  /** Bytes without which nothing more can be read: a long frame is not joined at each chunk. */
+  /** Bytes needed before anything more can be read: a long frame is not joined at each chunk. */
   #needed = GREETING_BYTES;
   #greeted = false;
   #parts: readonly Buffer[] = NONE;
@@ -172,10 +172,10 @@ export class ZmtpReader {
   }
 
   /**
-   * Takes what the socket gave. Frames are views of it, and nothing of it is kept when this returns
-   * unless chunks are ours.
-   * @throws ZmtpError for a message that is too long or has too many frames, and for what is no
-   *   ZMTP 3 with the NULL mechanism.
+   * Reads a chunk from the socket. Frames are views of it, and nothing of it is kept after the
+   * return unless chunks are ours.
+   * @throws ZmtpError for a message that is too long or has too many frames, and for bytes that are
+   *   not ZMTP 3 with the NULL mechanism.
    */
   take(chunk: Buffer): void {
     this.#keptBytes += chunk.length;
@@ -195,7 +195,7 @@ export class ZmtpReader {
     if (this.#parts.length > 0) this.#parts = this.#parts.map(this.#kept);
   }
 
-  /** Reads all whole frames; returns where the first one begins that is not whole. */
+  /** Reads all whole frames; returns the index of the first incomplete one. */
   #read(bytes: Buffer): number {
     let at = 0;
     if (!this.#greeted) {
@@ -251,7 +251,7 @@ function checkGreeting(bytes: Buffer): void {
   }
 }
 
-/** Of 64 bits, without a bigint; from 2 ** 53 on it is not exact, and refused by any limit. */
+/** A 64-bit length without a bigint; from 2 ** 53 on it is not exact, and any limit refuses it. */
 function longLength(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }

@@ -4,7 +4,7 @@ import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from '../endpoint.ts';
 import { ZmqError } from '../errors.ts';
 import { ZmtpConnection, type ZmtpConnectionOptions } from './connection.ts';
 
-/** How both servers listen on their port. */
+/** Options of both servers' ports. */
 export interface ListenOptions {
   /** e.g. `tcp://0.0.0.0:4506`; `*` as port takes a free one. */
   readonly endpoint: string;
@@ -12,18 +12,18 @@ export interface ListenOptions {
   readonly backlog?: number;
   /** Connections open at once; further ones are closed as they come. Default: no limit of ours. */
   readonly maxConnections?: number;
-  /** An idle connection is probed after so long; 0: never. Default: 300 s, as Salt. */
+  /** An idle connection is probed after this time; 0: never. Default: 300 s, as Salt. */
   readonly keepAliveMs?: number;
-  /** Time for what is under way after `close`. */
+  /** Time for messages in flight after `close`. */
   readonly lingerMs?: number;
-  /** A bound socket for the address, where another process holds it: two may listen on it. */
+  /** A socket for the address that another process has bound: two processes may listen on it. */
   readonly boundPort?: (host: string, port: number) => Promise<object | undefined>;
 }
 
 /** Counters of a listener. */
 export interface ListenerStats {
   readonly connections: number;
-  /** Connections hung up on: no ZMTP, a message too long, too much at once, silent half way. */
+  /** Connections ended for a breach of ZMTP, of a bound, or for an unfinished message. */
   readonly hungUp: number;
   /** Connections that came while there were too many. */
   readonly turnedAway: number;
@@ -36,34 +36,34 @@ export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> 
    */
   readonly maxUnfinishedBytes: number;
   /**
-   * A connection is closed after so long without its handshake, without anything more of a message
-   * that it began, or without reading anything of what waits for it.
+   * A connection is closed after this time without its handshake, without progress of a message
+   * that it began, or without reading waiting bytes.
    */
   readonly patienceMs: number;
-  /** How often connections are looked through, in ms; default 1,000. */
+  /** How often connections are checked, in ms; default 1,000. */
   readonly lookMs?: number;
   /**
-   * Called each time after the listener has looked through its connections. `awakeSince`: since
-   * when this process runs without a pause; what peers did not say before that means nothing.
+   * Called after each check of the connections. `awakeSince`: since when this process runs without
+   * a pause; silence of peers before that means nothing.
    */
   readonly onLook?: (now: number, awakeSince: number) => void;
 }
 
 const DEFAULT_BACKLOG = 1_000;
-/** How often a listener that is being left looks for connections that have no use for it. */
+/** How often a listener that is being left checks for idle connections. */
 const LEAVE_LOOK_MS = 50;
-/** So many are ended at a time: each of them connects elsewhere. */
+/** Connections that are ended at a time: each of them connects elsewhere. */
 const LEAVE_AT_ONCE = 1_000;
 const DEFAULT_LOOK_MS = 1_000;
-/** A longer time between two looks was a pause of this process: its peers were not silent. */
+/** A longer time between two checks was a pause of this process: its peers were not silent. */
 const PAUSE_MS = 5_000;
 // Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
 const DEFAULT_LINGER_MS = 1_000;
 
-/** A port where peers connect by ZMTP: accepts, bounds, ends. */
+/** A port for ZMTP peers: accepts, bounds and ends their connections. */
 export class ZmtpListener {
   readonly endpoint: string;
-  /** All that are open, with or without their handshake. */
+  /** All open connections, with or without their handshake. */
   readonly connections = new Set<ZmtpConnection>();
   readonly #server: Server;
   readonly #options: ListenOptions;
@@ -184,7 +184,7 @@ export class ZmtpListener {
     const wasPaused = now - this.#lookedAt > PAUSE_MS;
     this.#lookedAt = now;
     if (wasPaused) {
-      // What came meanwhile has not been read yet.
+      // Bytes that came meanwhile have not been read yet.
       this.#awakeSince = now;
       return;
     }
@@ -205,7 +205,7 @@ export class ZmtpListener {
         bytes += heldBytes;
       }
     }
-    // The peer that came last loses least when it has to come again.
+    // The latest peer loses least when it has to send again.
     if (bytes > maxUnfinishedBytes) unfinished.sort((a, b) => b.openedAt - a.openedAt);
     for (const connection of unfinished) {
       if (bytes <= maxUnfinishedBytes) break;
@@ -216,7 +216,7 @@ export class ZmtpListener {
   }
 }
 
-/** The endpoint with the port that was taken. */
+/** The endpoint with the bound port. */
 function boundEndpoint(server: Server, endpoint: string): string {
   const address = server.address();
   if (address === null || typeof address === 'string') return endpoint;
