@@ -1,6 +1,6 @@
-/*
- * What the hot paths cost, per call: `npx tsx --conditions=source libs/wire/bench/codec.ts`.
- * Each line: microseconds per call, the best of five rounds.
+/**
+ * Measures the hot paths: `npx tsx --conditions=source libs/wire/bench/codec.ts`. Each line:
+ * microseconds per call, the best of five rounds.
  */
 import { decode, encode } from '@msgpack/msgpack';
 import { readEnvelope } from '../src/frames/envelope.ts';

@@ -1,6 +1,6 @@
 const ROUNDS = 5;
 const ROUND_MS = 150;
-/** Calls between two looks at the clock last about so long, in ms. */
+/** The calls between two reads of the clock last about this long, in ms. */
 const LOOK_MS = 0.2;
 
 /** Prints the time of one call, in µs, the best of five rounds; for the benches of libraries. */
@@ -19,7 +19,7 @@ export function measure(name: string, run: () => unknown): void {
   process.stdout.write(`${best.toFixed(2).padStart(10)} µs  ${name}\n`);
 }
 
-/** A look at the clock costs as much as a small call; of large ones one at a time is enough. */
+/** Reading the clock costs as much as a small call; large calls are measured one at a time. */
 function callsPerLook(run: () => unknown): number {
   run();
   const start = performance.now();

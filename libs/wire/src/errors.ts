@@ -1,4 +1,4 @@
-/** What can be wrong with bytes or values; stable, for callers that branch on the condition. */
+/** The faults of bytes or values; stable, for callers that branch on them. */
 export type WireErrorCode =
   | 'SALT_WIRE_TRUNCATED'
   | 'SALT_WIRE_TRAILING'
@@ -12,7 +12,7 @@ export type WireErrorCode =
   | 'SALT_WIRE_FRAMING'
   | 'SALT_WIRE_REFUSED';
 
-/** Every failure of this library. `code` names the condition, `cause` what lay below it, if any. */
+/** The error class of this library. `code` names the fault; `cause` is an underlying error. */
 export class WireError extends Error {
   override readonly name: string = 'WireError';
   readonly code: WireErrorCode;
@@ -38,9 +38,9 @@ export const RefusalText = {
 } as const;
 
 /**
- * A request that Salt answers with a fixed refusal. `text` is what to answer: as a plain text, or,
- * when `asError` is set, as the map `{"error": text}` (the 3008 pooled device, for frames that are
- * not msgpack).
+ * A request that Salt answers with a fixed refusal. `text` is the answer: as a plain text, or, when
+ * `asError` is set, as the map `{"error": text}` (the 3008 pooled device, for frames that are not
+ * msgpack).
  */
 export class Refusal extends WireError {
   override readonly name: string = 'Refusal';

@@ -3,26 +3,26 @@ import { pyStr } from './text/python-text.ts';
 import type { SaltMap, SaltValue } from './value.ts';
 import { isMap } from './value.ts';
 
-/*
- * What may be in the fields of a load that name something: a minion, a function, a user, a tag.
- * They become file names, subjects, headers, rows, labels, log lines and words on a terminal, so
- * one table judges them before any of that. What is data (arguments, returns, metadata values)
- * is not judged: whatever it holds is kept.
+/**
+ * The rules for fields of a load that name something: a minion, a function, a user, a tag. Names
+ * become file names, subjects, headers, rows, labels, log lines and text on a terminal, so one
+ * table checks them before any of that. Data (arguments, returns, metadata values) is not checked:
+ * it is kept as it is.
  */
 
-/** How a name may be written. */
+/** The allowed characters of a name. */
 const SHAPES = {
-  /** One line: no control character, no line end, nothing that turns the direction of writing. */
+  /** One line: no control character, no line end, no change of the writing direction. */
   line: /[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u,
   /** Targets may be written over several lines. */
   lines: /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u,
-  /** Names of files hold what their file system lets them. */
+  /** File names may have any character that their file system allows. */
   path: /\0|\p{Surrogate}/u,
 } as const;
 
 interface Rule {
   readonly shape: keyof typeof SHAPES;
-  /** Longest text, in bytes of UTF-8; of a list that of all its texts. */
+  /** Longest text, in bytes of UTF-8; for a list, of all its texts. */
   readonly bytes: number;
 }
 
@@ -52,7 +52,7 @@ const RULES: ReadonlyMap<SaltValue, Rule> = new Map<SaltValue, Rule>([
   ['nonce', line(128)],
   ['enc_algo', line(64)],
   ['sig_algo', line(64)],
-  // Of its length the log-in says more (libs/master clear/auth.ts).
+  // The log-in checks its length too (libs/master clear/auth.ts).
   ['pub', { shape: 'lines', bytes: 1024 * 1024 }],
   // A beacon puts the path of the file into it.
   ['tag', line(8192)],
@@ -68,10 +68,10 @@ const RULES: ReadonlyMap<SaltValue, Rule> = new Map<SaltValue, Rule>([
   ['brine_request', line(64)],
 ]);
 
-/** Names of fields, and of what stands in `metadata`. */
+/** Names of fields, and of the entries in `metadata`. */
 const KEY = line(255);
 
-/** Whether this text may stand in the field of that name. */
+/** True if this text is valid for the field of that name. */
 export function isName(field: string, text: string): boolean {
   const rule = RULES.get(field);
   return rule === undefined || isFit(rule, text);
@@ -95,10 +95,10 @@ function fit(name: string, key: string, load: string): string {
 }
 
 /**
- * Judges all fields of a load that name something, and the names of the fields themselves. Does
- * the same for its `kwargs`, and judges the names in their `metadata`. Bytes are refused: they are
- * no UTF-8, so no name. Values of other types are left to the code that reads the field.
- * Throws WireError SALT_WIRE_FIELD.
+ * Checks all fields of a load that name something, and the names of the fields themselves. Does the
+ * same for its `kwargs`, and checks the names in their `metadata`. Bytes are refused: they are not
+ * UTF-8, so no name. Values of other types are left to the code that reads the field. Throws
+ * WireError SALT_WIRE_FIELD.
  */
 export function checkNames(load: SaltMap, what: string): void {
   checkFields(load, what);
@@ -110,7 +110,7 @@ export function checkNames(load: SaltMap, what: string): void {
 }
 
 /**
- * Judges texts that become parameters of a question to the store: it takes no NUL and no half of a
+ * Checks texts that become parameters of a query to the store. It accepts no NUL and no half of a
  * surrogate pair. Throws WireError SALT_WIRE_FIELD.
  */
 export function checkQuestion(args: SaltMap, what: string): void {
@@ -153,7 +153,7 @@ function mayContain(rule: Rule, value: SaltValue): boolean {
 
 function isFit({ shape, bytes }: Rule, text: string): boolean {
   if (text.length > bytes || SHAPES[shape].test(text)) return false;
-  // A unit of UTF-16 has three bytes at most: most texts need no counting.
+  // A unit of UTF-16 has three bytes at most, so most texts need no counting.
   return text.length * 3 <= bytes || Buffer.byteLength(text, 'utf8') <= bytes;
 }
 

@@ -2,10 +2,10 @@ import { unpack } from './msgpack/decode.ts';
 import { scanMap } from './msgpack/scan.ts';
 import type { SaltMap, SaltValue } from './value.ts';
 
-/** Values that are looked at stay unpacked up to so many packed bytes together. */
+/** Packed bytes of recently read values that stay unpacked. */
 const OPENED_MAX_BYTES = 32 * 1024 * 1024;
 
-/** Most different values that are looked up to be shared; a Map of V8 ends at 16 Mi entries. */
+/** Most distinct values that are indexed for sharing; a Map of V8 ends at 16 Mi entries. */
 const SHARED_MAX = 4 * 1024 * 1024;
 
 /** The value of a key in one or more maps. */
@@ -16,7 +16,7 @@ interface Kept {
   opened: SaltValue | undefined;
 }
 
-/** The keys that maps have in common, in order. */
+/** The common keys of maps, in order. */
 interface Shape {
   readonly packed: string;
   readonly index: ReadonlyMap<SaltValue, number>;
@@ -24,9 +24,9 @@ interface Shape {
 }
 
 /**
- * Maps that are large, many, and alike, such as the grains of all minions: held packed, key sets
- * and values of equal bytes once, and unpacked value by value when they are asked for. As `Map`s
- * of their own they would take six times their packed size.
+ * Many large and similar maps, such as the grains of all minions. They are kept packed, with key
+ * sets and values of equal bytes once, and unpacked value by value when read. As `Map`s of their
+ * own they would take six times their packed size.
  */
 export class PackedMaps {
   readonly #maps = new Map<string, PackedMap>();
@@ -39,8 +39,8 @@ export class PackedMaps {
   }
 
   /**
-   * Holds a packed map under an id, in place of what it held there.
-   * @throws WireError where the bytes are not one packed map
+   * Stores a packed map under an id, replacing an earlier one.
+   * @throws WireError if the bytes are not one packed map
    */
   set(id: string, packed: Uint8Array): void {
     const scan = scanMap(packed);
@@ -56,7 +56,7 @@ export class PackedMaps {
     this.#maps.set(id, map);
   }
 
-  /** The map under an id. Its values are shared with other maps: not to be changed. */
+  /** The map under an id. Do not change its values: other maps share them. */
   get(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
     return this.#maps.get(id);
   }

@@ -1,12 +1,12 @@
-/** Stands for what can not be stored: NUL, and halves of surrogate pairs. */
+/** Replaces characters that can not be stored: NUL, and halves of surrogate pairs. */
 const REPLACEMENT = '\uFFFD';
 
 const UNSTORABLE = /\0|\p{Surrogate}/gu;
 
 /**
- * Text as every store, log and file takes it: PostgreSQL has no NUL, and UTF-8 has no half of a
- * surrogate pair. Both become U+FFFD. Beyond `max` code points it is cut, and ends with `…`.
- * The one function for whatever comes from outside and is recorded.
+ * Text that every store, log and file accepts: PostgreSQL has no NUL, and UTF-8 has no half of a
+ * surrogate pair. Both become U+FFFD. A text beyond `max` code points is cut, and ends with `…`.
+ * Use only this function for recorded texts from outside.
  */
 export function storableText(text: string, max = Infinity): string {
   const end = endOf(text, max);

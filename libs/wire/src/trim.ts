@@ -3,7 +3,7 @@ import { unpackMap } from './msgpack/splice.ts';
 import type { SaltMap, SaltValue } from './value.ts';
 import { SaltFloat } from './value.ts';
 
-/** What stands for a value that was too large (Salt: salt/utils/dicttrim.py). */
+/** Replaces a value that was too large (Salt: salt/utils/dicttrim.py). */
 export const VALUE_TRIMMED = 'VALUE_TRIMMED';
 
 /** sys.getsizeof of an empty bytes object in CPython 3.10 and 3.11; Salt compares with it added. */
@@ -14,9 +14,9 @@ const STEP_PERCENT = 10;
 /**
  * Replaces large values of an event by `VALUE_TRIMMED` as Salt does (Salt: salt/utils/dicttrim.py
  * trim_dict): values above 50 % of the limit, then above 40 %, down to 10 %, until the map fits.
- * Maps are searched to any depth, lists weigh only eight bytes per item, so a map whose bulk is in
- * lists of large items stays too large, there as here. A limit of 0 means none; what fits comes
- * back as it is. Throws WireError when the bytes are not one packed map.
+ * Maps are searched to any depth. Lists count only eight bytes per item, so a map with most of its
+ * bytes in lists of large items stays too large, there as here. A limit of 0 means none; a map that
+ * fits is returned unchanged. Throws WireError when the bytes are not one packed map.
  */
 export function trimEvent(data: Uint8Array, maxEventSize: number): Uint8Array {
   if (maxEventSize <= 0 || data.length + PYTHON_BYTES_OVERHEAD <= maxEventSize) return data;
@@ -37,7 +37,7 @@ function trimMap(map: SaltMap, maxValueSize: number): void {
   }
 }
 
-/** What sys.getsizeof says of a value, in bytes, in CPython 3.10 and 3.11 (64 bit). */
+/** The result of sys.getsizeof for a value, in bytes, in CPython 3.10 and 3.11 (64 bit). */
 function pythonSize(value: SaltValue): number {
   if (typeof value === 'string') return pythonTextSize(value);
   if (value instanceof Uint8Array) return PYTHON_BYTES_OVERHEAD + value.length;

@@ -30,15 +30,15 @@ export class SaltConstant {
 }
 
 /**
- * A list that is a tuple in Python: its repr has other brackets. To all else it is a list, as on
- * the wire, which has no tuples.
+ * A list that is a tuple in Python: its repr has other brackets. Otherwise it is a list, as on the
+ * wire, which has no tuples.
  */
 export class SaltTuple extends Array<SaltValue> {}
 
 /** A map as Salt has it: ordered, keys of any scalar type, no prototype to pollute. */
 export type SaltMap = Map<SaltValue, SaltValue>;
 
-/** Everything that travels in a Salt message, as this library gives and takes it. */
+/** Any value in a Salt message, as this library reads and writes it. */
 export type SaltValue =
   | null
   | boolean
@@ -52,7 +52,7 @@ export type SaltValue =
   | SaltValue[]
   | SaltMap;
 
-/** What has fields by name: a map, or one whose values are still packed. */
+/** Named fields: a map, or a map whose values are still packed. */
 export interface Fields {
   get(key: string): SaltValue | undefined;
 }

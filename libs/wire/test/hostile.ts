@@ -29,7 +29,7 @@ export const WRONG: readonly SaltValue[] = [
   new SaltDatetime('20260101T00:00:00.000000'),
 ];
 
-/** Every field missing, and of every wrong type: a value or SALT_WIRE_FIELD, nothing else. */
+/** Every field missing, and of every wrong type, gives a value or SALT_WIRE_FIELD, nothing else. */
 export function surviveHostile(parse: Parse, load: SaltMap): void {
   for (const key of load.keys()) {
     const without = new Map(load);
@@ -51,7 +51,7 @@ function expectFieldError(action: () => unknown): void {
   }
 }
 
-/** Texts that no name may hold, each a fault of its own. */
+/** Invalid names, each for a reason of its own. */
 export const NO_NAMES: readonly string[] = [
   '\0',
   'a\0b',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { SaltMap, SaltValue } from '../src/value.ts';
 import { SaltConstant, SaltDatetime, SaltFloat } from '../src/value.ts';
 
-/** Bytes that no receiver takes for text. */
+/** Bytes that no receiver reads as text. */
 export const binary = fc
   .uint8Array({ minLength: 1, maxLength: 40 })
   .map((bytes) =>
@@ -66,7 +66,7 @@ function mapArbitrary(keys: fc.Arbitrary<SaltValue>, values: fc.Arbitrary<SaltVa
     .map((entries): SaltMap => new Map(entries));
 }
 
-/** Any value that a message can hold. */
+/** Any value of a message. */
 export const anyValue: fc.Arbitrary<SaltValue> = fc.letrec<{ node: SaltValue }>((tie) => ({
   node: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

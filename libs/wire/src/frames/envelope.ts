@@ -10,9 +10,9 @@ import { pyRepr } from '../text/python-repr.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { isMap, mapOf } from '../value.ts';
 
-/** What an envelope of 3006.8 and older, which names no algorithms, means. */
+/** The algorithm of envelopes that name none, from 3006.8 and older. */
 export const DEFAULT_ENC_ALGO = 'OAEP-SHA1';
-/** What an envelope of 3006.8 and older, which names no algorithms, means. */
+/** The algorithm of envelopes that name none, from 3006.8 and older. */
 export const DEFAULT_SIG_ALGO = 'PKCS1v15-SHA1';
 
 /** Characters of a wrong id that a refusal repeats. */
@@ -25,7 +25,7 @@ interface EnvelopeFields {
   readonly id?: string;
   readonly encAlgo: string;
   readonly sigAlgo: string;
-  /** The packed bytes of the load as they came: a view. */
+  /** The packed bytes of the load as received: a view. */
   readonly raw: Buffer;
 }
 
@@ -41,10 +41,10 @@ export interface AesEnvelope extends EnvelopeFields {
   readonly load: Buffer;
 }
 
-/** One request as it came in at port 4506. */
+/** A request as received at port 4506. */
 export type Envelope = ClearEnvelope | AesEnvelope;
 
-/** How to read envelopes. */
+/** Options for reading envelopes. */
 export interface EnvelopeOptions {
   /** Lower versions are refused, for clear requests too; 0 (default) takes all. */
   readonly minimumAuthVersion?: number;
@@ -52,10 +52,10 @@ export interface EnvelopeOptions {
 }
 
 /**
- * Opens a request frame with the checks that a Salt master makes before it looks at the command
- * (Salt: salt/channel/server.py _decode_payload), in its order: form, version, id of a sealed one,
- * then, for clear loads, `checkLoad`, and an unknown `enc` last.
- * Throws Refusal with the text to answer; never anything else for whatever bytes.
+ * Opens a request frame with the checks that a Salt master makes before it reads the command (Salt:
+ * salt/channel/server.py _decode_payload), in its order: form, version, id of a sealed request,
+ * then, for clear loads, `checkLoad`, and an unknown `enc` last. Throws only Refusal, with the text
+ * to answer, for any bytes.
  */
 export function readEnvelope(bytes: Uint8Array, options: EnvelopeOptions = {}): Envelope {
   const scan = scanFrame(bytes, options.limits);
@@ -86,10 +86,10 @@ export function readEnvelope(bytes: Uint8Array, options: EnvelopeOptions = {}): 
   return { enc, load, ...fields };
 }
 
-/** Which queue a request belongs to. */
+/** The queue that a request belongs to. */
 export type EnvelopeClass = 'auth' | 'clear' | 'aes';
 
-/** What a gateway needs to know of a request. */
+/** The part of a request that a gateway needs. */
 export interface EnvelopePeek {
   readonly class: EnvelopeClass;
   /** The outer id of a sealed request, the load's of an `_auth`; not checked in any way. */
@@ -97,9 +97,9 @@ export interface EnvelopePeek {
 }
 
 /**
- * Tells the class of a request frame, reading as little of it as will do. What `readEnvelope` would
- * refuse after its form counts as clear.
- * Throws Refusal for frames that are not msgpack, no map, or lack `enc` or `load`.
+ * Returns the class of a request frame, reading as little of it as possible. A frame that
+ * `readEnvelope` would refuse after its form counts as clear. Throws Refusal for frames that are
+ * not msgpack, no map, or lack `enc` or `load`.
  */
 export function peekEnvelope(bytes: Uint8Array, limits?: UnpackLimits): EnvelopePeek {
   const scan = scanFrame(bytes, limits);
@@ -120,8 +120,8 @@ function scanFrame(bytes: Uint8Array, limits: UnpackLimits | undefined): MapScan
   try {
     return scanMap(bytes, limits);
   } catch (cause) {
-    // A value that is read but is no map is refused by the worker, bytes that cannot be read
-    // already by the 3008 device in front of it.
+    // The worker refuses a readable value that is no map; the 3008 device in front of it already
+    // refuses unreadable bytes.
     if (cause instanceof WireError && isWholeValue(bytes, limits)) {
       throw new Refusal(RefusalText.BAD_LOAD, { cause });
     }
@@ -168,14 +168,14 @@ export function checkLoad(load: SaltValue | undefined): asserts load is SaltMap 
   const id = load.get('id');
   if (id === undefined) return;
   if (typeof id !== 'string') {
-    // Salt writes the whole of it; an answer need not be longer than this.
+    // Salt writes the whole id; a shorter answer is enough.
     const shown = pyRepr(id).slice(0, MAX_SHOWN_ID);
     throw new Refusal(`bad load: id ${shown} is not a string`);
   }
   if (id.includes('\0')) throw new Refusal(RefusalText.ID_HAS_NUL);
 }
 
-/** What to send for a refusal. */
+/** The reply for a refusal. */
 export function refusalReply(refusal: Refusal): Buffer {
   return pack(refusal.asError ? mapOf({ error: refusal.text }) : refusal.text);
 }
@@ -185,7 +185,7 @@ export function clearEnvelope(load: SaltMap, version = 3): Buffer {
   return pack(mapOf({ enc: 'clear', load, version }));
 }
 
-/** What goes into a sealed request. */
+/** The parts of a sealed request. */
 export interface AesEnvelopeParts {
   /** The Crypticle blob. */
   readonly load: Uint8Array;

@@ -5,13 +5,13 @@ import { asBuffer } from '../msgpack/text.ts';
 import type { SaltMap } from '../value.ts';
 import { mapOf } from '../value.ts';
 
-/** What stands between the tag and the data of an event (Salt: salt/utils/event.py TAGEND). */
+/** Separates the tag from the data of an event (Salt: salt/utils/event.py TAGEND). */
 const TAG_END = '\n\n';
 
 /** The bytes of an event: tag, two line feeds, packed map. Throws WireError for an unusable tag. */
 export function packEvent(tag: string, data: Uint8Array): Buffer {
   if (tag === '' || tag.includes(TAG_END) || tag.endsWith('\n')) {
-    throw new WireError('SALT_WIRE_VALUE', 'a tag is not empty and holds no empty line');
+    throw new WireError('SALT_WIRE_VALUE', 'a tag must not be empty or contain an empty line');
   }
   return Buffer.concat([Buffer.from(tag + TAG_END, 'utf8'), data]);
 }
@@ -27,8 +27,9 @@ export function splitEvent(bytes: Uint8Array): { readonly tag: string; readonly 
 }
 
 /**
- * Packs a map again as the event sockets need it: text as str, what is not UTF-8 as bin, with the
- * fields of `extra` added or replaced. Throws WireError when the bytes are not one packed map.
+ * Packs a map again as the event sockets need it: text as str, bytes that are not UTF-8 as bin,
+ * with the fields of `extra` added or replaced. Throws WireError when the bytes are not one packed
+ * map.
  */
 export function toBinMap(data: Uint8Array, extra?: SaltMap): Buffer {
   const map = unpackMap(data);
@@ -42,7 +43,7 @@ export function toBinMap(data: Uint8Array, extra?: SaltMap): Buffer {
  * @param zone 3008 writes `+00:00` after it, older releases nothing
  */
 export function eventStamp(timeMs: number, zone: boolean): string {
-  // A number holds the microseconds of today, but not each of them as a fraction.
+  // A number is exact for today's microseconds, but not for each of them as a fraction.
   const us = Math.round(timeMs * 1000);
   const iso = new Date(Math.floor(us / 1000)).toISOString().slice(0, -1);
   return `${iso}${String(us % 1000).padStart(3, '0')}${zone ? '+00:00' : ''}`;

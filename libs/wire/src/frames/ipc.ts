@@ -3,8 +3,8 @@ import { fullLimits } from '../msgpack/limits.ts';
 import { scanMap, Scanner } from '../msgpack/scan.ts';
 
 /**
- * How the event sockets carry messages: maps one after the other, or each behind its length
- * (4 bytes, big endian). Salt 3006.26 uses `prefixed`, 3008 only for what is written to the master.
+ * The framing of messages on event sockets: maps one after the other, or each behind its length (4
+ * bytes, big endian). Salt 3006.26 uses `prefixed`, 3008 only for messages to the master.
  */
 export type IpcFraming = 'bare' | 'prefixed';
 
@@ -16,10 +16,10 @@ const HEAD = Buffer.concat([
   Buffer.from('body'),
 ]);
 const PREFIX_BYTES = 4;
-/** Room that an idle reader holds on to; what a large frame needed beyond it is given back. */
+/** Room that an idle reader keeps; more, needed for a large frame, is released. */
 const KEPT_BYTES = 256 * 1024;
 
-/** One frame around the bytes of an event; the body is always bin, which all readers take. */
+/** A frame around the bytes of an event; the body is always bin, which all readers accept. */
 export function ipcFrame(body: Uint8Array, framing: IpcFraming): Buffer {
   const length = body.length;
   const lengthBytes = length <= 0xff ? 1 : length <= 0xffff ? 2 : 4;
@@ -37,9 +37,9 @@ export function ipcFrame(body: Uint8Array, framing: IpcFraming): Buffer {
 }
 
 /**
- * Takes the bytes of an event socket as they come and gives the bodies of whole frames.
- * `auto` settles on a framing by the first byte: a map (0x80..0x8f, 0xde, 0xdf) is bare, a byte
- * below 0x10 begins a length. After an error the reader must not be used any more.
+ * Reads the bytes of an event socket and returns the bodies of whole frames. `auto` detects the
+ * framing from the first byte: a map (0x80..0x8f, 0xde, 0xdf) is bare, a byte below 0x10 begins a
+ * length. After an error the reader must not be used any more.
  */
 export class IpcReader {
   readonly #maxBytes: number;

@@ -4,9 +4,9 @@ import type { UnpackLimits } from '../msgpack/limits.ts';
 import { scanMap } from '../msgpack/scan.ts';
 import { mapOf } from '../value.ts';
 
-/** One frame of port 4505, around a job sealed with the master's AES key. */
+/** A frame of port 4505, around a job sealed with the master's AES key. */
 export interface Publication {
-  /** The Crypticle blob; also what is signed. */
+  /** The Crypticle blob; the signature is of these bytes. */
   readonly load: Uint8Array;
   readonly sig?: Uint8Array;
   readonly sigAlgo?: string;
@@ -25,8 +25,8 @@ export function publicationEnvelope(publication: Publication): Buffer {
 }
 
 /**
- * Reads a publication frame. Throws WireError, code SALT_WIRE_FIELD where it is a map but not a
- * sealed publication (a minion ignores those).
+ * Reads a publication frame. Throws WireError, code SALT_WIRE_FIELD if it is a map but not a sealed
+ * publication (a minion ignores those).
  */
 export function readPublication(bytes: Uint8Array, limits?: UnpackLimits): Publication {
   const scan = scanMap(bytes, limits);

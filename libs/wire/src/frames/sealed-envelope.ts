@@ -8,12 +8,11 @@ const BIN16 = 0xc5;
 const ALL_NEEDED = 0b1111;
 
 /**
- * The minion that a sealed request names, if its envelope is of the form that every minion sends
- * and fits at least this version: a short map of Salt's own keys, each once. Undefined for every
- * other envelope, also for those that are sealed or have to be refused: they are to be read in
- * full.
+ * The minion that a sealed request names, if its envelope fits at least this version and has the
+ * form that every minion sends: a short map of Salt's own keys, each once. Undefined for every
+ * other envelope, even a sealed or refusable one: read those in full.
  *
- * It reads no value that does not decide, and makes nothing but the name.
+ * It reads no value that does not decide, and allocates only the name.
  */
 export function minionOfSealed(bytes: Buffer, minimumVersion: number): string | undefined {
   const count = (bytes[0] ?? 0) - 0x80;
@@ -31,7 +30,7 @@ export function minionOfSealed(bytes: Buffer, minimumVersion: number): string | 
     const start = contentAt(bytes, at, key);
     if (start < 0) return undefined;
     const end = start + contentLength(bytes, at, start);
-    // What is cut short is found out here: a byte beyond the last one was read as 0.
+    // Detects truncation: a byte beyond the last one was read as 0.
     if (end > bytes.length) return undefined;
     if (key === 2 && (bytes[at] as number) < minimumVersion) return undefined;
     if (key === 3) [idAt, idEnd] = [start, end];
@@ -41,7 +40,7 @@ export function minionOfSealed(bytes: Buffer, minimumVersion: number): string | 
   return isPlainName(bytes, idAt, idEnd) ? bytes.toString('latin1', idAt, idEnd) : undefined;
 }
 
-/** The number of the key that begins here; -1 for none of Salt's. */
+/** The number of the key that begins here; -1 if it is none of Salt's. */
 function keyAt(bytes: Buffer, at: number): number {
   switch (bytes[at]) {
     case FIXSTR | 2:
@@ -63,7 +62,7 @@ function keyIf(bytes: Buffer, at: number, key: number): number {
   return isTextAt(bytes, at + 1, KEYS[key] as string) ? key : -1;
 }
 
-/** Where the content of a key's value begins; -1 for a value that is not as minions send it. */
+/** Where the content of a key's value begins; -1 for a value that no minion would send. */
 function contentAt(bytes: Buffer, at: number, key: number): number {
   const type = bytes[at] ?? 0xc1;
   if (key === 0) return type === (FIXSTR | 3) && isTextAt(bytes, at + 1, 'aes') ? at + 1 : -1;
@@ -73,7 +72,7 @@ function contentAt(bytes: Buffer, at: number, key: number): number {
   return type === BIN16 || type === STR16 ? at + 3 : -1;
 }
 
-/** The length of that content; of a head that is cut short it is any number. */
+/** The length of that content; any number if the head is truncated. */
 function contentLength(bytes: Buffer, at: number, start: number): number {
   const last = bytes[start - 1] ?? 0;
   if (start === at + 3) return ((bytes[at + 1] ?? 0) << 8) | last;
@@ -88,7 +87,7 @@ function isTextAt(bytes: Buffer, at: number, text: string): boolean {
   return true;
 }
 
-/** ASCII without what no file's name may have, so that it needs no other check. */
+/** ASCII without characters that are invalid in a file name, so that it needs no other check. */
 function isPlainName(bytes: Buffer, start: number, end: number): boolean {
   if (bytes[start] === 0x2e || start === end) return false; // '.' and '..' begin with a dot
   for (let at = start; at < end; at += 1) {

@@ -17,7 +17,7 @@ import { fieldError, maybe, needText, optionalMap, optionalText } from './fields
  *   autosign_grains map                           if the minion's option lists grains
  */
 
-/** What a minion sends to sign in. */
+/** A minion's request to sign in. */
 export interface AuthRequest {
   readonly id: string;
   readonly nonce: string;
@@ -36,7 +36,7 @@ export function parseAuth(load: SaltMap): AuthRequest {
   const token = bytesOf(load, 'token');
   const grains = optionalMap(load, 'autosign_grains', '_auth');
   return {
-    // A stock minion gets over a signed refusal, which is the answer to an id that is none.
+    // A stock minion retries after a signed refusal, which is the answer to an invalid id.
     id: needText(load, 'id', '_auth'),
     nonce: needName(load, 'nonce', '_auth'),
     pub: needName(load, 'pub', '_auth'),
@@ -63,7 +63,7 @@ export function buildAuth(request: AuthRequest): SaltMap {
 
 /**
  * Why a log-in is not accepted now: true = key cached, wait; false = rejected (the minion exits);
- * 'full' = too many minions. The two algorithm texts are the only ones that may go unsigned.
+ * 'full' = too many minions. Only the two algorithm texts may go unsigned.
  */
 export type AuthVerdict = boolean | 'full' | 'bad enc algo' | 'bad sig algo';
 
@@ -72,12 +72,12 @@ export function buildAuthVerdict(ret: AuthVerdict, nonce: string): Buffer {
   return pack(mapOf({ ret, nonce }));
 }
 
-/** What an accepted minion gets. */
+/** The answer to an accepted minion. */
 export interface AuthAccept {
   /** The master's public key, PEM text, trimmed. */
   readonly pubKey: string;
   readonly publishPort: number;
-  /** The minion's own token, sealed back to it; only if the request had one that opened. */
+  /** The minion's own token, sealed back to it; only if the request had a token that opened. */
   readonly token?: Uint8Array;
   /** The master AES key string, sealed to the minion. */
   readonly aes: Uint8Array;
@@ -85,7 +85,7 @@ export interface AuthAccept {
   readonly session: Uint8Array;
   /** X9.31 block over the hex SHA-256 of the AES key string. */
   readonly sig: Uint8Array;
-  /** base64 text with a line feed; only where `master_sign_pubkey` is set. */
+  /** base64 text with a line feed; only if `master_sign_pubkey` is set. */
   readonly pubSig?: string;
   readonly nonce: string;
 }

@@ -18,7 +18,7 @@ export interface ServeFileRequest {
   readonly saltenv: string;
   /** Offset in bytes. */
   readonly loc: number;
-  /** Compression level 1 to 9, if the piece shall be compressed. */
+  /** Compression level 1 to 9, if the piece is to be compressed. */
   readonly gzip?: number;
 }
 
@@ -47,7 +47,7 @@ export function buildServeFile(request: ServeFileRequest): SaltMap {
   });
 }
 
-/** One piece of a file; empty data means its end, both empty that it is not there. */
+/** A piece of a file; empty data means its end. If `dest` is empty too, there is no such file. */
 export interface FilePiece {
   readonly data: Uint8Array;
   readonly dest: string;

@@ -1,12 +1,12 @@
 import { mapIn, type SaltMap } from '../value.ts';
 
 /**
- * Names that prove a caller. A stock `salt` of root that finds a token puts the local key of root
- * into `kwargs` too (salt/cli/salt.py).
+ * Names of fields that prove a caller. A stock `salt` of root that finds a token also puts the
+ * local key of root into `kwargs` (salt/cli/salt.py).
  */
 const CREDENTIALS = ['key', 'token', 'password'] as const;
 
-/** The load of a job as it may be kept: without what proves its caller, here and in `kwargs`. */
+/** The load of a job without its caller's credentials, also in `kwargs`, so that it may be kept. */
 export function withoutCredentials(load: SaltMap): SaltMap {
   const kept: SaltMap = new Map(load);
   for (const name of CREDENTIALS) kept.delete(name);

@@ -14,7 +14,7 @@ import { fieldError, isTexts, needText, needTexts, optionalMap, optionalText } f
 export interface MineUpdate {
   readonly id: string;
   readonly data: SaltMap;
-  /** True: replaces all that was there. */
+  /** True: replaces all earlier values. */
   readonly clear: boolean;
 }
 
@@ -36,9 +36,9 @@ export interface MineQuery {
   readonly id: string;
   readonly tgt: string | string[];
   readonly tgtType: string;
-  /** The functions asked for. */
+  /** The requested functions. */
   readonly fun: string[];
-  /** True where the answer is a map by function, false where it is by minion at once. */
+  /** True if the answer is a map by function, false if it is directly by minion. */
   readonly byFunction: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface MinionEvent {
   readonly data: SaltValue;
 }
 
-/** What a minion (or a syndic) wants fired. */
+/** Events that a minion (or a syndic) fires. */
 export type MinionEventLoad =
   | { readonly kind: 'single'; readonly id: string; readonly tag: string; readonly load: SaltMap }
   | {
@@ -28,13 +28,13 @@ export type MinionEventLoad =
       readonly id: string;
       readonly pretag?: string;
       readonly events: MinionEvent[];
-      /** How many have a tag that is none. */
+      /** How many have an invalid tag. */
       readonly unfit: number;
     };
 
 /**
- * Reads a `_minion_event` load. List items that are no maps with a fit tag are left out, as they
- * fire nothing. Throws WireError SALT_WIRE_FIELD where there is neither tag nor list.
+ * Reads a `_minion_event` load. List items that are not maps with a valid tag are left out, as they
+ * fire nothing. Throws WireError SALT_WIRE_FIELD if there is neither tag nor list.
  */
 export function parseMinionEvent(load: SaltMap): MinionEventLoad {
   checkNames(load, '_minion_event');
@@ -52,7 +52,7 @@ export function parseMinionEvent(load: SaltMap): MinionEventLoad {
     if (!(item instanceof Map)) continue;
     const tag = item.get('tag');
     if (typeof tag !== 'string') continue;
-    // A syndic forwards events of many minions: the tag of one must not cost those of the others.
+    // A syndic forwards events of many minions: an invalid tag must not cost the other events.
     if (isName('tag', tag)) parsed.push({ tag, data: item.get('data') ?? item });
     else unfit += 1;
   }

@@ -17,7 +17,7 @@ import { fieldError, maybe, needBytes, needText, optionalMap, optionalText } fro
  *   clean_cache bool
  */
 
-/** What a minion sends to get its pillar. */
+/** A minion's request for its pillar. */
 export interface PillarRequest {
   readonly id: string;
   readonly grains: SaltMap;
@@ -60,7 +60,7 @@ export function buildPillar(request: PillarRequest): SaltMap {
   });
 }
 
-/** What is signed in a private reply: the pillar bound to its key and to the request's nonce. */
+/** The signed part of a private reply: the pillar bound to its key and to the request's nonce. */
 export interface PrivateData {
   /** The fresh Crypticle key string, sealed to the minion: the bytes of the outer `key`. */
   readonly key: Uint8Array;

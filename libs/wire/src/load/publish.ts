@@ -29,12 +29,12 @@ import {
  */
 
 /**
- * The field of a `publish` or `runner` load that names the command it is of, so that the same bytes
- * are that command sent again. Without it they may also be the same command typed twice.
+ * The field of a `publish` or `runner` load that names its command, so that the same bytes are that
+ * command sent again. Without it they may also be the same command typed twice.
  */
 export const COMMAND_NAME = 'brine_request';
 
-/** What a local client asks to be published. */
+/** A local client's request to publish. */
 export interface PublishRequest {
   readonly tgt: string | string[];
   readonly tgtType: string;
@@ -62,7 +62,7 @@ export function parsePublish(load: SaltMap): PublishRequest {
     arg: listOrEmpty(load, 'arg', 'publish'),
     ret: optionalText(load, 'ret', 'publish') ?? '',
     jid: optionalText(load, 'jid', 'publish') ?? '',
-    // What is no text is no key: its sender is refused by name, as one without any.
+    // A value that is no text counts as no key: its sender is refused by name.
     ...maybe('key', textOf(load, 'key')),
     ...maybe('user', optionalText(load, 'user', 'publish')),
     ...maybe('to', typeof to === 'number' ? to : undefined),
@@ -106,7 +106,7 @@ export function buildPublishReply(reply: {
   });
 }
 
-/** The plain map in which authentication and authorization errors are answered. */
+/** The plain map that reports authentication and authorization errors. */
 export function buildErrorReply(name: string, message: string): SaltMap {
   return mapOf({ error: mapOf({ name, message }) });
 }
@@ -120,7 +120,7 @@ export function buildErrorReply(name: string, message: string): SaltMap {
  *   executor_opts, start_event, traceparent       where they apply
  */
 
-/** A job as minions get it. `rest` holds whatever else the publication carries. */
+/** A job as minions get it. `rest` has all other fields of the publication. */
 export interface PublishedJob {
   readonly fun: string | string[];
   readonly arg: SaltValue[];
@@ -189,7 +189,7 @@ export function buildPublishedJob(job: PublishedJob): SaltMap {
   return map;
 }
 
-/** What the event of a published job says. */
+/** The data of a published job's event. */
 export interface NewJob {
   readonly jid: string;
   readonly tgtType: string;

@@ -18,7 +18,7 @@ import { listOrEmpty, maybe, needTexts, optionalText, otherFields } from './fiel
  *   nonce, ts, tok, traceparent                   of the channel
  */
 
-/** The outcome of one job on one minion. `rest` holds the fields without a name here. */
+/** The outcome of one job on one minion. `rest` has the fields without a name here. */
 export interface ReturnLoad {
   readonly id: string;
   readonly jid: string;
@@ -67,7 +67,7 @@ export function parseReturn(load: SaltMap): ReturnLoad {
   };
 }
 
-/** The `_return` load as a minion sends it, without what its channel adds. */
+/** The `_return` load as a minion sends it, without the additions of its channel. */
 export function buildReturn(load: ReturnLoad): SaltMap {
   const map = mapOf({
     cmd: '_return',

@@ -2,13 +2,13 @@ import { mapOf, type SaltMap, textOf } from '../value.ts';
 
 /**
  * Functions whose runs have no entry in the job cache: `auth` and `key.gen` return secrets, and
- * `jobs` asks the job cache itself.
+ * `jobs` reads the job cache itself.
  */
 const WITHOUT_ENTRY = /^(?:runner\.(?:auth|jobs)\.|wheel\.key\.gen)/;
 
 /**
- * Functions that take secrets: passwords, or the text of configurations and pillars.
- * Runners that are refused (`nacl`, `vault`, …) are among them: they are called by mistake.
+ * Functions that take secrets: passwords, or the text of configurations and pillars. Refused
+ * runners (`nacl`, `vault`, …) are included: they are called by mistake.
  */
 const WITH_SECRETS = [
   /^runner\.(?:auth|cloud|nacl|ssh|vault)\./,
@@ -19,20 +19,20 @@ const WITH_SECRETS = [
 /** Functions that return secrets: a token, the private key of a minion. */
 const RETURNS_SECRETS = /^(?:runner\.auth\.mk_token|wheel\.key\.gen(?:_accept|_keys)?)$/;
 
-/** What the returns of {@link hasSecretReturn} are sealed for. */
+/** The purpose for which returns of {@link hasSecretReturn} are sealed. */
 export const SECRET_RETURN = 'secret return';
 
 /** Tags of the events that end a run; the job id is in the first group. */
 const ENDED = /^salt\/(?:run|wheel)\/(\d{20})\/ret$/;
 
 /**
- * What the job cache keeps of a runner or a wheel that has ended (salt/client/mixins.py `low`,
- * salt/utils/job.py `store_job`): a return of the master itself whose value is the event.
+ * The entry that the job cache keeps of a runner or a wheel that has ended (salt/client/mixins.py
+ * `low`, salt/utils/job.py `store_job`): a return of the master itself whose value is the event.
  *
  * @param tag of the event
  * @param data of the event
  * @param masterId `<host>_master`
- * @returns undefined for an event that ends no run, or a run that has no entry
+ * @returns undefined for an event that ends no run, or a run without an entry
  */
 export function buildRunEntry(
   tag: string,
@@ -59,22 +59,22 @@ export function buildRunEntry(
   return { jid, load };
 }
 
-/** Whether the job cache keeps the runs of a function: `runner.manage.up`. */
+/** True if the job cache keeps the runs of a function: `runner.manage.up`. */
 export function hasRunEntry(fun: string): boolean {
   return !WITHOUT_ENTRY.test(fun);
 }
 
-/** Whether arguments of a function stand in no event, list and job: `runner.auth.mk_token`. */
+/** True if a function's arguments stay out of events, lists and jobs: `runner.auth.mk_token`. */
 export function hasSecretArguments(fun: string): boolean {
   return WITH_SECRETS.some((names) => names.test(fun));
 }
 
-/** Whether what a function returns stands in no stream and no record: `wheel.key.gen`. */
+/** True if a function's return is kept out of streams and records: `wheel.key.gen`. */
 export function hasSecretReturn(fun: string): boolean {
   return RETURNS_SECRETS.test(fun);
 }
 
-/** Whether an event of this tag ends a run. */
+/** True if an event of this tag ends a run. */
 export function endsRun(tag: string): boolean {
   return ENDED.test(tag);
 }

@@ -15,7 +15,7 @@ import { fieldError, maybe, needText, needTexts, optionalMap, optionalText } fro
  *   master_id text, out text                      where they apply
  */
 
-/** What a syndic brings of one job. */
+/** A syndic's report about one job. */
 export interface SyndicJob {
   readonly id: string;
   readonly jid: string;
@@ -43,13 +43,13 @@ function parseJob(job: SaltMap): SyndicJob {
   const returns = new Map<string, SaltMap>();
   for (const [minion, value] of byMinion) {
     if (typeof minion !== 'string') throw fieldError('_syndic_return', 'return', 'by minion');
-    // What is not a map cannot tell a return: a syndic puts bookkeeping keys of its own here.
+    // Only a map can be a return: a syndic puts bookkeeping keys of its own here.
     if (value instanceof Map) returns.set(minion, value);
   }
   return {
     id: needText(job, 'id', '_syndic_return'),
     jid: needText(job, 'jid', '_syndic_return'),
-    // Nil where the return named none: its other fields count all the same.
+    // Nil if the return named none: its other fields still count.
     fun: (job.get('fun') ?? null) === null ? '' : needTexts(job, 'fun', '_syndic_return'),
     load: optionalMap(job, 'load', '_syndic_return') ?? mapOf({}),
     returns,

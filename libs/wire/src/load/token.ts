@@ -44,7 +44,7 @@ export function parseGetToken(load: SaltMap): string {
   return token;
 }
 
-/** A token as Salt stores it and gives it out. Times are seconds since 1970. */
+/** A token as Salt stores it and returns it. Times are seconds since 1970. */
 export interface Token {
   readonly token: string;
   readonly start: number;

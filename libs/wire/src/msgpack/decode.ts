@@ -21,7 +21,7 @@ export const EXT_CONSTANT = 79;
 
 const DATETIME_TEXT = /^\d{8}T\d\d:\d\d:\d\d\.\d{1,6}$/;
 
-/** A float64 as this library gives it: integral ones boxed, the rest plain. */
+/** A float64 as this library returns it: integral ones boxed, the rest plain. */
 function floatValue(value: number): SaltValue {
   return Number.isInteger(value) ? new SaltFloat(value) : value;
 }
@@ -167,7 +167,7 @@ export class Decoder {
     if (depth >= this.#limits.maxDepth) {
       throw new WireError('SALT_WIRE_DEPTH', `message nests deeper than ${this.#limits.maxDepth}`);
     }
-    // Each element has at least one byte: a huge count is refused before anything is allocated.
+    // Each element has at least one byte: refuse a huge count before allocating anything.
     if (count * bytesEach > this.#end - this.#at) {
       throw new WireError('SALT_WIRE_TRUNCATED', `message ends before its ${count} elements`);
     }
@@ -198,7 +198,7 @@ export class Decoder {
     return this.readExtension(this.#bytes.readInt8(this.#take(1)), length, depth);
   }
 
-  /** Reads a key; the short texts among them come again and again, and are made once. */
+  /** Reads a key; short texts among them recur, and are made once. */
   #key(depth: number): SaltValue {
     const type = this.#bytes[this.#at] ?? 0;
     const length = type - 0xa0;
@@ -213,8 +213,8 @@ export class Decoder {
       return this.#pay(COST_TEXT, known);
     }
     const key = this.read(depth);
-    // As long in characters as in bytes means ASCII: others could be mistaken for bytes that are no
-    // text.
+    // Equal lengths in characters and bytes mean ASCII. Other texts could be mistaken for bytes
+    // that are not UTF-8.
     if (typeof key === 'string' && key.length === length) this.#keys[slot] = key;
     return key;
   }
@@ -245,8 +245,8 @@ export class Decoder {
 }
 
 /**
- * Throws SALT_WIRE_KEY if this type byte begins a list or a map: no key in Python either, which
- * cannot hash them.
+ * Throws SALT_WIRE_KEY if this type byte begins a list or a map: Python can not hash these as keys
+ * either.
  */
 export function refuseContainerKey(type: number): void {
   if ((type >= 0x80 && type < 0xa0) || (type >= 0xdc && type <= 0xdf)) {
@@ -256,7 +256,7 @@ export function refuseContainerKey(type: number): void {
 
 function datetimeFrom(text: string): SaltDatetime {
   if (!DATETIME_TEXT.test(text)) {
-    throw new WireError('SALT_WIRE_VALUE', 'extension 78 holds no datetime');
+    throw new WireError('SALT_WIRE_VALUE', 'extension 78 is no datetime');
   }
   return new SaltDatetime(text);
 }

@@ -5,8 +5,8 @@ import { EXT_CONSTANT, EXT_DATETIME } from './decode.ts';
 import { DEFAULT_MAX_DEPTH } from './limits.ts';
 
 /**
- * `raw`: the old specification without str8 and bin, as Salt packs for 4505 and 4506.
- * `bin`: with both, as Salt packs for its files and event sockets.
+ * `raw`: the old specification without str8 and bin, as Salt packs for 4505 and 4506. `bin`: with
+ * both, as Salt packs for its files and event sockets.
  */
 export type PackMode = 'raw' | 'bin';
 
@@ -64,7 +64,7 @@ class Encoder {
     throw new WireError('SALT_WIRE_VALUE', 'an object of a foreign class cannot be packed');
   }
 
-  /** Makes room for `count` bytes and returns where they go. */
+  /** Makes room for `count` bytes and returns their offset. */
   #room(count: number): number {
     const start = this.#at;
     const end = start + count;
@@ -117,7 +117,7 @@ class Encoder {
   }
 
   #bigint(value: bigint): void {
-    // Salt: salt/payload.py dumps sends what msgpack cannot hold as decimal text.
+    // Salt: salt/payload.py dumps sends an integer beyond msgpack's range as decimal text.
     if (value > MAX_UINT64 || value < MIN_INT64) return this.#text(value.toString());
     if (value >= -0x80000000n && value <= 0xffffffffn) return this.#number(Number(value));
     const start = this.#room(9);

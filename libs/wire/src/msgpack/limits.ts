@@ -1,4 +1,4 @@
-/** Bounds for reading untrusted bytes; what exceeds one is a WireError, never a crash. */
+/** Bounds for reading untrusted bytes; exceeding one is a WireError, never a crash. */
 export interface UnpackLimits {
   /** Bytes of the whole message. */
   readonly maxBytes?: number;
@@ -32,8 +32,8 @@ export const COST_OBJECT = 16;
 
 /**
  * True for the type byte of a number. As a key it costs {@link costOfNumberKey}. JavaScript hashes
- * numbers without a seed, so a sender can make all of them collide: then each key waits for those
- * before.
+ * numbers without a seed, so a sender can make all of them collide: each key is then compared with
+ * those before.
  */
 export function isNumberType(type: number): boolean {
   return type < 0x80 || type >= 0xe0 || (type >= 0xca && type <= 0xd3);

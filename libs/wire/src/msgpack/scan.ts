@@ -27,8 +27,9 @@ export interface ScannedEntry {
 }
 
 /**
- * Walks over values without making them. It refuses what `unpack` refuses (truncation, unknown
- * types, nesting, keys that are lists or maps), so that bytes passed on unread can be read later.
+ * Walks over values without making them. It refuses the bytes that `unpack` refuses (truncation,
+ * unknown types, nesting, keys that are lists or maps), so that bytes passed on unread can be read
+ * later.
  */
 export class Scanner {
   readonly #bytes: Buffer;
@@ -70,7 +71,7 @@ export class Scanner {
     else this.#skipLong(type, depth);
   }
 
-  /** Steps over a key, no list or map, behind so many that are numbers; 1 for one more of these. */
+  /** Skips a key, no list or map, after `numbers` number keys; returns 1 for one more of these. */
   skipKey(depth: number, numbers: number): 0 | 1 {
     const type = this.#bytes[this.#at] ?? 0;
     refuseContainerKey(type);
@@ -192,7 +193,7 @@ export class Scanner {
   }
 }
 
-/** A map seen from outside: its keys, and where its values lie. */
+/** A scanned map: its keys, and the offsets of its values. */
 export class MapScan implements Fields {
   readonly bytesIn: Buffer;
   readonly entries: readonly ScannedEntry[];
@@ -207,7 +208,7 @@ export class MapScan implements Fields {
     return this.range(key) !== undefined;
   }
 
-  /** Where the value of `key` lies; of a key that comes twice the last one counts, as in Python. */
+  /** The offsets of the value of `key`; of a repeated key the last one counts, as in Python. */
   range(key: string): ScannedEntry | undefined {
     for (let index = this.entries.length - 1; index >= 0; index -= 1) {
       const entry = this.entries[index];
@@ -234,7 +235,7 @@ export class MapScan implements Fields {
     return this.value(key);
   }
 
-  /** The content of what reads as text or bytes, whatever it is: a view. */
+  /** The content of a value that reads as text or bytes: a view. */
   bytes(key: string): Buffer | undefined {
     const entry = this.range(key);
     if (entry === undefined) return undefined;
@@ -250,7 +251,7 @@ export class MapScan implements Fields {
   }
 }
 
-/** The text that is the value between these offsets; undefined for every other value. */
+/** The text between these offsets; undefined for any other value. */
 function textAt(bytes: Buffer, start: number, end: number): string | undefined {
   const content = contentStart(bytes, start);
   if (content < 0) return undefined;
@@ -258,7 +259,7 @@ function textAt(bytes: Buffer, start: number, end: number): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Where the content of what `unpack` gives as text or bytes begins; -1 for all other values. */
+/** Where the content of a text or byte value begins; -1 for all other values. */
 function contentStart(bytes: Buffer, start: number): number {
   const type = bytes[start] as number;
   if (type >= 0xa0 && type <= 0xbf) return start + 1;
@@ -268,7 +269,7 @@ function contentStart(bytes: Buffer, start: number): number {
   return extContentStart(bytes, start);
 }
 
-/** Salt's receivers take an extension of no known code for its data: so `id` may be written. */
+/** Salt's receivers read an extension of an unknown code as its data: `id` may be written so. */
 function extContentStart(bytes: Buffer, start: number): number {
   const type = bytes[start] as number;
   let head: number;
@@ -282,8 +283,8 @@ function extContentStart(bytes: Buffer, start: number): number {
 }
 
 /**
- * Looks at the top level of a packed map without making its values.
- * Throws WireError for whatever `unpack` would refuse, and for other values than maps.
+ * Scans the top level of a packed map without making its values. Throws WireError for anything that
+ * `unpack` would refuse, and for other values than maps.
  */
 export function scanMap(bytes: Uint8Array, limits?: UnpackLimits): MapScan {
   const full = fullLimits(limits);

@@ -74,7 +74,7 @@ export function appendPacked(
   return join(scan, kept, [pack(key, mode), packed], 1);
 }
 
-/** Whether the first byte is that of a map. */
+/** True if the first byte is that of a map. */
 export function startsMap(bytes: Uint8Array): boolean {
   const type = bytes[0] ?? 0;
   return (type >= 0x80 && type <= 0x8f) || type === 0xde || type === 0xdf;
@@ -82,7 +82,7 @@ export function startsMap(bytes: Uint8Array): boolean {
 
 /** Reads a packed map; throws WireError also for values that are no map. */
 export function unpackMap(bytes: Uint8Array, limits?: UnpackLimits): SaltMap {
-  // Looked at first: what is no map is not worth reading.
+  // Checked first: other values need not be read.
   if (bytes.length > 0 && !startsMap(bytes)) {
     throw new WireError('SALT_WIRE_TYPE', 'message is not a map');
   }

@@ -4,7 +4,7 @@ import { SaltFloat, type SaltMap, type SaltValue } from '../value.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\]|\\[^])*"/y;
-/** What begins a text that is none: as far as it is one, and the escape that is none. */
+/** The valid start of a broken string, up to an invalid escape. */
 const BROKEN_STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?/y;
 const NO_NAME = 'Expecting property name enclosed in double quotes';
@@ -21,7 +21,7 @@ const WORDS: ReadonlyMap<string, SaltValue> = new Map<string, SaltValue>([
 /**
  * Reads JSON as Python's `json.loads`: `1.0` stays a float, integers of any size stay exact, maps
  * keep their order.
- * @throws WireError (SALT_WIRE_TYPE in Python's words, SALT_WIRE_DEPTH)
+ * @throws WireError (SALT_WIRE_TYPE with Python's text, SALT_WIRE_DEPTH)
  */
 export function readJson(text: string): SaltValue {
   const reader = new Reader(text);

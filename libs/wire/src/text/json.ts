@@ -6,7 +6,7 @@ import { pyFloat } from './python-repr.ts';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** JSON text for a value, and what a reader may expect of it. */
+/** JSON text for a value, and its limits for readers. */
 export interface JsonText {
   readonly json: string;
   /**
@@ -19,10 +19,10 @@ export interface JsonText {
   readonly plain: boolean;
 }
 
-/*
+/**
  * Escape forms, each a map of one entry:
  *   {"$bytes": base64}      bytes that are not UTF-8
- *   {"$text": base64}       text with NUL, which PostgreSQL's jsonb cannot hold
+ *   {"$text": base64}       text with NUL, which PostgreSQL's jsonb cannot store
  *   {"$utf16": base64}      text with a lone surrogate (little endian)
  *   {"$float": "nan"}       NaN, inf, -inf
  *   {"$datetime": text}     extension 78
@@ -120,9 +120,9 @@ function base64(bytes: Uint8Array): string {
 }
 
 /**
- * Writes a value as JSON without losing anything silently: see JsonText. The order of keys that
- * look like integers is the one thing that JavaScript's own reader changes. Throws WireError beyond
- * 512 levels and for values of foreign classes.
+ * Writes a value as JSON without losing anything silently: see JsonText. JavaScript's own reader
+ * only changes the order of keys that look like integers. Throws WireError beyond 512 levels and
+ * for values of foreign classes.
  */
 export function toJson(value: SaltValue): JsonText {
   const writer = new JsonWriter();
@@ -132,7 +132,7 @@ export function toJson(value: SaltValue): JsonText {
 
 /**
  * Turns parsed JSON (also from elsewhere) into a value, undoing the escape forms of `toJson`.
- * Throws WireError beyond 512 levels and for what JSON cannot hold.
+ * Throws WireError beyond 512 levels and for values that JSON cannot express.
  */
 export function fromJson(parsed: unknown): SaltValue {
   return read(parsed, 0);
@@ -159,7 +159,7 @@ function read(parsed: unknown, depth: number): SaltValue {
   return map;
 }
 
-/** Reads the content of one escape form; undefined when it has not that form after all. */
+/** Reads the content of one escape form; undefined if it does not have that form. */
 type EscapeReader = (content: unknown, depth: number) => SaltValue | undefined;
 
 const FLOATS: ReadonlyMap<unknown, number> = new Map([

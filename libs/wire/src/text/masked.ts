@@ -4,8 +4,8 @@ import { isTruthy } from './python-text.ts';
 const MASK = '**********';
 
 /**
- * A value that is secret: its maps, lists and keys stay, each text, number, boolean and byte string
- * in them is hidden but for the empty ones (Salt: salt/utils/secret.py serial).
+ * Hides a secret value. Its maps, lists and keys stay; each text, number, boolean and byte string
+ * in them is hidden unless it is empty (Salt: salt/utils/secret.py serial).
  */
 export function masked(value: SaltValue): SaltValue {
   if (Array.isArray(value)) return value.map(masked);

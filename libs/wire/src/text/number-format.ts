@@ -1,6 +1,6 @@
 /**
  * A number in one of the forms of Python's `format` and `%`: `d`, `b`, `o`, `x`, `X`, `e`, `E`,
- * `f`, `F`, `g`, `G`, `%`, `n`, `c`. `precision` is 6 where it is not given.
+ * `f`, `F`, `g`, `G`, `%`, `n`, `c`. `precision` is 6 by default.
  */
 export function formatNumber(
   value: number | bigint,

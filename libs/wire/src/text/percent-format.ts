@@ -3,20 +3,20 @@ import { pyLength } from './python-text.ts';
 
 /** A field of a format of Python's `%` operator, as `%(levelname)-8s`. */
 export interface PercentField {
-  /** The key in the mapping; undefined where the field takes the next value. */
+  /** The key in the mapping; undefined if the field takes the next value. */
   readonly name: string | undefined;
   readonly flags: string;
-  /** Digits, or `*` where the next value is the width. */
+  /** Digits, or `*` if the next value is the width. */
   readonly width: string | undefined;
-  /** Digits, or `*` where the next value is the precision. */
+  /** Digits, or `*` if the next value is the precision. */
   readonly precision: string | undefined;
-  /** The letter of the conversion, or `%`; undefined where the format ends before it. */
+  /** The letter of the conversion, or `%`; undefined if the format ends before it. */
   readonly kind: string | undefined;
-  /** Where that letter stands in the format. */
+  /** The offset of that letter in the format. */
   readonly at: number;
 }
 
-/** How a value is written, with width and precision as numbers. */
+/** The form of a value, with width and precision as numbers. */
 export interface PercentForm {
   readonly flags: string;
   readonly width: number;
@@ -24,7 +24,7 @@ export interface PercentForm {
   readonly kind: string;
 }
 
-// Python Library Reference, "printf-style String Formatting". Length modifiers mean nothing.
+// Python Library Reference, "printf-style String Formatting". Length modifiers have no effect.
 const FIELD = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([^])?/g;
 
 /** Conversions that write an integer. */

@@ -1,7 +1,7 @@
-/** Longer texts of others are cut. */
+/** Longer foreign texts are cut. */
 const TEXT_MAX = 200;
 
-/** Characters that move the cursor, colour what follows, or turn the direction of writing. */
+/** Characters that move the cursor, colour text, or change the writing direction. */
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** A text of a minion, a user or another host, safe for a terminal. */
@@ -9,7 +9,7 @@ export function plainText(text: string): string {
   return text.slice(0, TEXT_MAX).replace(UNSAFE, '?');
 }
 
-/** The same whole, with Python's escapes (`\x1b`, `\u202e`) for what is not safe. */
+/** The whole text, with Python's escapes (`\x1b`, `\u202e`) for unsafe characters. */
 export function visible(text: string): string {
   return text.replace(UNSAFE, (sign) => {
     const code = sign.charCodeAt(0);

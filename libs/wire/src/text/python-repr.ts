@@ -1,7 +1,7 @@
 import type { SaltValue } from '../value.ts';
 import { SaltConstant, SaltDatetime, SaltFloat, SaltTuple } from '../value.ts';
 
-/** What Python's str.isprintable refuses, apart from the space. */
+/** Characters that Python's str.isprintable refuses, apart from the space. */
 const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/u;
 /** Most texts have nothing to escape. */
 const PLAIN_TEXT = /^[\x20-\x26\x28-\x5b\x5d-\x7e]*$/;
@@ -39,7 +39,7 @@ function objectRepr(value: Exclude<SaltValue & object, null>): string {
   return bytesRepr(value);
 }
 
-/** What a list stands between: a tuple of one item has a comma before its end. */
+/** The brackets of a list: a tuple of one item has a comma before its end. */
 export function pyBrackets(list: readonly SaltValue[]): readonly [open: string, close: string] {
   if (!(list instanceof SaltTuple)) return ['[', ']'];
   return ['(', list.length === 1 ? ',)' : ')'];

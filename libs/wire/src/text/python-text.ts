@@ -3,7 +3,7 @@ import { pyRepr } from './python-repr.ts';
 
 // Where Python's str.splitlines breaks (library reference, str.splitlines).
 const LINE_END = /\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;
-// What Python's str.strip takes for white space.
+// The white space of Python's str.strip.
 const SPACE = new Set(
   '\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006' +
     '\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000',
@@ -46,7 +46,7 @@ export function pyLength(text: string): number {
   return text.length - surrogates;
 }
 
-/** ESC becomes `?`, so that a return cannot steer the terminal (Salt: strip_esc_sequence). */
+/** ESC becomes `?`, so that a return cannot control the terminal (Salt: strip_esc_sequence). */
 export function stripEscapes(text: string): string {
   return text.replaceAll('\x1b', '?');
 }
@@ -63,7 +63,7 @@ export function isTruthy(value: SaltValue | undefined): boolean {
   return typeof value === 'bigint' ? value !== 0n : value !== 0;
 }
 
-/** True for what Python counts as a number; booleans are told apart before. */
+/** True for a number of Python; callers check booleans before. */
 export function isNumber(value: SaltValue | undefined): value is number | bigint | SaltFloat {
   return typeof value === 'number' || typeof value === 'bigint' || value instanceof SaltFloat;
 }
@@ -77,7 +77,7 @@ export function compareText(a: string, b: string): number {
     if (left === right) continue;
     const leftHigh = left >= 0xd800 && left <= 0xdfff;
     const rightHigh = right >= 0xd800 && right <= 0xdfff;
-    // A surrogate stands for a code point above every other 16 bit unit.
+    // A surrogate means a code point above every other 16 bit unit.
     if (leftHigh !== rightHigh) return leftHigh ? 1 : -1;
     return left - right;
   }
@@ -91,8 +91,8 @@ function numeric(value: SaltValue): number | bigint | undefined {
 }
 
 /**
- * Python's `sorted(values)`; undefined where Python raises TypeError because the values cannot
- * be compared with each other.
+ * Python's `sorted(values)`; undefined if Python raises TypeError because the values cannot be
+ * compared with each other.
  */
 export function sortedValues(values: Iterable<SaltValue>): SaltValue[] | undefined {
   const list = [...values];

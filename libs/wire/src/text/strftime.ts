@@ -5,7 +5,7 @@ const MONTHS = [
 ];
 const DAY_MS = 86_400_000;
 
-/** Directives that are short for several. */
+/** Directives that abbreviate several others. */
 const LONG: Readonly<Record<string, string>> = {
   c: '%a %b %e %H:%M:%S %Y',
   D: '%m/%d/%y',
@@ -87,7 +87,7 @@ function momentOf(wall: Date): number {
   return local.getTime();
 }
 
-/** What the C library makes of a flag before the letter. */
+/** Applies a flag before the letter, as the C library does. */
 function flagged(part: string, flag: string): string {
   if (flag === '^') return part.toUpperCase();
   if (flag === '' || !/^[ 0]*\d+$/.test(part)) return part;

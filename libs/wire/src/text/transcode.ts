@@ -12,20 +12,20 @@ import { pyFloat } from './python-repr.ts';
  */
 const MAX_BYTES = DEFAULT_MAX_COST / COST_OBJECT;
 
-/** No value has more characters of JSON per byte: `false,`, and `\u0001` in a text. */
+/** The most characters of JSON for a byte: `false,`, and `\u0001` in a text. */
 const JSON_PER_BYTE = 6;
 
-/** Keys up to so many are compared with each other; those of larger maps are sorted. */
+/** Up to this many keys are compared with each other; keys of larger maps are sorted. */
 const COMPARED_KEYS = 16;
 
-/** Slots for the keys of returns, which are the same again and again. */
+/** Slots for the keys of returns, which recur. */
 const KNOWN_KEYS = 256;
 
-/** In texts this long one looks for runs of plain bytes so long: a call copies them faster. */
+/** In a text this long, runs of plain bytes this long are copied by a native call. */
 const LONG_TEXT = 256;
 const LONG_RUN = 64;
 
-/** 1 for the bytes of a text that JSON has as they are: ASCII without controls, `"` and `\`. */
+/** 1 for the bytes that a JSON text has unescaped: ASCII without controls, `"` and `\`. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte < 0x80 && byte !== 0x22 && byte !== 0x5c),
 );
@@ -33,17 +33,17 @@ const ESCAPES = Array.from({ length: 128 }, (_, byte) =>
   JSON.stringify(String.fromCharCode(byte)).slice(1, -1),
 );
 
-/** A packed map as JSON, and where its fields lie. */
+/** A packed map as JSON, and the offsets of its fields. */
 export interface Transcoded {
   readonly json: string;
   readonly scan: MapScan;
 }
 
 /**
- * Writes the JSON of packed maps straight from their bytes. It is the same text as
- * `toJson(unpackMap(bytes))` gives, at a fifth of the cost, and tells as much of the map as
- * `scanMap` does. What it does not write: whatever needs an escape form in JSON, a key that comes
- * twice, extensions, messages above 1 MiB, and whatever `unpack` refuses.
+ * Writes the JSON of packed maps straight from their bytes. The text is the same as from
+ * `toJson(unpackMap(bytes))`, at a fifth of the cost, and the fields are those of `scanMap`. It
+ * leaves to the slow way: values that need an escape form in JSON, a repeated key, extensions,
+ * messages above 1 MiB, and bytes that `unpack` refuses.
  */
 export class JsonTranscoder {
   #bytes: Buffer = Buffer.alloc(0);
@@ -54,12 +54,12 @@ export class JsonTranscoder {
   #isAscii = true;
   /** Of the outermost map. */
   #entries: ScannedEntry[] = [];
-  /** Hashes of the keys of all maps that are open, the innermost last. */
+  /** Hashes of the keys of all open maps, the innermost last. */
   #hashes = new Int32Array(64);
   #hashed = 0;
   readonly #known: (string | undefined)[] = new Array<undefined>(KNOWN_KEYS).fill(undefined);
 
-  /** Undefined for a message that the slow way is for, be it to read or to refuse. */
+  /** Undefined for a message that the slow way has to read or refuse. */
   read(bytes: Uint8Array): Transcoded | undefined {
     if (bytes.length > MAX_BYTES) return undefined;
     this.#begin(asBuffer(bytes));
@@ -80,7 +80,7 @@ export class JsonTranscoder {
     if (this.#json.length < needed) this.#json = Buffer.allocUnsafeSlow(needed);
   }
 
-  /** Writes the next value; false where it can not, and then everything ends. */
+  /** Writes the next value; if it can not, returns false, and everything ends. */
   #value(depth: number): boolean {
     // 0xc1 begins no value, and so does the end.
     const type = this.#bytes[this.#at++] ?? 0xc1;
@@ -253,7 +253,7 @@ export class JsonTranscoder {
   }
 
   #areDifferent(from: number, to: number): boolean {
-    // Sorted by the platform, whatever a sender makes of the hashes takes no longer.
+    // The platform sorts them, so a sender can not make it slow by its choice of hashes.
     const sorted = this.#hashes.subarray(from, to).sort();
     for (let at = 1; at < sorted.length; at += 1) if (sorted[at] === sorted[at - 1]) return false;
     return true;
@@ -276,7 +276,7 @@ export class JsonTranscoder {
     return key;
   }
 
-  /** A number of the header; beyond every end where bytes are missing. */
+  /** A number of the header; beyond every end if bytes are missing. */
   #uint(width: number): number {
     const at = this.#at;
     this.#at += width;
@@ -284,13 +284,13 @@ export class JsonTranscoder {
   }
 }
 
-/** Bytes of the length of what reads as text; 0 for other types. */
+/** Bytes of the length field of a text; 0 for other types. */
 function textWidth(type: number): number {
   if (type >= 0xc4 && type <= 0xc6) return 1 << (type - 0xc4);
   return type >= 0xd9 && type <= 0xdb ? 1 << (type - 0xd9) : 0;
 }
 
-/** Where the first byte is that a JSON text has not as it is. */
+/** The offset of the first byte that a JSON text has to escape. */
 function plainEnd(bytes: Buffer, start: number, end: number): number {
   let at = start;
   while (at < end && IS_PLAIN[bytes[at] as number] === 1) at += 1;
