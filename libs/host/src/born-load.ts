@@ -1,6 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** Fields of the return, or of its event, that are none of its job. */
+/** Fields of a return, or of its event, that do not belong to its job. */
 const RETURN_FIELDS = new Set<SaltValue>([
   'return',
   'retcode',
@@ -15,8 +15,8 @@ const RETURN_FIELDS = new Set<SaltValue>([
 ]);
 
 /**
- * The load of a job that is known only by a return. A stock master saves the return itself, so its
- * job has no target (Salt: salt/utils/job.py store_job). Here the sender is the target, as in
+ * The load of a job that is known only from a return. A stock master saves the return itself, so
+ * its job has no target (Salt: salt/utils/job.py store_job). Here the sender is the target, as in
  * PostgreSQL.
  */
 export function bornLoad(jid: string, id: string, data: SaltMap): SaltMap {

@@ -8,7 +8,7 @@ import { bornLoad } from './born-load.ts';
 import type { Readers } from './readers.ts';
 import { trimmedStandIn } from './readers.ts';
 
-/** What {@link EventFeed} works with. */
+/** The parts of an {@link EventFeed}. */
 export interface EventFeedParts {
   readonly readers: Readers;
   readonly files: JobFiles;
@@ -16,23 +16,23 @@ export interface EventFeedParts {
   readonly maxEventSize: number;
   /** As `waitMs` of {@link WaitingReturnsOptions}. */
   readonly returnWaitMs?: number | undefined;
-  /** The body of an event of a local tool with what only the readers may see; or undefined. */
+  /** Adds to the body of a local tool's event the parts that only readers may see; or undefined. */
   readonly open?: ((tag: string, body: Uint8Array) => Uint8Array | undefined) | undefined;
   readonly onTrouble: Trouble;
 }
 
-/** An event on its way to the readers. A stand-in is sent for a body that is undefined. */
+/** An event on its way to the readers. An undefined body is replaced by a stand-in. */
 type EventOrStandIn = Pick<StreamEvent, 'kind' | 'tag' | 'body' | 'jid' | 'minion' | 'timeMs'>;
 
 /**
  * A body that is stored elsewhere is fetched up to this many times max_event_size: its largest
- * values are trimmed then. Beyond, nearly all of it would be trimmed, and it costs memory to fetch.
+ * values are trimmed then. A larger body would nearly all be trimmed, and fetching costs memory.
  */
 const FETCH_FACTOR = 8;
 
 /**
- * Brings the events of the stream to the readers, in order, except that a return waits for the
- * `new` event of its job.
+ * Sends the events of the stream to the readers, in order, except that a return waits for the `new`
+ * event of its job.
  */
 export class EventFeed {
   readonly #parts: EventFeedParts;
@@ -53,7 +53,7 @@ export class EventFeed {
     this.#returns.announced(jid);
   }
 
-  /** Counts events that went by unread. */
+  /** Counts events that were skipped unread. */
   passed(count: number): void {
     this.#counts.events += count;
   }
@@ -66,7 +66,7 @@ export class EventFeed {
     this.#returns.close();
   }
 
-  /** Handles one event; a promise is to be awaited before the next may come. */
+  /** Handles one event; await a returned promise before the next event. */
   handle(event: StreamEvent): Promise<void> | undefined {
     this.#counts.events += 1;
     const jid = event.kind === 'ret' ? event.jid : undefined;
@@ -87,13 +87,13 @@ export class EventFeed {
     this.#returns.offer(jid, whole);
   }
 
-  /** A job from before this process is known by its files. */
+  /** A job from before this process has files. */
   async #isOlder(jid: string): Promise<boolean> {
     if (!isJid(jid)) return false;
     return jidTimeMs(jid) < this.#startedMs && (await this.#parts.files.has(jid));
   }
 
-  /** Fetches a body that is elsewhere, while a reader is connected and it is not far too large. */
+  /** Fetches a body from elsewhere, while a reader is connected and it is not far too large. */
   async #fetched(event: StreamEvent): Promise<EventOrStandIn> {
     const { kind, tag, jid, minion, timeMs } = event;
     const isWanted = this.#parts.readers.count > 0;
@@ -109,13 +109,13 @@ export class EventFeed {
     return { kind, tag, body, jid, minion, timeMs };
   }
 
-  /** Returns that waited go out one after the other: one that fails must not stop the others. */
+  /** Sends waiting returns one after the other: a failing one must not stop the others. */
   #release(event: EventOrStandIn): void {
     try {
       this.#send(event);
     } catch (error) {
       this.#counts.failed += 1;
-      this.#parts.onTrouble('an event could not be told to the readers', error);
+      this.#parts.onTrouble('an event could not be sent to the readers', error);
     }
   }
 
@@ -128,8 +128,8 @@ export class EventFeed {
   }
 
   /**
-   * Salt: salt/master.py AESFuncs._handle_minion_event saves the minions of a syndic's `new`. For a
-   * job of the lower master's own this is the only announcement before its returns.
+   * Salt: salt/master.py AESFuncs._handle_minion_event saves the minions of a syndic's `new`. A job
+   * of the lower master itself has no other announcement before its returns.
    */
   async #saveSyndicMinions({ tag, body }: EventOrStandIn): Promise<void> {
     const syndic = parseTag(tag);
@@ -153,19 +153,19 @@ export class EventFeed {
   }
 }
 
-/** What {@link WaitingReturns} works with. */
+/** Options of {@link WaitingReturns}. */
 export interface WaitingReturnsOptions<T> {
-  /** Hands a return on. */
+  /** Sends a return. */
   readonly release: (returned: T) => void;
   /** Longest wait, in ms: a 3007 CLI overlooks a return that comes before `new` for 5.5 s. */
   readonly waitMs?: number | undefined;
-  /** Returns that wait at once, of all jobs; beyond that they go out. */
+  /** Most waiting returns of all jobs; further ones are sent at once. */
   readonly maxWaiting?: number;
-  /** How many jobs are remembered as announced. */
+  /** Most jobs that are remembered as announced. */
   readonly maxKnown?: number;
 }
 
-/** The returns of one job that wait, and the end of their wait. */
+/** The waiting returns of one job, and the end of their wait. */
 interface WaitingJob<T> {
   readonly returns: T[];
   readonly timer: NodeJS.Timeout;
@@ -189,7 +189,7 @@ export class WaitingReturns<T> {
     this.#release = release;
     this.#waitMs = waitMs;
     this.#maxWaiting = maxWaiting;
-    // By size, each entry 1: with `max` it would take the room of all of them at once.
+    // By size, each entry 1: `max` would allocate all entries at once.
     this.#known = new LRUCache({ maxSize: maxKnown, sizeCalculation: () => 1 });
   }
 
@@ -207,7 +207,7 @@ export class WaitingReturns<T> {
     return { waiting: this.#waiting, ...this.#counts };
   }
 
-  /** Hands the return on at once if its job is known, else later; order within a job is kept. */
+  /** Sends the return at once if its job is known, else later; order within a job is kept. */
   offer(jid: string, returned: T): void {
     if (this.knows(jid)) {
       this.#release(returned);
@@ -233,7 +233,7 @@ export class WaitingReturns<T> {
     this.#jobs.set(jid, { returns: [returned], timer });
   }
 
-  /** The job was announced: its returns go out, and later ones do not wait. */
+  /** The job was announced: its returns are sent, and later ones do not wait. */
   announced(jid: string): void {
     this.#known.set(jid, true);
     const job = this.#jobs.get(jid);
@@ -244,7 +244,7 @@ export class WaitingReturns<T> {
     for (const returned of job.returns) this.#release(returned);
   }
 
-  /** Lets all returns go out. */
+  /** Sends all waiting returns. */
   close(): void {
     for (const jid of [...this.#jobs.keys()]) this.announced(jid);
   }

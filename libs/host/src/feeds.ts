@@ -13,23 +13,23 @@ import { JobFeed } from './job-feed.ts';
 import type { Readers } from './readers.ts';
 import { ReturnFiles } from './return-files.ts';
 
-/** What the feeds of a host work with. */
+/** The parts and settings of a host's feeds. */
 export interface FeedsOptions {
   readonly bus: Bus;
   readonly files: JobFiles;
   readonly readers: Readers;
   readonly host: string;
-  /** Readers could connect from this time on, in unix ms. */
+  /** When readers could connect first, in unix ms. */
   readonly sinceMs: number;
   readonly maxEventSize: number;
   /** How long a return waits for the `new` event of its job, in ms; default 1 s. */
   readonly returnWaitMs?: number | undefined;
   /** As `open` of {@link EventFeed}. */
   readonly open?: ((tag: string, body: Uint8Array) => Uint8Array | undefined) | undefined;
-  /** Who notes each event as it comes, while it wants them. */
+  /** Records each event as it comes, while `wanted`. */
   readonly times?: { readonly wanted: boolean; saw(event: EventMessage): void };
   readonly spans: Pick<Telemetry, 'recordSpan'>;
-  /** Whether local tools look for jobs in files (`master_job_cache: local_cache`). */
+  /** True if local tools look for jobs in files (`master_job_cache: local_cache`). */
   readonly jobFiles: boolean;
   /** Also write `return.p` of every return. */
   readonly returnFiles: boolean;
@@ -44,20 +44,20 @@ export interface FeedsOptions {
 export interface Feeds {
   readonly reading: boolean;
   status(): object;
-  /** Gives its place in the streams to a successor, and goes on serving the connected readers. */
+  /** Gives its place in the streams to a successor, and serves the connected readers on. */
   yield(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A host that was gone so long loses its place: it must not hold up the purge for ever. */
+/** A host that is absent this long loses its place: it must not block the purge for ever. */
 const FORGET_AFTER_MS = 24 * 3600 * 1000;
-/** A new host reads this far back, so that it misses no job of its first second. */
+/** A new host reads back this far, so that it misses no job of its first second. */
 const FIRST_LOOK_BACK_MS = 60_000;
 /** The clocks of this host and of the NATS server may differ by this much. */
 const CLOCK_SLACK_MS = 1_000;
 /** Jobs whose files are being written at the same time. */
 const JOBS_AT_ONCE = 8;
-/** Events of one look for readers that have connected meanwhile. */
+/** Events of one batch for readers that have connected meanwhile. */
 const EVENTS_AT_ONCE = 256;
 
 /**
@@ -101,7 +101,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     returns?.stop();
     publications.close();
     await takingJobs;
-    // From here on without a durable place: this process and its successor both see every job, and
+    // From here on without a durable place: this process and its successor both get every job, and
     // write the same files.
     const from = place.seq > 0 ? { seq: place.seq + 1 } : { timeMs: options.sinceMs };
     publications = new PublicationReader(bus, { kinds: ['job'], from });
@@ -197,8 +197,8 @@ function runEvents(
 }
 
 /**
- * The events. Each waits until the tools that connected before it are readers: one asked for it.
- * Returns are not even read while no reader is connected and no times are noted.
+ * Yields the events. Each waits until the tools that connected before it are readers: a tool may
+ * have caused it. Returns are not even read while no reader is connected and no times are recorded.
  */
 async function* afterArrivals(
   live: EventReader,
@@ -215,7 +215,7 @@ async function* afterArrivals(
   }
 }
 
-/** A host's name as part of the name of a durable place; made unique where it had to be changed. */
+/** A host's name as part of a durable place's name; unique even if characters were replaced. */
 export function hostToken(host: string): string {
   const plain = host.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
   if (plain === host) return plain;

@@ -7,12 +7,12 @@ import { isMap, mapIn, unpack } from '@brine/wire';
 import { buildNewJob, withoutCredentials } from '@brine/wire/load';
 import type { Readers } from './readers.ts';
 
-/** How a job is settled. */
+/** The functions that settle a job. */
 type JobDelivery = Pick<JobMessage, 'timeUs' | 'deliveries' | 'written' | 'ack' | 'failed'>;
 
-/** What {@link JobFeed} works with. */
+/** The parts of a {@link JobFeed}. */
 export interface JobFeedParts {
-  /** Undefined where local tools look for jobs elsewhere (`master_job_cache`). */
+  /** Undefined if local tools look for jobs elsewhere (`master_job_cache`). */
   readonly files: JobFiles | undefined;
   readonly readers: Readers;
   /**
@@ -29,7 +29,7 @@ export interface JobFeedParts {
 /** Jobs that are remembered because their files could not be written. */
 const FAILED_MAX = 1_000;
 
-/** Makes the files that stock tools look for of each job, then the events they wait for. */
+/** Writes the files of each job for stock tools, then sends the events that they wait for. */
 export class JobFeed {
   readonly #parts: JobFeedParts;
   readonly #failed = new Set<string>();
@@ -43,10 +43,10 @@ export class JobFeed {
     return { ...this.#counts };
   }
 
-  /** What a worker learns that waits for the files of a job. */
+  /** The answer to a worker that waits for the files of a job. */
   async filesOf(jid: string): Promise<JobFilesState> {
     const { files } = this.#parts;
-    // Local tools look elsewhere: there is nothing to wait for here.
+    // Local tools read jobs elsewhere: there is nothing to wait for here.
     if (files === undefined || (await files.has(jid))) return 'written';
     return this.#failed.has(jid) ? 'failed' : 'awaited';
   }
@@ -94,7 +94,7 @@ export class JobFeed {
   }
 }
 
-/** The load as Salt stores it: with the jid it was given, never with the caller's key. */
+/** The load as Salt stores it: with its jid, never with the caller's key. */
 function loadOf(job: Job): SaltMap {
   const value = unpack(job.load);
   const load: SaltMap = isMap(value) ? value : new Map<SaltValue, SaltValue>();

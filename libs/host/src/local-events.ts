@@ -10,29 +10,29 @@ export interface EventSink {
   append(event: Event): Promise<unknown>;
 }
 
-/** An event as it may go on, and what came of looking at it. */
+/** An event after its check, and the proof of that. */
 export type Passed = Pick<Event, 'body' | 'proof'>;
 
-/** Takes secrets out of an event of a local tool before anything keeps or shows it. */
+/** Removes secrets from a local tool's event before anything keeps or shows it. */
 export type EventDoor = (tag: string, body: Uint8Array) => Passed | Promise<Passed>;
 
 /** Appends in flight at once, over all sockets; beyond that the writing tools wait. */
 const MAX_IN_FLIGHT = 256;
 
-/** Takes events that local tools fire and appends them to the stream, in order, bounded. */
+/** Accepts events that local tools fire and appends them to the stream, in order, bounded. */
 export class LocalEvents {
   readonly #sink: EventSink;
   readonly #masterId: string;
   readonly #door: EventDoor;
   readonly #onTrouble: (error: unknown) => void;
-  /** Ids are new for each process, so that a message resent by the writer is stored once. */
+  /** Ids are new for each process, so that a message that the writer resends is stored once. */
   readonly #idPrefix = `local:${randomBytes(9).toString('base64url')}`;
   readonly #inFlight = new InFlight(MAX_IN_FLIGHT);
   #taken = 0;
   #stored = 0;
   #lost = 0;
 
-  /** @param masterId `<host>_master`: runs of stock tools are returns of it */
+  /** @param masterId `<host>_master`: the minion of runs of stock tools */
   constructor(
     sink: EventSink,
     masterId: string,
@@ -53,10 +53,10 @@ export class LocalEvents {
   readonly take = async (event: Uint8Array): Promise<void> => {
     const { tag, data } = splitEvent(event);
     const looked = this.#door(tag, data);
-    // Most are looked at in this turn, and keep the order of their coming from all sockets.
+    // Most are checked in this turn, and keep their order over all sockets.
     const passed = looked instanceof Promise ? await looked : looked;
     const id = `${this.#idPrefix}:${(this.#taken += 1)}`;
-    // Appended in the order of the calls: one connection keeps the order of what it sends.
+    // Appended in the order of the calls: one connection keeps the order of its messages.
     this.#inFlight.add(this.#store(tag, passed, id));
     await this.#inFlight.room();
   };
@@ -77,7 +77,7 @@ export class LocalEvents {
     }
   }
 
-  /** A runner that a stock tool ran by itself has an entry in the job cache too. */
+  /** A runner of a stock tool has an entry in the job cache too. */
   async #storeRun(tag: string, body: Uint8Array): Promise<void> {
     const entry = buildRunEntry(tag, runIn(body), this.#masterId);
     if (entry === undefined) return;
@@ -91,7 +91,7 @@ export class LocalEvents {
   }
 }
 
-/** Data of another form are an event, and no run. */
+/** Data of another form are an event, but not a run. */
 function runIn(body: Uint8Array): SaltMap {
   try {
     return unpackMap(body);

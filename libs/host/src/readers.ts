@@ -6,18 +6,18 @@ import { mapOf, pack, scanMap, trimEvent, VALUE_TRIMMED, WireError } from '@brin
 import type { IpcFraming } from '@brine/wire/frames';
 import { eventStamp, ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
 
-/** One socket and how its readers want events. */
+/** A socket and the preferences of its readers. */
 export interface ReaderSocket {
   readonly publisher: EventPublisher;
-  /** Does `_stamp` end in `+00:00`? */
+  /** True if `_stamp` ends in `+00:00`. */
   readonly zone: boolean;
-  /** Do its readers overlook a return until one more event comes? */
+  /** True if its readers overlook a return until one more event comes. */
   readonly wakes: boolean;
 }
 
 /**
- * An event for the local readers, its body at hand. `timeMs` becomes its `_stamp`, except that
- * local tools stamp their events (kind `local`) themselves.
+ * An event for the local readers, with its body. `timeMs` becomes its `_stamp`, except that local
+ * tools stamp their events (kind `local`) themselves.
  */
 export type EventForReaders = Pick<StreamEvent, 'kind' | 'tag' | 'timeMs'> & {
   readonly body: Uint8Array;
@@ -25,12 +25,12 @@ export type EventForReaders = Pick<StreamEvent, 'kind' | 'tag' | 'timeMs'> & {
 
 /**
  * Wakes a CLI of 3007 that overlooked its returns. It has to be a whole event: that CLI would wait
- * for the rest of a part and forget its timeouts. No tool asks for this tag, but one of 3007 that
- * shows all events shows it. So no socket for other versions gets it.
+ * for the rest of a part and forget its timeouts. No tool asks for this tag, but a tool of 3007
+ * that shows all events shows it. So no socket for other versions gets it.
  */
 const TICK_TAG = 'brine/tick';
 const TICK_BODY = pack(mapOf({}), 'bin');
-/** Stands for the body while no reader is connected. */
+/** The body while no reader is connected. */
 const NO_BODY = new Uint8Array(0);
 
 /** Writes events to all sockets of this host, each in its own framing. */
@@ -68,7 +68,7 @@ export class Readers {
     };
   }
 
-  /** Sends an event to the readers of this moment. A body that is no map is counted, not sent. */
+  /** Sends an event to the current readers. A body that is no map is counted, not sent. */
   fire(event: EventForReaders): void {
     this.#fired += 1;
     if (this.count === 0) return;
@@ -108,7 +108,7 @@ export class Readers {
   }
 }
 
-/** Stands for the body of an event that is too large to be fetched at all. */
+/** The body of an event that is too large to be fetched at all. */
 export function trimmedStandIn(fields: Readonly<Record<string, string | undefined>>): SaltMap {
   return mapOf({ ...fields, return: VALUE_TRIMMED });
 }

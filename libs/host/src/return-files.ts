@@ -10,13 +10,13 @@ import { bornLoad } from './born-load.ts';
 /** Returns handled at the same time: bounds open files. */
 const BATCH = 64;
 const RETRY_MS = 5_000;
-/** Of the host: no room, no more open files, a disk that is gone or read-only. */
+/** Errors of the host: no room, no more open files, a disk that is gone or read-only. */
 const OUTAGES: ReadonlySet<string> = new Set([
   ...['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE'],
   ...['EMFILE', 'ENFILE', 'ENOMEM', 'EBUSY', 'EAGAIN', 'EACCES', 'EPERM'],
 ]);
 
-/** What {@link ReturnFiles} works with. */
+/** The parts of {@link ReturnFiles}. */
 export interface ReturnFilesParts {
   readonly files: JobFiles;
   readonly reader: Pick<EventReader, 'batches'>;
@@ -55,9 +55,7 @@ export class ReturnFiles {
     }
   }
 
-  /**
-   * After the returns, so that they are there once an end time is. A lost one comes with the next.
-   */
+  /** Writes end times after the returns. The next one replaces a lost one. */
   async #writeEndTimes(events: readonly EventMessage[]): Promise<void> {
     const last = new Map<string, number>();
     for (const { tag, timeMs } of events) {
@@ -106,14 +104,14 @@ export class ReturnFiles {
   }
 }
 
-/** True for an outage of the disk or the stream: it is tried for as long as it takes. */
+/** True for an outage of the disk or the stream: retried for as long as it lasts. */
 function isOutage(error: unknown): boolean {
   if (error instanceof BusError) return error.retryable;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && OUTAGES.has(code);
 }
 
-/** Salt: salt/returners/local_cache.py returner stores these of a return, where present. */
+/** The values of a return that salt/returners/local_cache.py returner stores, if present. */
 function storedValue(data: SaltMap): SaltMap {
   const value: SaltMap = new Map<SaltValue, SaltValue>();
   for (const key of ['return', 'retcode', 'success']) {

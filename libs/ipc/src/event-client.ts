@@ -20,7 +20,7 @@ export class LocalEvent {
     this.packed = packed;
   }
 
-  /** The map; unpacked when it is first asked for. Throws WireError when it is none. */
+  /** The map, unpacked at the first call. Throws WireError if it is invalid. */
   get data(): SaltMap {
     this.#data ??= unpackMap(this.packed);
     return this.#data;
@@ -31,12 +31,12 @@ export class LocalEvent {
 export interface EventClientOptions {
   /** `<sock_dir>/master_event_pub.ipc`. */
   readonly path: string;
-  /** Default `auto`: taken from the first byte. */
+  /** Default `auto`: detected from the first byte. */
   readonly framing?: IpcFraming | 'auto';
   readonly timeoutMs?: number;
   /** Only events whose tag this accepts are kept. Default: all. */
   readonly accept?: (tag: string) => boolean;
-  /** What may wait for the consumer, default 256 MiB; above it the iteration ends with an error. */
+  /** Bytes that may wait for the consumer, default 256 MiB; above it the iteration throws. */
   readonly maxBufferedBytes?: number;
   readonly maxFrameBytes?: number;
 }
@@ -46,8 +46,8 @@ const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /**
- * A reader of the master's event socket. Connect before publishing: events that were fired earlier
- * never come. Iteration ends when closed; it throws IpcError when the connection is lost.
+ * A reader of the master's event socket. Connect before publishing: earlier events never come.
+ * Iteration ends when closed; it throws IpcError when the connection is lost.
  */
 export class EventClient implements AsyncIterable<LocalEvent> {
   readonly #socket: Socket;
@@ -75,7 +75,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
     return new EventClient(await connectTo(options.path, timeoutMs), options);
   }
 
-  /** Closes the connection; iteration ends after what has come already. */
+  /** Closes the connection; iteration ends after the events that have come. */
   close(): void {
     this.#end(undefined);
     this.#socket.destroy();
@@ -103,7 +103,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
     try {
       for (const body of this.#reader.push(chunk)) this.#keep(body);
     } catch (cause) {
-      this.#end(new IpcError('SALT_IPC_LOST', 'event socket sent what is no event', { cause }));
+      this.#end(new IpcError('SALT_IPC_LOST', 'event socket sent an invalid event', { cause }));
       this.#socket.destroy();
     }
     this.#news.wake();
@@ -137,9 +137,9 @@ export interface FireOptions {
 }
 
 /**
- * Writes one event to the master's pull socket; `data` is a map packed in bin mode that holds
- * `_stamp`. Resolves when the system has taken all bytes; the socket answers nothing. Throws
- * IpcError when no process serves it.
+ * Writes one event to the master's pull socket; `data` is a map packed in bin mode, with `_stamp`.
+ * Resolves when the system has taken all bytes; the socket answers nothing. Throws IpcError when no
+ * process serves it.
  */
 export async function fireEvent(
   tag: string,

@@ -15,9 +15,9 @@ export interface EventPublisherOptions {
    * EventPublisher.run).
    */
   readonly mode?: number;
-  /** What may wait for one reader (`ipc_write_buffer`); above it the reader is dropped. */
+  /** Bytes that may wait for one reader (`ipc_write_buffer`); above it the reader is dropped. */
   readonly maxBufferedBytes?: number;
-  /** What may wait for all readers of this socket; above it the slowest is dropped. */
+  /** Bytes that may wait for all readers of this socket; above it the slowest is dropped. */
   readonly maxTotalBufferedBytes?: number;
   readonly maxReaders?: number;
   readonly held?: BoundSocket;
@@ -41,18 +41,18 @@ const MAX_READERS = 1024;
 /** A reader that is connected for longer than this is no CLI that just started. */
 const NEW_READER_MS = 15_000;
 
-/** How long an end waits for readers to take what is left. */
+/** How long an end waits for readers to read the rest. */
 const LAST_EVENTS_MS = 1_000;
 
-/** Frames of one turn of the loop go out together; so many bytes go out at once. */
+/** Frames of one turn of the loop are joined, up to this many bytes. */
 const TURN_BYTES = 64 * 1024;
 
 /** Connections that the system queues until this process accepts them (Node's `backlog`). */
 const BACKLOG = 511;
 
 /**
- * The socket `master_event_pub.ipc`: every reader gets every event from its connect on, where
- * {@link EventPublisher.arrivals} is awaited before what has come is published.
+ * The socket `master_event_pub.ipc`: every reader gets every event from its connect on, if {@link
+ * EventPublisher.arrivals} is awaited before received events are published.
  */
 export class EventPublisher {
   readonly path: string;
@@ -94,11 +94,11 @@ export class EventPublisher {
   /**
    * Resolves when every client that connected before this call is a reader. The system completes a
    * connection at once, but this process accepts only one per turn of the loop. A client may have
-   * asked for something meanwhile, and its event would come before the client is a reader.
+   * sent a request meanwhile, and its event would come before the client is a reader.
    */
   async arrivals(): Promise<void> {
     const taken = (): number => this.#counts.accepted + this.#counts.refusedReaders;
-    // The turn under way may have looked at the socket before they came.
+    // The current turn may have checked the socket before they came.
     await nextTurn();
     for (let turns = 0; turns < BACKLOG; turns += 1) {
       const before = taken();
@@ -115,9 +115,9 @@ export class EventPublisher {
   }
 
   /**
-   * As {@link publish} for a frame that is made already, in this socket's framing. Frames of one
-   * turn are one write for each reader: fifty readers of 5,000 events a second would be more writes
-   * than a process can do.
+   * As {@link publish} for a ready frame, in this socket's framing. Frames of one turn are one
+   * write for each reader: single writes to fifty readers of 5,000 events a second are more than a
+   * process can do.
    */
   publishFrame(frame: Uint8Array): void {
     if (this.#readers.size === 0) return;
@@ -144,11 +144,10 @@ export class EventPublisher {
   }
 
   /**
-   * Sends `frame` a few times within the next seconds to readers that connected lately. A CLI of
-   * 3007 overlooks what is on its socket before it first looks, and sees it as soon as one more
-   * byte arrives. (Salt: salt/transport/tcp.py PublishClient.recv asks the socket, while the bytes
-   * are in its stream's buffer already; that of 3008.2 does not.) Stock masters are too slow for it
-   * to happen often.
+   * Sends `frame` a few times within the next seconds to new readers. A CLI of 3007 overlooks bytes
+   * that are on its socket before it first reads, until one more byte arrives. (Salt:
+   * salt/transport/tcp.py PublishClient.recv asks the socket, while the bytes are in its stream's
+   * buffer already; that of 3008.2 does not.) Stock masters are too slow for it to happen often.
    */
   wakeNewReaders(frame: Uint8Array): void {
     this.#wakeFrame = frame;
@@ -159,14 +158,14 @@ export class EventPublisher {
     return { readers: this.#readers.size, ...this.#counts };
   }
 
-  /** Accepts no more readers, and goes on serving the connected ones. */
+  /** Accepts no more readers, and continues to serve the connected ones. */
   stopListening(): void {
     this.#server.close();
   }
 
   /**
-   * Stops serving, disconnects the readers and removes the socket file. Readers get what waits for
-   * them, but for one that takes nothing: it would hold the end up for ever.
+   * Stops serving, disconnects the readers and removes the socket file. Readers get their waiting
+   * events first, except a reader that reads nothing: it would delay the end for ever.
    */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
@@ -194,14 +193,14 @@ export class EventPublisher {
       socket.destroy();
       return;
     }
-    // It gets what comes from now on.
+    // The new reader gets events from now on.
     this.#endTurn();
     this.#counts.accepted += 1;
     this.#readers.set(socket, performance.now());
     socket.once('close', () => this.#readers.delete(socket));
     // A reader that goes away is no fault; 'close' follows.
     socket.on('error', () => socket.destroy());
-    // Reads to see the end of the connection; readers have nothing to say.
+    // Reads to see the end of the connection; readers send nothing.
     socket.resume();
   }
 

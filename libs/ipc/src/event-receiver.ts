@@ -56,7 +56,7 @@ export class EventReceiver {
     return { writers: this.#writers.size, ...this.#counts };
   }
 
-  /** Accepts no more writers, and goes on reading the connected ones. */
+  /** Accepts no more writers, and continues to read the connected ones. */
   stopListening(): void {
     this.#server.close();
   }
@@ -82,7 +82,7 @@ export class EventReceiver {
     }
     this.#writers.add(socket);
     socket.once('close', () => this.#writers.delete(socket));
-    // A writer that goes away in the middle of a frame sent no event; 'close' follows.
+    // A writer that ends in the middle of a frame sent no event; 'close' follows.
     socket.on('error', () => socket.destroy());
     void this.#read(socket);
   }
@@ -94,7 +94,7 @@ export class EventReceiver {
         for (const event of reader.push(chunk)) await this.#deliver(event);
       }
     } catch {
-      // No frames, or the connection broke: either way nothing more can come from it.
+      // No frames, or the connection broke: nothing more can come from it.
       this.#counts.badConnections += 1;
     }
     socket.destroy();
@@ -105,7 +105,7 @@ export class EventReceiver {
     try {
       await this.#options.onEvent(event);
     } catch {
-      // One event that could not be stored must not end the connection; the count is shown.
+      // An event that could not be stored must not end the connection; the count is shown.
       this.#counts.failedEvents += 1;
     }
   }

@@ -1,10 +1,10 @@
 /**
- * When to wake. The first wake is for a CLI on an idle host, the later ones for a CLI that a busy
- * host has kept from its socket. After that the CLI asks by itself (`timeout`, 5 s).
+ * The times of the wakes. The first is for a CLI on an idle host, the later ones for a CLI that a
+ * busy host has kept from its socket. After that the CLI polls by itself (`timeout`, 5 s).
  */
 const WAKES_MS = [50, 150, 400, 1000, 2500] as const;
 
-/** Calls back a few times after the last `start`, ever more rarely. */
+/** Calls back a few times after the last `start`, at growing intervals. */
 export class LateWakes {
   readonly #wake: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -19,7 +19,7 @@ export class LateWakes {
   start(): void {
     this.#startedAt = performance.now();
     this.#next = 0;
-    // A running timer fires early for the new start, and then waits for what is left.
+    // A running timer fires early for the new start, and then waits for the rest.
     if (this.#timer === undefined) this.#arm(WAKES_MS[0]);
   }
 

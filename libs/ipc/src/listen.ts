@@ -3,7 +3,7 @@ import type { Server } from 'node:net';
 import { connect } from 'node:net';
 import { IpcError } from './errors.ts';
 
-/** `sun_path` of Linux holds 108 bytes, the last one is NUL; longer paths fail obscurely. */
+/** `sun_path` of Linux has 108 bytes, the last one is NUL; longer paths fail obscurely. */
 export const MAX_SOCKET_PATH_BYTES = 107;
 
 /** How long another server may take to answer before its socket counts as left behind. */
@@ -15,18 +15,18 @@ export function checkSocketPath(path: string): void {
   if (bytes <= MAX_SOCKET_PATH_BYTES) return;
   throw new IpcError(
     'SALT_IPC_PATH_TOO_LONG',
-    `${path}: ${bytes} bytes, but the path of a socket holds ${MAX_SOCKET_PATH_BYTES}; ` +
+    `${path}: ${bytes} bytes, but a socket's path may have ${MAX_SOCKET_PATH_BYTES}; ` +
       'set sock_dir to a shorter path',
   );
 }
 
-/** Gives a socket for the path that another process has bound; undefined where there is none. */
+/** Returns a socket for the path that another process has bound; undefined if it has not. */
 export type BoundSocket = (path: string) => Promise<object | undefined>;
 
 /**
  * Listens on a unix socket with the file mode `mode`. A socket that a dead process left there is
- * replaced; one that still answers is not (SALT_IPC_IN_USE). A socket that the supervisor passes
- * down is used as it is, perhaps beside the process before this one.
+ * replaced; a socket that still answers is not (SALT_IPC_IN_USE). A socket from the supervisor is
+ * used as it is, perhaps beside the previous process.
  */
 export async function listenOn(
   server: Server,
@@ -48,7 +48,7 @@ export async function listenOn(
       resolve();
     });
     if (handle !== undefined) return void server.listen(handle);
-    // The socket file comes into being inside listen(): no other user can ever connect in between.
+    // listen() creates the file with this mask, so no other user can ever connect in between.
     const umask = process.umask(0o177);
     try {
       server.listen({ path });
@@ -56,7 +56,7 @@ export async function listenOn(
       process.umask(umask);
     }
   });
-  // One that another process bound has the mode of its time.
+  // A socket that another process bound still has the mode of that time.
   chmodSync(path, mode);
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { LOG_LEVELS, type LogLevel } from '@brine/config';
 
-/** What a service process takes on its command line. */
+/** The command line of a service process. */
 export interface ServiceArguments {
   readonly configDir: string | undefined;
   readonly logLevel: LogLevel | undefined;

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** How long an answer is waited for, and how much of it is read. */
+/** How long to wait for an answer, and how much of it to read. */
 export interface GetLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -9,8 +9,8 @@ export interface GetLimits {
 
 /**
  * Asks an HTTP endpoint of this host. Never rejects: an answer that is missing, too late or too
- * long is undefined. Not by `fetch`, which refuses ports that browsers block (6000, 10080): an
- * operator may choose any port for health and metrics.
+ * long is undefined. It does not use `fetch`, which refuses ports that browsers block (6000,
+ * 10080): an operator may choose any port for health and metrics.
  */
 export function getText(
   address: { readonly host: string; readonly port: number },

@@ -5,7 +5,7 @@ import { boundPort } from './processes/bound-ports.ts';
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** What a health endpoint tells; all of it is asked at each request. */
+/** The source of a health endpoint's answers; it is read at each request. */
 export interface HealthSource {
   readonly ready: () => boolean;
   readonly status: () => object;
@@ -20,15 +20,15 @@ export interface HealthServer {
 
 /**
  * Serves `/healthz` (the process lives), `/readyz` (it really serves), `/metrics` (Prometheus) and
- * `/status` (JSON). `/status` shows the master's insides, so only this host may read it, on
- * whatever address the service listens. Rejects if the port is taken.
+ * `/status` (JSON). `/status` shows the master's insides, so only this host may read it, whatever
+ * address the service listens on. Rejects if the port is taken.
  */
 export async function startHealth(
   source: HealthSource,
   address: { readonly host: string; readonly port: number },
 ): Promise<HealthServer> {
   const server = createServer((request, response) => answer(source, request, response));
-  // A probe is a single short request: nothing may hold a connection open.
+  // A probe is a single short request, so idle connections are closed soon.
   server.keepAliveTimeout = 1000;
   server.requestTimeout = 5000;
   server.maxConnections = 64;

@@ -1,13 +1,13 @@
-/** When work that is done again and again was last done to its end, for `/status`. */
+/** Records when repeated work last ended, for `/status`. */
 export class LastRuns {
   readonly #at = new Map<string, number>();
 
-  /** It is done; `ms` is unix time. */
+  /** The work is done; `ms` is unix time. */
   ran(name: string, ms = Date.now()): void {
     this.#at.set(name, ms);
   }
 
-  /** Under `ranAt`, as `brine status` looks for it: the name of the work, and an RFC 3339 time. */
+  /** Under `ranAt`, where `brine status` reads it: the name of the work, and an RFC 3339 time. */
   status(): { readonly ranAt: Readonly<Record<string, string>> } {
     const all = [...this.#at].map(([name, ms]) => [name, new Date(ms).toISOString()] as const);
     return { ranAt: Object.fromEntries(all) };

@@ -1,29 +1,27 @@
 import { Worker } from 'node:worker_threads';
 import type { Environment } from '@brine/environment';
 
-/** How often the loop shows that it turns, in ms. */
+/** How often the event loop signals that it turns, in ms. */
 const BEAT_MS = 500;
 
 /**
- * A loop that has not turned for so long does not come back in time for any client, in ms: a minion
- * waits 5 s. With the look at its stack and the start of the next process a hung service is
- * replaced within 10 s.
+ * A loop that has not turned for this long is too late for any client, in ms: a minion waits 5 s.
+ * With reading its stack and the start of the next process, a hung service is replaced within 10 s.
  */
 const STALLED_MS = 5_000;
 
-/** Where the supervisor asks for the stack: the number of a file, by `ServiceProcess`. */
+/** The file descriptor on which the supervisor asks for the stack, by `ServiceProcess`. */
 const STACKS_VARIABLE = 'BRINE_STACKS_FD';
 
-/** It holds a counter and, once, a stack. */
+/** The thread needs a counter and, once, a stack. */
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 };
 
 /**
- * Ends this process by SIGKILL, with a line in the log, once its event loop has not turned for
- * 5 s. The supervisor then starts it again. A thread watches and counts only the time in which
- * it runs itself, and in which the loop has a CPU: a process that was stopped, or a machine that is
- * too busy, has not stalled. The same thread tells the supervisor where this process is, also while
- * its loop is blocked.
- * @param env of the start of this process: it says where to tell that
+ * Ends this process by SIGKILL, with a line in the log, once its event loop has not turned for 5 s.
+ * The supervisor then starts it again. A thread watches. It counts only the time in which it runs
+ * itself and the loop has a CPU: a stopped process, or a machine that is too busy, has not stalled.
+ * The same thread sends the supervisor the main thread's stack, also while the loop is blocked.
+ * @param env of the start of this process, with the descriptor for the stack
  */
 export function watchLoop(service: string, env: Environment, stalledMs = STALLED_MS): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

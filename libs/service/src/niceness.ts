@@ -12,16 +12,16 @@ const OPTIONS = {
   'event-bus': ['eventPublisherNiceness'],
 } as const satisfies Readonly<Record<string, readonly (keyof MasterOptions)[]>>;
 
-/** The options with which a process is made nice. */
+/** The options for the niceness of processes. */
 export type NicenessOptions = Pick<MasterOptions, (typeof OPTIONS)[keyof typeof OPTIONS][number]>;
 
-/** Where no option says it: requests come before what the master does by itself. */
+/** Without an option: requests come before cluster tasks. */
 const PRESET: Readonly<Record<string, number>> = { 'runner-pool': 10 };
 
 const NICEST = 19;
 const LEAST_NICE = -20;
 
-/** What is added to the niceness of a service (Salt: os.nice in its processes). */
+/** The niceness to add to a service (Salt: os.nice in its processes). */
 export function nicenessOf(service: string, options: NicenessOptions): number {
   const names = Object.hasOwn(OPTIONS, service) ? OPTIONS[service as keyof typeof OPTIONS] : [];
   const given = names.map((name) => options[name]).filter((value) => value !== undefined);
@@ -30,9 +30,9 @@ export function nicenessOf(service: string, options: NicenessOptions): number {
 }
 
 /**
- * Makes this process as nice as the options of its service ask for. On Linux niceness is that of a
- * thread, so that each one gets it; later threads have it from the one that starts them. A value
- * that the host does not allow is told of, and the service goes on.
+ * Gives this process the niceness of its service's options. On Linux each thread has its own
+ * niceness, so each is set; later threads inherit it from their creator. A value that the host does
+ * not allow is logged, and the service continues.
  */
 export function applyNiceness(service: string, options: NicenessOptions, log: Log): void {
   const more = nicenessOf(service, options);
@@ -50,6 +50,6 @@ function threads(): readonly number[] {
   try {
     return readdirSync('/proc/self/task').map(Number);
   } catch {
-    return [0]; // Not Linux: there it is that of the process.
+    return [0]; // Not Linux: there the niceness is the process's.
   }
 }

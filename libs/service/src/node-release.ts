@@ -14,7 +14,7 @@ const LAST_DAYS: ReadonlyMap<number, string> = new Map([
 
 /**
  * The day on which security fixes ended for a version of Node (`20.20.2`), as `2026-04-30`.
- * Undefined while there are some, and for lines that are newer than the table.
+ * Undefined before that day, and for lines that are newer than the table.
  */
 export function endedOn(version: string, nowMs: number): string | undefined {
   const day = LAST_DAYS.get(Number(version.split('.', 1)[0]));

@@ -3,19 +3,19 @@ import type { ServiceState } from './processes/child-service.ts';
 
 const PROBE = {
   timeoutMs: 1000,
-  /** A status is a few numbers; more than this is not read. */
+  /** A status is a few numbers; the rest is not read. */
   maxBytes: 1_048_576,
 };
 
-/** A service as it was found when asked. */
+/** A service and its answer. */
 export interface ProbedService extends ServiceState {
-  /** True where it answered that it serves. */
+  /** True if it answered that it serves. */
   readonly ready: boolean;
-  /** What the service reports about itself; undefined if it did not answer. */
+  /** The service's report about itself; undefined if it did not answer. */
   readonly status: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Asks the health endpoint of a service. Never rejects: no answer is an answer. */
+/** Asks the health endpoint of a service. Never rejects: no answer is a result too. */
 export async function probeService(state: ServiceState, host: string): Promise<ProbedService> {
   if (state.healthPort === undefined) return { ...state, ready: false, status: undefined };
   const address = { host, port: state.healthPort };
@@ -31,7 +31,7 @@ function parse(body: string | undefined): Record<string, unknown> | undefined {
   try {
     return JSON.parse(body) as Record<string, unknown>;
   } catch {
-    // Something else listens on that port by now.
+    // Another program listens on that port by now.
     return undefined;
   }
 }

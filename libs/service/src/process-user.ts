@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 
 /**
- * Why a service that is started alone must not go on: it runs as root, and `user` names another
+ * The reason why a service that is started alone must not run: it is root, and `user` names another
  * account. `brine master` changes to that user by itself. Undefined if all is well.
  */
 export function refusedAsRoot(
@@ -12,7 +12,7 @@ export function refusedAsRoot(
   return [
     `user is ${user}, and this process is root: it would have all rights for nothing.`,
     `Start it as ${user} (systemd: User=${user}; by hand: sudo -u ${user} …),`,
-    'or set user: root where that is meant',
+    'or set user: root if that is intended',
   ].join(' ');
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 let read: string | undefined;
 
-/** The release of Brine that this process was started from. It stays, also while files change. */
+/** The release of Brine that this process was started from. It does not change when files do. */
 export function ownRelease(): string {
   read ??= releaseOnDisk();
   return read;

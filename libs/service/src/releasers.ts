@@ -1,6 +1,6 @@
 /**
- * Releases what was opened, the last first; a release that fails stops no other. Each is added
- * right after the opening. With `await using` they run at the end of the block.
+ * Releases opened resources, the last first; a release that fails stops no other. Add each right
+ * after the opening. With `await using` they run at the end of the block.
  */
 export class Releasers {
   readonly #releasers: (() => Promise<void> | void)[] = [];
@@ -10,7 +10,7 @@ export class Releasers {
     this.#releasers.push(release);
   }
 
-  /** Runs all, the last first. Throws AggregateError when some failed. Again: the same promise. */
+  /** Runs all, the last first. Throws AggregateError if some failed. Again: the same promise. */
   run(): Promise<void> {
     this.#run ??= this.#runAll();
     return this.#run;

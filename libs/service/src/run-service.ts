@@ -24,39 +24,39 @@ import { answerDumps, isSuccessor, onLeaveOrder, onOrders } from './processes/su
 import { ownRelease } from './release.ts';
 import { onStopSignal } from './stop-signals.ts';
 
-/** What the main function of a service gets. */
+/** The argument of a service's main function. */
 export interface ServiceContext {
   readonly name: string;
   readonly options: MasterOptions;
   readonly log: Log;
   readonly telemetry: Telemetry;
   readonly metrics: Metrics;
-  /** Aborted when the service is to stop; for what runs by itself. */
+  /** Aborted when the service is to stop; for background work. */
   readonly signal: AbortSignal;
-  /** The environment of its start; that of the process has no secrets any more. */
+  /** The environment of its start; secrets are removed from that of the process. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What this service tells of itself when the cluster is called. */
+  /** The answer of this service to a roll call. */
   readonly report: () => { readonly status: object };
-  /** Ends the service as failed; its supervisor starts it again. For what can not be mended. */
+  /** Ends the service as failed; its supervisor starts it again. For errors without a remedy. */
   readonly fail: (error: unknown) => void;
 }
 
-/** A running service, as the main function hands it back. */
+/** A running service, as its main function returns it. */
 export interface RunningService {
-  /** A successor is about to begin: lets go of what only one may hold, and serves on. */
+  /** A successor is about to begin: release resources for one process at a time, and serve on. */
   yield?(): Promise<void>;
   /**
-   * A successor serves: finishes what it has in hand, for minutes where that takes as long; then
-   * it is closed. Without it: closed at once.
+   * A successor serves: finish the work in progress, even if that takes minutes. Then the service
+   * is closed. Without this function it is closed at once.
    */
   leave?(): Promise<void>;
   /** The predecessor has ended. */
   alone?(): void;
-  /** Stops accepting, finishes what is in hand, closes. */
+  /** Stops accepting, finishes the work in progress, closes. */
   close(): Promise<void>;
   /** True while it really serves. */
   ready(): boolean;
-  /** What `brine status` and `/status` show: queue depths, counts. */
+  /** The facts for `brine status` and `/status`: queue depths, counts. */
   status(): object;
 }
 
@@ -66,16 +66,16 @@ export interface Service {
   readonly main: (context: ServiceContext) => Promise<RunningService>;
 }
 
-/** How often a service that is not ready yet is asked again. */
+/** How often a starting service is asked if it is ready. */
 const READY_POLL_MS = 20;
 
-/** Exit code for a configuration that can not be used; no supervisor can mend that. */
+/** Exit code for an invalid configuration, which no supervisor can mend. */
 export const EXIT_CONFIG = 78;
 
 /**
  * Runs a service process from configuration to exit: options, logs and traces, health endpoint, the
  * service itself, the ready message to the supervisor. At a signal it stops these in reverse. It
- * ends the process; the promise is for tests of what comes before.
+ * ends the process; only tests of earlier steps use the promise.
  */
 export async function runService(service: Service): Promise<void> {
   const debug = keepInspectorShut();
@@ -84,24 +84,24 @@ export async function runService(service: Service): Promise<void> {
   const { options: read, warnings } = readOptions({ configDir: args.configDir, env });
   const options = args.logLevel ? { ...read, logLevel: args.logLevel } : read;
   const name = instanceName(service.name, env);
-  // Below a supervisor the same again: `-l` is this level already.
+  // Below a supervisor `-l` is this level already.
   const logLevel = partLevel(name, options.logLevel, options.logGranularLevels);
   const telemetry = await startTelemetry({
     service: name,
     options: { ...options, logLevel },
     env,
   });
-  // All that reads them has done so. Threads, templates and children must not find them.
+  // All readers have run. Threads, templates and children must not find the secrets.
   forgetOwn(process.env);
   letChildrenHave(process.env, options.brine.childEnvironment);
-  // Below a supervisor that has said it once, not once for each service.
+  // A supervisor logs these once, not once for each service.
   if (!isSupervised(env)) logOptions(telemetry.log, warnings);
   answerDumps(() => debug.facts());
   applyNiceness(service.name, options, telemetry.log);
   await live(service, options, telemetry, { env, debug });
 }
 
-/** Ends the process where the configuration can not be used. */
+/** Reads the options; ends the process if they are invalid. */
 function readOptions(location: ConfigLocation): LoadedConfig<MasterOptions> {
   try {
     const loaded = loadMasterConfig(location);
@@ -184,13 +184,13 @@ async function live(
   process.send?.({ type: 'ready', healthPort: health.port });
 }
 
-/** What a service says of itself in `/status` and at a roll call. */
+/** The facts of a service in `/status` and at a roll call. */
 function factsOf({ brine }: MasterOptions) {
   const release = ownRelease();
   return { pid: process.pid, host: brine.host, node: process.versions.node, release };
 }
 
-/** The facts of a roll call: those that stay, and those of the moment. */
+/** The facts of a roll call: constant and current ones. */
 function reporter<Now extends { readonly status: object }>(
   facts: object,
   now: () => Now,

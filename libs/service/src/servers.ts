@@ -1,7 +1,7 @@
 import type { MasterOptions } from '@brine/config';
 import type { ServiceContext } from './run-service.ts';
 
-/** How a service reaches NATS: the options of its connection. Throws where no server is named. */
+/** The options of a service's connection to NATS. Throws if no server is configured. */
 export function natsOf<const Name extends string>(
   { options, log, signal }: Pick<ServiceContext, 'options' | 'log' | 'signal'>,
   name: Name,
@@ -13,16 +13,16 @@ export function natsOf<const Name extends string>(
     url: nats.url,
     name,
     signal,
-    /** No message may stop a reader: it logs one that it can not handle, and goes on. */
+    /** No message may stop a reader: it logs and skips a message that it can not handle. */
     onAside: (aside: object) =>
-      log.error(aside, 'a message can not be handled and was passed over'),
+      log.error(aside, 'a message can not be handled and was skipped'),
   };
 }
 
 /** `user:password@` before the hosts, or the parameter. */
 const HAS_PASSWORD = /^[^/]*\/\/[^/?#@]*:[^/?#@]+@|[?&]password=/;
 
-/** What Linux has by itself: /proc/sys/net/ipv4/tcp_keepalive_time. */
+/** Linux's default: /proc/sys/net/ipv4/tcp_keepalive_time. */
 const LINUX_KEEPALIVE_MS = 7_200_000;
 
 /** How long a connection is idle before it is probed, in ms; 0: never (`tcp_keepalive*`). */
@@ -35,8 +35,8 @@ export function keepAliveMs({
 }
 
 /**
- * The URL of PostgreSQL, with the password of libpq's `PGPASSWORD` where it has none: the driver
- * finds that variable no more. Throws where none is named.
+ * The URL of PostgreSQL. Adds the password of libpq's `PGPASSWORD` if it has none: the driver does
+ * not find that variable any more. Throws if no URL is configured.
  */
 export function postgresUrlOf({ options, env }: Pick<ServiceContext, 'options' | 'env'>): string {
   const { url } = options.brine.postgres;

@@ -1,12 +1,12 @@
-/** Exit code of a process that a second signal ended, as a shell tells it of SIGINT. */
+/** Exit code of a process that a second signal ended, as a shell reports SIGINT. */
 const EXIT_FORCED = 130;
 
 /**
  * Calls back at the first SIGTERM or SIGINT, or when the supervisor is gone (its IPC channel
- * closes, also where it was killed): no service outlives its supervisor. A second signal ends the
- * process at once. Below a supervisor SIGINT and SIGHUP are left to it: a terminal sends them to
- * the whole group, and the services would stop all at once instead of in order. Of a process alone
- * SIGHUP is one more signal to stop, or what `hungUp` makes of it.
+ * closes, also if it was killed): no service outlives its supervisor. A second signal ends the
+ * process at once. Below a supervisor SIGINT and SIGHUP are left to it. A terminal sends them to
+ * the whole group, and the services would stop all at once instead of in order. For a process alone
+ * SIGHUP also stops it, or calls `hungUp`.
  */
 export function onStopSignal(stop: (why: string) => void, hungUp?: () => void): void {
   let stopping = false;
@@ -30,6 +30,6 @@ export function onStopSignal(stop: (why: string) => void, hungUp?: () => void): 
     stopping = true;
     stop('supervisor');
   });
-  // It died before anyone listened: its channel was there, and has closed.
+  // The supervisor died before this process listened: the channel existed and has closed.
   if (process.send !== undefined && !process.connected) onGone();
 }

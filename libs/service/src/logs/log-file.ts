@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Where a log goes and when it is turned over. */
+/** The path of a log and its rotation. */
 export interface LogFileOptions {
   readonly path: string;
-  /** Turned over above this; 0: never (Salt: log_rotate_max_bytes). */
+  /** Size at which the file is rotated; 0: never (Salt: log_rotate_max_bytes). */
   readonly maxBytes: number;
   /** Old files kept (Salt: log_rotate_backup_count). */
   readonly backups: number;

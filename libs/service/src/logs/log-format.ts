@@ -57,9 +57,9 @@ const COLORS: Readonly<Record<LevelName, readonly [level: string, message: strin
 /**
  * Makes the writer of lines for Salt's `%(levelname)-8s` forms. Names are those of Python's log
  * records (docs.python.org, "LogRecord attributes"), of Salt (`bracketlevel`, `colormsg`, `jid`,
- * `minion_id`, …), and `trace_id`. Places in source code are not known: `lineno` is 0 and the
- * file names are the service's. Throws LogFormatError for a form without a name, with an unknown
- * one, or with what Python takes for no conversion.
+ * `minion_id`, …), and `trace_id`. Places in source code are unknown: `lineno` is 0 and the file
+ * names are the service's. Throws LogFormatError for a form without a name, with an unknown name,
+ * or with a conversion that Python does not know.
  */
 export function logFormatter(forms: LogForms): LogFormatter {
   const fields = [...percentFields(forms.format)].filter((part) => typeof part !== 'string');

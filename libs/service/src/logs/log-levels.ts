@@ -14,20 +14,21 @@ export const LEVEL_NUMBERS: Readonly<Record<LogLevel, number>> = {
   quiet: 1000,
 };
 
-/** The one of two levels that lets less through. */
+/** The level that lets less through. */
 export function stricterLevel(a: LogLevel, b: LogLevel): LogLevel {
   return LEVEL_NUMBERS[a] >= LEVEL_NUMBERS[b] ? a : b;
 }
 
-/** The one of two levels that lets more through. */
+/** The level that lets more through. */
 export function laxerLevel(a: LogLevel, b: LogLevel): LogLevel {
   return LEVEL_NUMBERS[a] < LEVEL_NUMBERS[b] ? a : b;
 }
 
 /**
  * The lowest level that a part writes: `log_granular_levels` by its nearest name, but never below
- * `floor`, as Salt's handlers let nothing through below theirs. The names of `worker-pool-2`, from
- * near to far: itself, `worker-pool`, each of them after `salt.`, and `salt` for all parts.
+ * `floor`, since Salt's handlers let nothing below their level through. The names of
+ * `worker-pool-2`, from near to far: itself, `worker-pool`, each of them after `salt.`, and `salt`
+ * for all parts.
  */
 export function partLevel(
   part: string,

@@ -11,20 +11,20 @@ const LEVELS: Readonly<Record<string, LevelName>> = {
 /** A level as a log line shows it. */
 export type LevelName = 'TRACE' | 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
 
-/** Fields that have a place of their own in a line, or are of no use to a person. */
+/** Fields with a place of their own in a line, or of no use to a person. */
 const LEFT_OUT = new Set(['level', 'time', 'service', 'msg', 'err']);
 
-/** A line of a service's log, taken apart. */
+/** A parsed line of a service's log. */
 export interface LogLine {
   readonly service: string;
   readonly pid: number;
   readonly level: LevelName;
   readonly time: Date;
-  /** What happened, without the fields. */
+  /** The message, without the fields. */
   readonly message: string;
   /** The other fields, shown as text, in their order. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The error with its place, or nothing. */
+  /** The error with its place; empty if none. */
   readonly error: string;
 }
 
@@ -35,8 +35,8 @@ export interface LogSource {
 }
 
 /**
- * Takes a line of a service apart: a JSON line of our log, or anything else that a process writes
- * when it dies, which counts as an error.
+ * Parses a line of a service: a JSON line of our log, or any text that a dying process writes,
+ * which counts as an error.
  */
 export function readLogLine(source: LogSource, line: string, now: () => Date): LogLine {
   const { service, pid } = source;
@@ -63,7 +63,7 @@ export function readLogLine(source: LogSource, line: string, now: () => Date): L
   };
 }
 
-/** The message with its fields, less those that have a place of their own in the line's form. */
+/** The message with its fields, except those with a place of their own in the line's form. */
 export function messageOf({ message, fields, error }: LogLine, shown: ReadonlySet<string>): string {
   let text = message;
   for (const [key, value] of fields) if (!shown.has(key)) text += ` ${key}=${value}`;
@@ -71,7 +71,7 @@ export function messageOf({ message, fields, error }: LogLine, shown: ReadonlySe
   return text.trim();
 }
 
-/** A line as a JSON object, whatever wrote it. */
+/** A line as a JSON object, whichever program wrote it. */
 export function jsonLine(source: LogSource, line: string, now: () => Date): string {
   if (parseObject(line)) return line;
   const { service, pid } = source;
@@ -83,7 +83,7 @@ function parseObject(line: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(line) as Record<string, unknown>;
   } catch {
-    // Not ours: it is shown as it is.
+    // Not a line of our log: it is shown as it is.
     return undefined;
   }
 }
@@ -97,7 +97,7 @@ function errorText(error: unknown): string {
   return printable(`(${name}${text}${place === undefined ? '' : `, at ${place}`})`);
 }
 
-/** A minion's id in an error text must neither begin a line of its own nor steer the terminal. */
+/** A minion's id in an error text must neither begin a new line nor control the terminal. */
 function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]/g, (char) =>
     char === '\n' ? '\\n' : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,

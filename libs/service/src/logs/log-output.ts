@@ -5,12 +5,12 @@ import { laxerLevel, LEVEL_NUMBERS, partLevel } from './log-levels.ts';
 import { jsonLine, type LevelName, type LogSource, readLogLine } from './log-lines.ts';
 import { isSyslog, SyslogLines, syslogPlace } from './syslog.ts';
 
-/** The options of master and minion that say what is logged, where, and in which form. */
+/** The options of master and minion for the content, targets and form of the log. */
 export interface LogOutputOptions {
   readonly logFile: string;
-  /** How a syslog names the lines; `salt-master` when absent. */
+  /** The name of the lines in a syslog; default `salt-master`. */
   readonly logTag?: string;
-  /** Of the syndic-relay, in place of the other; absent or empty: none of its own. */
+  /** The log file of the syndic-relay, in place of the other; absent or empty: the same file. */
   readonly syndicLogFile?: string;
   readonly logLevel: LogLevel;
   readonly logLevelLogfile: LogLevel | '';
@@ -26,18 +26,18 @@ export interface LogOutputOptions {
   readonly brine: { readonly logFormat: 'text' | 'json' };
 }
 
-/** Where the lines of services go. */
+/** The target of the lines of services. */
 export interface LogOutput {
-  /** Lowest level that a part has to write, so that console and file get what they ask for. */
+  /** Lowest level that a part has to write, so that console and file get their levels. */
   readonly levelOf: (part: string) => LogLevel;
   /** Takes a line as a service wrote it. Never throws. */
   readonly write: (source: LogSource, line: string) => void;
   /**
-   * Opens the outputs again, by other options where they are given. Throws LogFormatError, and
-   * then goes on as before.
+   * Opens the outputs again, with new options if given. If it throws LogFormatError, the old
+   * outputs remain.
    */
   readonly reopen: (options?: LogOutputOptions) => void;
-  /** A syslog gets what is left. Nothing may be written after it. */
+  /** Sends the rest to a syslog. Write nothing after it. */
   readonly close: () => void;
 }
 
@@ -48,7 +48,7 @@ interface Target {
   readonly close?: () => void;
 }
 
-/** What the outputs of an option set are. */
+/** The outputs of a set of options. */
 interface Outputs {
   readonly floor: LogLevel;
   readonly granular: LogOutputOptions['logGranularLevels'];
@@ -56,17 +56,17 @@ interface Outputs {
   readonly targets: readonly Target[];
 }
 
-/** The service that has a log file of its own where salt-syndic has one. */
+/** The service with a log file of its own, as salt-syndic has one. */
 const RELAY = 'syndic-relay';
 
-/** How a syslog names the lines of a master. */
+/** The name of a master's lines in a syslog. */
 const TAG = 'salt-master';
 
 /**
  * Opens console and log file as Salt does: `log_level` for the one, `log_level_logfile` for the
- * other, `log_granular_levels` for the parts. `tell` gets what is wrong with the outputs.
- * Throws LogFormatError, with the option's name, where a form of lines can not be used, or
- * `log_file` names a syslog that there can not be.
+ * other, `log_granular_levels` for the parts. `tell` gets faults of the outputs. Throws
+ * LogFormatError, with the option's name, if a form of lines or the syslog of `log_file` is
+ * invalid.
  */
 export function openLogOutput(
   options: LogOutputOptions,
@@ -128,7 +128,7 @@ function outputsOf(
   };
 }
 
-/** The log file, or the syslog in its place. Nothing is opened before the first line. */
+/** The log file, or the syslog in its place. It is opened at the first line. */
 function fileOf(
   options: LogOutputOptions,
   warn: (text: string) => void,

@@ -46,24 +46,24 @@ const SEVERITIES: Readonly<Record<LevelName, number>> = {
 const DEFAULT_FACILITY = 'LOG_USER';
 /** Salt: SYSLOG_UDP_PORT of Python's logging.handlers, for TCP too. */
 const DEFAULT_PORT = 514;
-/** A line that is longer becomes several, in bytes. */
+/** A longer line is split, in bytes. */
 const MESSAGE_BYTES = 65_536;
-/** What may wait for a syslog that does not read, in bytes; further lines are lost and counted. */
+/** Bytes that may wait for a syslog that does not read; further lines are lost and counted. */
 const WAITING_MAX_BYTES = 1_048_576;
-/** A program that ended is started again no sooner, ms. */
+/** The shortest time before an ended program is started again, ms. */
 const AGAIN_MS = 5_000;
-/** Trouble is logged again no sooner, ms. */
+/** The shortest time between two reports of trouble, ms. */
 const TROUBLE_EVERY_MS = 300_000;
 const SHOWN_CHARS = 300;
-/** Of util-linux, which nearly every host with a syslog has. Node has no sockets of this kind. */
+/** From util-linux, which nearly every host with a syslog has. Node has no sockets of this kind. */
 const PROGRAM = 'logger';
 
-/** Whether `log_file` names a syslog and no file. */
+/** True if `log_file` names a syslog and no file. */
 export function isSyslog(logFile: string): boolean {
   return /^(?:file|udp|tcp):\/\//.test(logFile);
 }
 
-/** Where messages of a syslog go. */
+/** The address of a syslog. */
 export interface SyslogPlace {
   readonly facility: number;
   /** Arguments of `logger`. */
@@ -87,7 +87,7 @@ export function syslogPlace(address: string, tag: string): SyslogPlace {
     const isNamed = word.startsWith('LOG_');
     const socket = isNamed ? path.slice(0, path.lastIndexOf('/')) : path;
     const facility = facilityOf(isNamed ? word : DEFAULT_FACILITY, address);
-    // Without the last one a syslog that is away would not be noticed.
+    // Without the last one an unreachable syslog would not be noticed.
     return { facility, args: [...common, '--socket', socket, '--socket-errors=on'] };
   }
   const facility = facilityOf(word === '' ? DEFAULT_FACILITY : word, address);
@@ -105,7 +105,7 @@ function facilityOf(word: string, address: string): number {
   throw new LogFormatError(`log_file: ${address}: syslog has no facility ${word}`);
 }
 
-/** Sends lines to a syslog by one running `logger`. Never throws; trouble is told now and then. */
+/** Sends lines to a syslog by one running `logger`. Never throws; reports trouble at intervals. */
 export class SyslogLines {
   readonly #place: SyslogPlace;
   readonly #onTrouble: Trouble;
@@ -129,7 +129,7 @@ export class SyslogLines {
     stdin.write(`<${this.#place.facility * 8 + SEVERITIES[level]}>${text}`);
   }
 
-  /** The program sends what it has, and ends. */
+  /** Lets the program send its lines, and ends it. */
   close(): void {
     this.#logger?.stdin.end();
     this.#logger = undefined;
@@ -139,7 +139,7 @@ export class SyslogLines {
     if (this.#logger !== undefined) return this.#logger.stdin;
     if (performance.now() < this.#againAt) return undefined;
     this.#againAt = performance.now() + AGAIN_MS;
-    // In a group of its own: Ctrl-C must not take it away before the last lines.
+    // In a group of its own: Ctrl-C must not end it before the last lines.
     const logger = spawn(PROGRAM, this.#place.args, {
       env: childEnvironment(process.env),
       stdio: ['pipe', 'ignore', 'pipe'],
@@ -152,7 +152,7 @@ export class SyslogLines {
       const [line = '', ...rest] = shown.split('\n');
       if (rest.length > 0 || shown.length === SHOWN_CHARS) this.#report(line.trim());
     });
-    logger.stdin.on('error', () => undefined); // It ended; `close` tells.
+    logger.stdin.on('error', () => undefined); // It ended; `close` reports that.
     logger.once('error', (error) => this.#ended(logger, error.message));
     logger.once('close', () => this.#ended(logger, shown.trim() || 'it ended'));
     logger.unref();
@@ -166,7 +166,7 @@ export class SyslogLines {
     this.#report(why);
   }
 
-  /** The syslog gets a line about those that it did not get. */
+  /** Sends the syslog a line about the lines that it missed. */
   #reportLost(stdin: Writable): Writable {
     const lost = this.#lost;
     this.#lost = 0;

@@ -6,7 +6,7 @@ export interface MeasuredConnection {
   readonly reconnects: number;
   /** Unix ms; undefined without TLS. */
   readonly certificateEnd?: number | undefined;
-  /** Messages of streams that its readers went on without. */
+  /** Messages of streams that its readers skipped. */
   readonly asides: {
     readonly counts: readonly {
       readonly stream: string;
@@ -33,7 +33,7 @@ export function addConnectionMetrics(metrics: Metrics, connection: MeasuredConne
   );
   metrics.counterOf(
     'brine_stream_aside_total',
-    'Messages of a stream that a reader could do nothing with, and went on without.',
+    'Messages of a stream that a reader could not handle and skipped.',
     () =>
       connection.asides.counts.map(({ stream, reader, count }) => ({
         labels: { stream, reader },

@@ -4,16 +4,16 @@ import type { Family, HistogramSample } from './metric-series.ts';
 /** Prometheus' text format 0.0.4, or OpenMetrics 1.0, which has exemplars. */
 export type ExpositionFormat = 'prometheus' | 'openmetrics';
 
-/** What belongs into the header `Content-Type`. */
+/** The header `Content-Type` of each format. */
 export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
 
-/** Values of labels come from outside too: beyond this many characters they are cut. */
+/** Values of labels may come from outside; longer ones are cut. */
 const LABEL_CHARS_MAX = 256;
 
-/** How a family is written, and where to. */
+/** The format and target of a family. */
 export interface Rendering {
   readonly format: ExpositionFormat;
   /** Labels of every number. */
@@ -22,7 +22,7 @@ export interface Rendering {
   readonly out: string[];
 }
 
-/** The form that a reader asks for by its header `Accept`. */
+/** The form that a client asks for by its header `Accept`. */
 export function formatFor(accept: string | undefined): ExpositionFormat {
   return accept?.includes('application/openmetrics-text') === true ? 'openmetrics' : 'prometheus';
 }
@@ -31,7 +31,7 @@ export function formatFor(accept: string | undefined): ExpositionFormat {
 export function renderFamily(family: Family, rendering: Rendering): void {
   const { format, constant, out } = rendering;
   const { name, type } = family;
-  // OpenMetrics names a counter without the ending that its numbers have.
+  // OpenMetrics names a counter without the ending of its samples.
   const head = format === 'openmetrics' && type === 'counter' ? name.slice(0, -6) : name;
   out.push(`# HELP ${head} ${escapeHelp(family.help, format)}`, `# TYPE ${head} ${type}`);
   const prefix = labelPairs(constant);
@@ -65,7 +65,7 @@ function renderHistogram(
 
 /**
  * Joins the texts of several endpoints. Each family has one head and the numbers of all, as the
- * formats demand. All must be of one form; `# EOF` is set at the end where that form has it.
+ * formats demand. All texts must have the same format; OpenMetrics gets `# EOF` at the end.
  */
 export function joinExpositions(texts: readonly string[], format: ExpositionFormat): string {
   const families = new Map<string, string[]>();

@@ -4,10 +4,10 @@ import type { ServiceState } from '../processes/child-service.ts';
 import { CONTENT_TYPES, type ExpositionFormat, joinExpositions } from './exposition.ts';
 import { Metrics } from './metrics.ts';
 
-/** A service that does not answer within this is left out of that reading. */
+/** A service that does not answer within this time is left out of the scrape. */
 const READING = { timeoutMs: 5_000, maxBytes: 32 * 1024 * 1024 };
 
-/** What {@link startJoinedMetrics} needs. */
+/** The options of {@link startJoinedMetrics}. */
 export interface JoinedMetricsOptions {
   readonly services: () => readonly ServiceState[];
   readonly ready: () => boolean;
@@ -20,9 +20,9 @@ export interface JoinedMetricsOptions {
 }
 
 /**
- * One endpoint for all services of a host. `/metrics` joins the metrics of all of them, each number
- * with the labels `service` and `replica`, so that one scrape target is enough. `/healthz`,
- * `/readyz` and `/status` are about the whole host. Rejects where the port is taken.
+ * Serves one endpoint for all services of a host. `/metrics` joins the metrics of all of them, each
+ * number with the labels `service` and `replica`, so that one scrape target is enough. `/healthz`,
+ * `/readyz` and `/status` are about the whole host. Rejects if the port is taken.
  */
 export async function startJoinedMetrics(options: JoinedMetricsOptions): Promise<HealthServer> {
   const { services, ready, healthHost, host, port } = options;
@@ -43,7 +43,7 @@ export async function startJoinedMetrics(options: JoinedMetricsOptions): Promise
   return startHealth(source, { host, port });
 }
 
-/** What only the supervisor knows. */
+/** Metrics that only the supervisor knows. */
 function ownMetrics({ services, version }: JoinedMetricsOptions): Metrics {
   const own = new Metrics();
   const each = (read: (state: ServiceState) => number) => () =>
@@ -61,7 +61,7 @@ function ownMetrics({ services, version }: JoinedMetricsOptions): Metrics {
     'Times a service process ended and was started again.',
     each(({ restarts }) => restarts),
   );
-  own.gaugeOf('brine_build_info', 'Always 1; the label tells the release.', () => [
+  own.gaugeOf('brine_build_info', 'Always 1; the label is the release.', () => [
     { labels: { version }, value: 1 },
   ]);
   return own;

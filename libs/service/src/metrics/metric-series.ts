@@ -4,7 +4,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** One histogram: how many values lie in each bucket (the last has no bound), and their sum. */
+/** A histogram: the number of values in each bucket (the last has no bound), and their sum. */
 export interface HistogramSample {
   readonly labels?: Labels;
   /** One more than the family has bounds; not cumulative. */
@@ -41,7 +41,7 @@ export interface Exemplar {
   readonly atMs: number;
 }
 
-/** How many values went to `other`; shared by the metrics of a process. */
+/** How many values were counted under `other`; shared by the metrics of a process. */
 export interface Folding {
   folded: number;
 }
@@ -49,7 +49,7 @@ export interface Folding {
 /** Series of one metric; more are counted together, so that labels can not fill the memory. */
 const SERIES_MAX = 1000;
 
-/** An exemplar of a bucket stays for so long: finding its trace costs more than counting. */
+/** How long a bucket keeps its exemplar: finding a trace costs more than counting. */
 const EXEMPLAR_EVERY_MS = 1_000;
 
 /** The series of one metric by their labels, bounded. */

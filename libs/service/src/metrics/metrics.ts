@@ -15,7 +15,7 @@ export type { Exemplar, Labels } from './metric-series.ts';
 /** A number that only grows. */
 export interface Counter {
   add(by?: number, labels?: Labels): void;
-  /** The same for labels that are known beforehand: no text is made at each call. */
+  /** The same for fixed labels: no text is made at each call. */
   of(labels: Labels): { add(by?: number): void };
 }
 
@@ -24,18 +24,18 @@ export interface Gauge {
   set(value: number, labels?: Labels): void;
 }
 
-/** How values are spread. */
+/** A distribution of values. */
 export interface Histogram {
-  /** `traced` is asked at most once a second for each bucket: an exemplar is an example. */
+  /** `traced` is called at most once a second for each bucket: an exemplar is an example. */
   observe(value: number, labels?: Labels, traced?: () => TracedBy | undefined): void;
-  /** The same for labels that are known beforehand: no text is made at each call. */
+  /** The same for fixed labels: no text is made at each call. */
   of(labels: Labels): { observe(value: number, traced?: () => TracedBy | undefined): void };
 }
 
 /** The trace that a value belongs to: 32 and 16 hexadecimal digits. */
 export type TracedBy = Pick<Exemplar, 'traceId' | 'spanId'>;
 
-/** What is asked at each reading: one number, or one for each set of labels. */
+/** Called at each scrape: one number, or one for each set of labels. */
 export type Reading = () => number | readonly Sample[];
 
 /** Upper bounds of histograms in seconds: from a local hop to the time-out of a minion. */
@@ -48,7 +48,7 @@ export const MILLISECOND_BUCKETS: readonly number[] = [
   1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
 ];
 
-/** Families that have to be asked for are waited for this long, in ms. */
+/** How long to wait for families at a scrape, in ms. */
 const FAMILIES_WAIT_MS = 2_000;
 
 interface Metric {
@@ -59,8 +59,8 @@ interface Metric {
 }
 
 /**
- * The metrics of one process. The same name gives the same metric. Making one throws where a name
- * is used for two types, or a counter's does not end in `_total`: faults of the program.
+ * The metrics of one process. The same name gives the same metric. Throws if a name is used for two
+ * types, or a counter's does not end in `_total`: faults of the program.
  */
 export class Metrics {
   readonly #metrics = new Map<string, Metric>();
@@ -100,7 +100,7 @@ export class Metrics {
     });
   }
 
-  /** A counter that is kept elsewhere and asked when the metrics are read. */
+  /** A counter that is kept elsewhere and read at each scrape. */
   counterOf(name: string, help: string, read: Reading): void {
     this.#make(name, 'counter', () => ({
       handle: {},
@@ -116,7 +116,7 @@ export class Metrics {
     });
   }
 
-  /** A gauge that is asked when the metrics are read. */
+  /** A gauge that is read at each scrape. */
   gaugeOf(name: string, help: string, read: Reading): void {
     this.#make(name, 'gauge', () => ({
       handle: {},
@@ -146,7 +146,7 @@ export class Metrics {
 
   /**
    * Families that are read at each scrape, without the constant labels. They are numbers of the
-   * whole master, and one process serves them at a time. When they fail, the others are served.
+   * whole master, and one process serves them at a time. If they fail, the others are still served.
    */
   families(read: () => Promise<readonly Family[]>): void {
     this.#asked.push(read);

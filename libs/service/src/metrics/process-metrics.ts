@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
-/** Between two looks at the delay of the loop: each wakes a process that has nothing to do. */
+/** The interval of measuring the loop's delay: each wakes an idle process. */
 const LAG_EACH_MS = 100;
 
 /** Adds the metrics that every process has, under the names that exporters commonly use. */
@@ -19,7 +19,7 @@ export function addProcessMetrics(metrics: Metrics): void {
   metrics.gaugeOf('process_resident_memory_bytes', 'Memory of the process.', () =>
     process.memoryUsage.rss(),
   );
-  // Under prom-client's names. What the process holds beyond both is native: sockets, libzmq.
+  // Under prom-client's names. The rest of the process's memory is native: sockets, libzmq.
   metrics.gaugeOf('nodejs_heap_size_total_bytes', 'Heap of JavaScript, used or kept.', () => {
     return process.memoryUsage().heapTotal;
   });
@@ -35,7 +35,7 @@ export function addProcessMetrics(metrics: Metrics): void {
     openFiles,
   );
   metrics.gaugeOf('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop.', () => {
-    // Node counts the time between two looks, and none as 0.
+    // Node counts the time between two checks, and none as 0.
     const lateMs = delay.percentile(99) / 1e6 - LAG_EACH_MS;
     delay.reset();
     return Math.max(0, lateMs) / 1e3;
@@ -51,7 +51,7 @@ function openFiles(): number {
   }
 }
 
-/** The soft limit, which Node raises to the hard one at its start; 0 where it is not known. */
+/** The soft limit, which Node raises to the hard one at its start; 0 if unknown. */
 function openFilesMax(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');

@@ -1,11 +1,11 @@
 import type { Metrics } from './metrics.ts';
 
-/** Minions choose tags too: so many distinct first words are counted by themselves. */
+/** Minions choose tags too, so only this many prefixes are counted by themselves. */
 const PREFIXES_MAX = 50;
 
 /**
- * Counts events by the first word of their tag that is not `salt`, as Salt 3008 does
- * (salt/utils/event.py `_event_tag_prefix`); what is beyond 50 words counts as `other`.
+ * Counts events by the first part of their tag that is not `salt`, as Salt 3008 does
+ * (salt/utils/event.py `_event_tag_prefix`); beyond 50 prefixes an event counts as `other`.
  */
 export function tagPrefixCounter(metrics: Metrics): (tag: string) => void {
   const fired = metrics.counter('salt_events_fired_total', 'Events, by the start of their tag.');

@@ -8,14 +8,14 @@ interface BoundHandle {
   close(): void;
 }
 
-/** What Node's cluster module makes shared sockets with: bound, and not yet listened on. */
+/** The function of Node's cluster module for shared sockets: bound, and not yet listened on. */
 type CreateServerHandle = (
   host: string,
   port: number,
   addressType: 4 | 6 | -1,
 ) => BoundHandle | number | undefined;
 
-/** What a service asks its supervisor for: an address, or the path of a socket. */
+/** A service's request to its supervisor: an address, or the path of a socket. */
 interface PortRequest {
   readonly type: 'port';
   readonly host: string;
@@ -23,19 +23,19 @@ interface PortRequest {
   readonly port: number;
 }
 
-/** As Node tells its handles that an address is the path of a socket. */
+/** Node marks the address of a handle as the path of a socket by this port. */
 const OF_PATH = -1;
 /** Ports of one supervisor: publisher, gateway, health endpoints, event sockets. */
 const MAX_PORTS = 64;
-/** A supervisor answers within milliseconds; one that is stopped must not keep a service away. */
+/** A supervisor answers within milliseconds; a stopped one must not block a service. */
 const ANSWER_MS = 5_000;
-/** Tells a service that its supervisor holds ports. */
+/** Set for a service whose supervisor binds ports. */
 const BOUND_PORTS = 'BRINE_HELD_PORTS';
-/** Read once: a service forgets such variables at its start. */
+/** Read once: a service removes such variables at its start. */
 const HAS_BOUND_PORTS = process.env[BOUND_PORTS] === '1';
 
 /**
- * The ports and sockets of a host. The supervisor holds them and its services listen on them: two
+ * The ports and sockets of a host. The supervisor binds them and its services listen on them: two
  * processes may serve one port while the second takes over from the first. While no service
  * listens, clients wait in the system's queue instead of being refused.
  */
@@ -45,7 +45,7 @@ export class BoundPorts {
   /** Added to the environment of each service. */
   readonly env: Readonly<Record<string, string>> = { [BOUND_PORTS]: '1' };
 
-  /** Answers a service that asks for a port; false where the message asks for something else. */
+  /** Answers a service that asks for a port; false if the message asks for something else. */
   answer(child: ChildProcess, message: unknown): boolean {
     if (!isPortRequest(message)) return false;
     const { host, port } = message;
@@ -76,8 +76,8 @@ export class BoundPorts {
 }
 
 /**
- * The port that the supervisor of this process holds, to be listened on. Undefined if there is
- * none, or it can not be bound: then listening on the address says why.
+ * The port that the supervisor of this process has bound, to listen on. Undefined if it has bound
+ * none, or can not: then listening on the address throws the reason.
  */
 export async function boundPort(host: string, port: number): Promise<object | undefined> {
   return port === 0 ? undefined : askForHandle(host, port);
@@ -119,7 +119,7 @@ function bind(host: string, port: number): BoundHandle | undefined {
     }
   }
   const family = net.isIP(host);
-  // The service that listens looks names up.
+  // Resolving names is left to the service that listens.
   if (family === 0) return undefined;
   const made = create(host, port, family === 6 ? 6 : 4);
   if (typeof made !== 'object') return undefined;

@@ -4,7 +4,7 @@ import type { BoundPorts } from './bound-ports.ts';
 import { serviceRestarts } from './restart-delays.ts';
 import { type ProcessDump, ServiceProcess, type ServiceSpec } from './service-process.ts';
 
-/** What is known of a service process. */
+/** The state of a service process. */
 export interface ServiceState {
   readonly name: string;
   readonly state: 'starting' | 'ready' | 'waiting' | 'stopped';
@@ -13,34 +13,34 @@ export interface ServiceState {
   /** ISO 8601. */
   readonly startedAt: string | undefined;
   readonly restarts: number;
-  /** Processes that were replaced and finish what they have. */
+  /** Replaced processes that finish their work. */
   readonly leaving?: readonly number[];
 }
 
-/** What a child service tells its supervisor. */
+/** Callbacks of a child service to its supervisor. */
 export interface ChildEvents {
   readonly onLine: (source: LogSource, line: string) => void;
   readonly onChange: () => void;
 }
 
-/** Times of a replacement, in ms; tests have shorter ones. */
+/** Times of a replacement, in ms; tests use shorter ones. */
 export interface ReplaceTimes {
   /** A successor that does not serve by then is given up. */
   readonly readyMs: number;
-  /** What only one may hold has to be let go of by then. */
+  /** Resources for one process at a time must be released by then. */
   readonly yieldMs: number;
   /**
-   * A replaced process has so long for what it has in hand, as a command that waits for returns.
+   * The time for a replaced process to finish its work, such as a command that waits for returns.
    */
   readonly leaveMs: number;
-  /** And to stop after that. */
+  /** The time to stop after that. */
   readonly stopMs: number;
 }
 
-/** Replaced processes of one service that may be there at a time: then the oldest has to stop. */
+/** Replaced processes of one service at a time; beyond it the oldest has to stop. */
 const MAX_LEAVING = 2;
 
-/** One service, started again whenever its process ends, until it is stopped. */
+/** A service, started again whenever its process ends, until it is stopped. */
 export class ChildService {
   #spec: ServiceSpec;
   readonly #log: Log;
@@ -81,12 +81,12 @@ export class ChildService {
     };
   }
 
-  /** Its next process is started with the one of its name, if there is one. */
+  /** Starts its next process with the spec of its name, if there is one. */
   use(specs: readonly ServiceSpec[]): void {
     this.#spec = specs.find(({ name }) => name === this.#spec.name) ?? this.#spec;
   }
 
-  /** What its process tells of itself; undefined where there is none. */
+  /** The report of its process about itself; undefined if there is no process. */
   dump(timeoutMs: number): Promise<ProcessDump | undefined> {
     return this.#current?.dump(timeoutMs) ?? Promise.resolve(undefined);
   }
@@ -111,14 +111,14 @@ export class ChildService {
   }
 
   /**
-   * Puts a new process in the place of the one that serves, which then finishes what it has in
-   * hand. Throws Error where the new one does not come to serve: then the old one goes on, or,
-   * where it had let go already, is started again.
+   * Replaces the serving process with a new one; the old one then finishes its work. Throws Error
+   * if the new one does not come to serve. Then the old one continues or, if it had released its
+   * resources already, is started again.
    */
   async replace(times: ReplaceTimes): Promise<void> {
     const old = this.#current;
-    if (this.#stopping || this.#next !== undefined) throw new Error('it stops, or is replaced');
-    // Whatever begins now is new anyway.
+    if (this.#stopping || this.#next !== undefined) throw new Error('already stopping or replaced');
+    // A process that starts now is new anyway.
     if (old === undefined || this.#state !== 'ready') return this.#readyWithin(times.readyMs);
     const next = (this.#next = this.#spawn(true));
     try {
@@ -178,19 +178,19 @@ export class ChildService {
     if (!(await next.says('loaded', times.readyMs))) throw new Error(`${name} did not load`);
     if (yieldsFirst === true) {
       old.tell('yield');
-      // One that can not let go is stopped: two must not hold the same.
+      // A process that can not release its resources is stopped: two must not have them.
       if (!(await old.says('yielded', times.yieldMs)) && !old.isGone) {
         await old.stop(times.stopMs, () => this.#logKill());
       }
     }
     next.tell('go');
     if (await next.says('ready', times.readyMs)) return;
-    // The old one has let go: it can not simply go on.
+    // The old process has released its resources and can not simply continue.
     if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#logKill());
     throw new Error(`${name} did not come to serve`);
   }
 
-  /** Gives a replaced process its time. */
+  /** Gives a replaced process time to finish. */
   #letGo(old: ServiceProcess, { leaveMs, stopMs }: ReplaceTimes): void {
     const heir = this.#current;
     void old.gone.then(() => heir?.tell('alone'));

@@ -5,21 +5,21 @@ import { claimState, ownerOfState } from './claim-state.ts';
 import { livingSupervisor, readState } from './state-file.ts';
 import { isListenedOn, programOf, whoListens } from './who-listens.ts';
 
-/** What only one master of a host may have. */
+/** The resources that only one master of a host may have. */
 export interface HostClaim {
   readonly ports: readonly { readonly host: string; readonly port: number }[];
   /** Sockets that local tools connect to. */
   readonly sockets: readonly string[];
   readonly pidfile: string;
   readonly stateDir: string;
-  /** How long services take to stop whose supervisor died: they are waited for. */
+  /** How long to wait for services to stop whose supervisor died. */
   readonly leftoverMs: number;
 }
 
-/** Another process has what a master needs, or the host does not let it have it. */
+/** Another process has a resource of this master, or the host denies it. */
 export class HostTakenError extends Error {
   readonly code = 'SALT_MASTER_TAKEN';
-  /** One line for each thing. */
+  /** One line for each resource. */
   readonly lines: readonly string[];
 
   constructor(lines: readonly string[]) {
@@ -31,9 +31,9 @@ export class HostTakenError extends Error {
   }
 }
 
-/** What was claimed. */
+/** The claimed resources. */
 export interface ClaimedHost {
-  /** Lets go of all. Idempotent. */
+  /** Releases all. Idempotent. */
   release(): void;
 }
 
@@ -42,11 +42,10 @@ const PROBE_MS = 500;
 const LOOK_AGAIN_MS = 200;
 
 /**
- * Takes the ports and the state directory of a master for this process, before anything is
- * written. Of two masters that start at once one gets the ports. They are not listened on before a
- * service serves there: a balancer that looks by connecting would send minions here meanwhile. What
- * a crash left behind does not count, and services that are about to leave as their supervisor died
- * are waited for.
+ * Takes the ports and the state directory of a master for this process, before anything is written.
+ * If two masters start at once, one gets the ports. No port is listened on before a service serves
+ * there: a balancer that probes by connecting would send minions here meanwhile. Leftovers of a
+ * crash do not count. Services that stop because their supervisor died are waited for.
  * @throws HostTakenError with all that others have
  */
 export async function claimHost(wanted: HostClaim): Promise<ClaimedHost> {
@@ -88,7 +87,7 @@ function hasState(stateDir: string, pid: number): string {
   return `a master runs on this cachedir already (pid ${pid}): it has ${stateDir}`;
 }
 
-/** The living master that a pid file names; the number may be another program's by now. */
+/** The living master that a pid file names; another program may have the number by now. */
 function masterIn(pidfile: string): number | undefined {
   const pid = Number(readText(pidfile).trim());
   if (!Number.isInteger(pid) || pid <= 1 || pid === process.pid) return undefined;
@@ -96,7 +95,7 @@ function masterIn(pidfile: string): number | undefined {
   return /salt-master|brine[^\0]*\0master(?:\0|$)/.test(words) ? pid : undefined;
 }
 
-/** A supervisor that ended in order leaves no state: its services may still be about to leave. */
+/** An orderly end leaves no state; after a crash the services may still be stopping. */
 function isCrashed({ stateDir }: HostClaim): boolean {
   const state = readState(stateDir);
   return state !== undefined && livingSupervisor(state) === undefined;
@@ -113,7 +112,7 @@ async function claimAll(wanted: HostClaim['ports'], claims: Server[]): Promise<s
     const claim = createServer((socket) => socket.destroy());
     const other = await listening(claim, { path: claimOf(host, port) });
     if (other === undefined) claims.push(claim);
-    // Only a program that listens on a port learns whether it is free.
+    // Only listening on a port shows whether it is free.
     const look = createServer((socket) => socket.destroy());
     const failed = await listening(look, { host, port, exclusive: true });
     if (failed === undefined) await new Promise((resolve) => look.close(resolve));
@@ -124,10 +123,10 @@ async function claimAll(wanted: HostClaim['ports'], claims: Server[]): Promise<s
   return lines;
 }
 
-/** Elsewhere the ports of two masters that start at once are not told apart. */
+/** Elsewhere the ports of two masters that start at once can not be distinguished. */
 const HAS_NAMES = process.platform === 'linux';
 
-/** A name without a file, which the system forgets with the process, as it does a port (Linux). */
+/** A name without a file, which the system frees with the process, as it does a port (Linux). */
 function claimOf(host: string, port: number): string {
   return `\0brine-master-${host}-${port}`;
 }

@@ -19,17 +19,17 @@ export function ownerOfState(stateDir: string): number | undefined {
 }
 
 /**
- * Takes a state directory for this process; what a dead one left there does not count. Returns
- * the process that has it, or what gives it back.
+ * Takes a state directory for this process; leftovers of a dead one do not count. Returns the
+ * process that has it, or a function that releases it.
  */
 export function claimState(stateDir: string): { readonly owner: number } | (() => void) {
   const path = lockFile(stateDir);
-  // May be passed through: below it PostgreSQL, as a user of its own, has its directory.
+  // Others may pass through: PostgreSQL, as a user of its own, has its directory below.
   mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
   const mine = `${path}.${process.pid}`;
   try {
     rmSync(mine, { force: true });
-    // A new file: where another user may write, a link must lead root nowhere.
+    // A new file: if another user may write here, a link must lead root nowhere.
     writeFileSync(mine, `${process.pid} ${birthOf(process.pid) ?? ''}`, {
       mode: 0o600,
       flag: 'wx',
@@ -44,10 +44,10 @@ export function claimState(stateDir: string): { readonly owner: number } | (() =
   } finally {
     rmSync(mine, { force: true });
   }
-  throw new Error(`${path} comes back each time it is removed`);
+  throw new Error(`${path} reappears each time it is removed`);
 }
 
-/** Removes what a dead process left, and not what a living one has put in its place meanwhile. */
+/** Removes the file of a dead process, but not one that a living process has made meanwhile. */
 function dropStale(path: string, aside: string): void {
   const seen = readText(path);
   try {
@@ -71,13 +71,13 @@ function linked(from: string, to: string): boolean {
 }
 
 /**
- * When a living process was started, as the kernel counts it: a number alone may be another's by
- * now. Empty where there is no /proc; undefined where there is no such process.
+ * When a living process was started, as the kernel counts it: another process may have its number
+ * by now. Empty if there is no /proc; undefined if there is no such process.
  */
 function birthOf(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
   const stat = readText(`/proc/${pid}/stat`);
-  // Field 22 of proc(5), counted after the name, which may hold spaces and brackets.
+  // Field 22 of proc(5), counted after the name, which may contain spaces and brackets.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
@@ -85,7 +85,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // Absent, or gone while we looked: no process has it.
+    // The file was removed meanwhile: no process has the directory.
     return '';
   }
 }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
  */
 const LINE_BYTES_MAX = 65_536;
 
-/** Calls back for each line of a stream, and for what is left at its end. */
+/** Calls back for each line of a stream, and for the rest at its end. */
 export function eachLine(stream: Readable, onLine: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');
@@ -21,6 +21,6 @@ export function eachLine(stream: Readable, onLine: (line: string) => void): void
     if (rest !== '') onLine(rest);
     rest = '';
   });
-  // A broken pipe of a dying child is no trouble of its own: its exit tells.
+  // A broken pipe of a dying child needs no report: its exit is reported.
   stream.on('error', () => undefined);
 }

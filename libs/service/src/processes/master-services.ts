@@ -13,7 +13,7 @@ export const MASTER_SERVICES = [
   'syndic-relay',
 ] as const;
 
-/** One of them. */
+/** The name of a service. */
 export type MasterServiceName = (typeof MASTER_SERVICES)[number];
 
 /**
@@ -30,15 +30,15 @@ const STAGES: Readonly<Record<MasterServiceName, number>> = {
   'syndic-relay': 2,
 };
 
-/** What the table of services is made from. */
+/** The input of the table of services. */
 export interface MasterServicesSettings {
-  /** Directory that holds the apps. */
+  /** The directory of the apps. */
   readonly appsDir: string;
   /** The configuration that was read. */
   readonly confFile: string;
   readonly workers: number;
   readonly runners: number;
-  /** Lowest level that a process writes, by its name; that of the configuration when absent. */
+  /** Lowest level that a process writes, by its name; default from the configuration. */
   readonly logLevel?: ((name: string) => string) | undefined;
   /** NATS for a service; each may have a user of its own. */
   readonly natsUrl: (service: MasterServiceName) => string;
@@ -73,7 +73,7 @@ function specOf(
 ): ServiceSpec {
   const { appsDir, confFile, logLevel, databaseUrl, host } = settings;
   const configDir = dirname(confFile);
-  // `-c` names a directory, which stands for the file `master` there.
+  // `-c` names a directory and means the file `master` there.
   const isNamed = basename(confFile) !== 'master';
   return {
     name,
@@ -87,13 +87,13 @@ function specOf(
       BRINE_CONFIG_DIR: configDir,
       ...(isNamed ? { SALT_MASTER_CONFIG: confFile } : {}),
       BRINE_HOST: host,
-      // Several services on one host can not share one port; health_ports names them one by one.
+      // Services on one host can not share a port; health_ports names them one by one.
       BRINE_HEALTH_PORT: '0',
       NATS_URL: settings.natsUrl(service),
       DATABASE_URL: service === 'job-cache-returner' ? databaseUrl : '',
     },
     stage: STAGES[service],
-    // Event sockets, key files and the drop file of a host are for one at a time.
+    // Event sockets, key files and the drop file of a host are for one process at a time.
     ...(service === 'event-bus' ? { yieldsFirst: true } : {}),
   };
 }

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where `tools/bundle.mjs` puts a program that it made of many files, and the list of those. */
+/** Where `tools/bundle.mjs` puts a program joined from many files, and the list of those. */
 const JOINED = join('dist', 'joined');
 const MADE_OF = 'made-of.json';
 
 /**
- * The file that starts an app: joined from all that it imports where that was done after the last
- * build, for it starts in a third of the CPU time. Else the one that the compiler wrote.
+ * The file that starts an app. A joined file starts in a third of the CPU time, so it is used if it
+ * is newer than the last build. Otherwise it is the compiler's output.
  * @param appsDir the directory of the apps
  * @param file the name of its entry below `dist`, as `main.js`
  */

@@ -8,7 +8,7 @@ import { StackLine } from './stack-line.ts';
 export interface ServiceSpec {
   /** Unique among the services; worker replicas are `worker-pool-1`, `worker-pool-2`, … */
   readonly name: string;
-  /** File that is run by Node. */
+  /** The file that Node runs. */
   readonly entry: string;
   readonly args: readonly string[];
   /** Added to the supervisor's own environment. */
@@ -16,13 +16,13 @@ export interface ServiceSpec {
   /** Services of one stage start together, once those of the stages before are ready. */
   readonly stage: number;
   /**
-   * Its predecessor must have let go of what only one may hold before a successor begins; without
-   * it both serve for a moment.
+   * The predecessor must release resources for one process at a time before a successor begins.
+   * Default: both serve for a moment.
    */
   readonly yieldsFirst?: boolean;
 }
 
-/** Callbacks for what happens to a process. */
+/** Callbacks of a process. */
 export interface ProcessEvents {
   readonly onLine: (source: LogSource, line: string) => void;
   readonly onReady: (process: ServiceProcess) => void;
@@ -34,31 +34,31 @@ export interface ProcessEvents {
   ) => void;
 }
 
-/** What a process tells of itself at a question. */
+/** The report of a process about itself. */
 export interface ProcessDump {
-  /** Where its main thread is, innermost first; empty: not in JavaScript. Absent: no answer. */
+  /** The stack of its main thread, innermost first; empty: not in JavaScript. Absent: no answer. */
   readonly stack?: readonly string[];
   /** Memory, queues and counts. Absent: its event loop does not turn. */
   readonly facts?: object;
 }
 
-/** What a process says of itself, once each. */
+/** Messages of a process to its supervisor, once each. */
 export type ServiceMessage = 'loaded' | 'ready' | 'yielded';
 
 /**
- * What the supervisor orders. `go`: begin to serve. `yield`: let go of what only one may hold.
- * `leave`: a successor serves, so end when all is done. `alone`: the predecessor has left.
+ * Orders of the supervisor. `go`: begin to serve. `yield`: release resources for one process at a
+ * time. `leave`: a successor serves, so end when all is done. `alone`: the predecessor has left.
  */
 export type Order = 'go' | 'yield' | 'leave' | 'alone';
 
-/** The file of a process on which its watching thread tells where the main thread is. */
+/** The descriptor on which the watching thread of a process sends the main thread's stack. */
 const STACKS_FD = 4;
 
 /** One process of a service. */
 export class ServiceProcess {
   readonly pid: number | undefined;
   readonly startedMs = Date.now();
-  /** The same by the monotonic clock. */
+  /** The start by the monotonic clock. */
   readonly bornAt = performance.now();
   readonly gone: Promise<void>;
   healthPort: number | undefined;
@@ -69,7 +69,7 @@ export class ServiceProcess {
   #waiting: { readonly word: ServiceMessage; readonly resolve: (output: boolean) => void }[] = [];
   #isGone = false;
 
-  /** @param isSuccessor it loads, says so, and begins at the order `go`. */
+  /** @param isSuccessor it loads, reports that, and begins at the order `go`. */
   constructor(spec: ServiceSpec, ports: BoundPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
     const own: Record<string, string> = {
@@ -115,7 +115,7 @@ export class ServiceProcess {
     return this.#isGone;
   }
 
-  /** True once it has said so; false when it ends, or the time is over, before that. */
+  /** True once it has sent the message; false if it ends, or the time is over, before that. */
   async says(message: ServiceMessage, timeoutMs: number): Promise<boolean> {
     if (this.#output.has(message)) return true;
     if (this.#isGone) return false;
@@ -132,11 +132,11 @@ export class ServiceProcess {
   }
 
   tell(order: Order): void {
-    // A process that ends at this moment hears nothing; onExit reports its end.
+    // A process that ends at this moment does not receive it; onExit reports its end.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 
-  /** Asks where it is and what it has in hand. Its stack comes also while its loop is blocked. */
+  /** Asks for its stack and its state. The stack comes also while its loop is blocked. */
   async dump(timeoutMs: number): Promise<ProcessDump> {
     const facts = new Promise<object>((resolve) => this.#dumps.push(resolve));
     if (this.#child.connected) this.#child.send('dump', () => undefined);
@@ -171,8 +171,8 @@ export class ServiceProcess {
   }
 
   /**
-   * A process that could not be spawned, and has not said so yet, has the number 0 in Node. A
-   * signal would go to all processes of this one's group, and to who started it.
+   * A process that could not be spawned has the number 0 in Node until it reports that. A signal to
+   * 0 would go to the whole group of this process, and to its parent.
    */
   #signal(name: NodeJS.Signals): void {
     if (this.pid !== undefined) this.#child.kill(name);
@@ -196,8 +196,8 @@ export class ServiceProcess {
   }
 }
 
-/** What this process has of the line to the watching thread. */
+/** This process's end of the line to the watching thread. */
 function endOf({ stdio }: Pick<Partial<ChildProcess>, 'stdio'>): unknown {
-  // Without free file descriptors Node gives a child that has none.
+  // Without free file descriptors Node starts a child without them.
   return stdio?.[STACKS_FD];
 }

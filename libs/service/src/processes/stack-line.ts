@@ -9,22 +9,22 @@ export class StackLine {
   readonly #line: Duplex | undefined;
   #waiting: ((stack: readonly string[] | undefined) => void)[] = [];
 
-  /** @param line what the parent of the process has of it; anything else is no line. */
+  /** @param line the parent's end of it; any other value means no line. */
   constructor(line: unknown) {
     if (!(line instanceof Duplex)) return;
     this.#line = line;
-    // Not eachLine's business: a process that is gone breaks the line.
+    // A process that ends breaks the line; eachLine ignores that.
     line.on('close', () => this.#answer(undefined));
     eachLine(line, (text) => this.#answer(stackIn(text)));
   }
 
-  /** Where the main thread is, innermost first; never settles where no thread watches. */
+  /** The stack of the main thread, innermost first; never settles if no thread watches. */
   ask(): Promise<readonly string[] | undefined> {
     const line = this.#line;
     if (line === undefined || line.destroyed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
-      // One question is answered for all that wait.
+      // One question serves all that wait.
       if (this.#waiting.length === 1) line.write('stack\n');
     });
   }
@@ -39,6 +39,6 @@ function stackIn(text: string): readonly string[] | undefined {
     const stack: unknown = JSON.parse(text);
     return Array.isArray(stack) ? stack.map(String) : undefined;
   } catch {
-    return undefined; // No line of the thread.
+    return undefined; // Not a line of the thread.
   }
 }

@@ -21,12 +21,12 @@ export interface RollingState {
   /** Counted from 1. */
   readonly number: number;
   readonly state: 'running' | 'done' | 'failed';
-  /** The service that is being replaced, or that could not be. */
+  /** The service that is being replaced, or whose replacement failed. */
   readonly service?: string;
   readonly error?: string;
 }
 
-/** What `brine status` reads: the processes that run here. */
+/** The processes that run here, for `brine status`. */
 export interface SupervisorState {
   readonly pid: number;
   /** ISO 8601. */
@@ -42,14 +42,14 @@ export function stateFile(stateDir: string): string {
 
 /** Writes the state as one change, readable by its owner only. Throws as the file system does. */
 export function writeState(stateDir: string, state: SupervisorState): void {
-  // May be passed through: below it PostgreSQL, as a user of its own, has its directory.
+  // Others may pass through: PostgreSQL, as a user of its own, has its directory below.
   mkdirSync(stateDir, { recursive: true, mode: 0o711 });
   replaceFile(stateFile(stateDir), `${JSON.stringify(state, undefined, 2)}\n`, 0o600);
 }
 
 /**
- * Reads the state; undefined where no supervisor has written one, or a power cut has emptied it:
- * the claim of the directory stands in a file of its own.
+ * Reads the state. Undefined if no supervisor has written one, or a power cut has emptied it: the
+ * claim of the directory is in a file of its own.
  */
 export function readState(stateDir: string): SupervisorState | undefined {
   try {
@@ -61,7 +61,7 @@ export function readState(stateDir: string): SupervisorState | undefined {
   }
 }
 
-/** Its directory may be another user's: a pipe must not hold the reader up, or a device fill it. */
+/** The directory may be another user's: a pipe must not block the reader, nor a device fill it. */
 function textOf(path: string): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -71,21 +71,21 @@ function textOf(path: string): string {
   }
 }
 
-/** Removes the state, so that nothing seems to run. */
+/** Removes the state, so that no process seems to run. */
 export function removeState(stateDir: string): void {
   rmSync(stateFile(stateDir), { force: true });
 }
 
-/** The supervisor that a state names, if it still lives: a process id alone may be another's. */
+/** The supervisor that a state names, if it still lives: another process may have its id. */
 export function livingSupervisor(state: SupervisorState | undefined): number | undefined {
   if (!state || state.pid === process.pid) return undefined;
   return isAlive(state.pid) && isNode(state.pid) ? state.pid : undefined;
 }
 
 /**
- * Whether a process may be signalled because a file names it: it belongs to the file's owner, or
- * root wrote the file. What another user wrote down must not lead a signal of root's anywhere.
- * Without /proc (not Linux) nobody can say.
+ * True if a process may be signalled because a file names it: it belongs to the file's owner, or
+ * root wrote the file. A file of another user must not direct a signal of root's. Without /proc
+ * (not Linux) the owner is unknown.
  */
 export function isOfOwner(path: string, pid: number): boolean {
   const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
@@ -95,7 +95,7 @@ export function isOfOwner(path: string, pid: number): boolean {
 
 /**
  * Writes a pid file, as salt/utils/process set_pidfile does: the number and nothing else. It gets
- * another owner where one is given. Throws as the file system does.
+ * another owner if one is given. Throws as the file system does.
  */
 export function writePidfile(path: string, owner?: { uid: number; gid: number }): void {
   mkdirSync(dirname(path), { recursive: true });
@@ -103,7 +103,7 @@ export function writePidfile(path: string, owner?: { uid: number; gid: number })
 }
 
 /**
- * Takes the pid file away. Where its directory is another user's, as /run, it is emptied: it then
+ * Removes the pid file. If its directory is another user's, as /run, the file is emptied and then
  * names no process. Never throws.
  */
 export function removePidfile(path: string): void {
@@ -113,7 +113,7 @@ export function removePidfile(path: string): void {
     try {
       truncateSync(path);
     } catch {
-      // It is gone, or another's. The next start sees that its process does not live.
+      // It is missing, or another user's. The next start finds its process dead.
     }
   }
 }
@@ -127,7 +127,7 @@ function replaceFile(
   const next = `${path}.${process.pid}.next`;
   try {
     rmSync(next, { force: true });
-    // A new file: where another user may write, a link must lead root nowhere.
+    // A new file: if another user may write here, a link must lead root nowhere.
     writeFileSync(next, text, { mode, flag: 'wx' });
     if (owner !== undefined) lchownSync(next, owner.uid, owner.gid);
     renameSync(next, path);

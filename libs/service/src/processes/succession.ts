@@ -1,4 +1,4 @@
-/** What a service does when its supervisor replaces it, or another by it. */
+/** The actions of a service when it is replaced, or replaces another process. */
 export interface OrderTakers {
   readonly yield: () => Promise<void>;
   readonly leave: () => Promise<void>;
@@ -6,14 +6,14 @@ export interface OrderTakers {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Whether this process is to take the place of one that serves. */
+/** True if this process is to replace a serving one. */
 export function isSuccessor(env: Readonly<Record<string, string | undefined>>): boolean {
   return env['BRINE_SUCCESSOR'] === '1' && process.send !== undefined;
 }
 
 /**
- * Tells the supervisor that all is loaded, and waits for its word. A supervisor that is gone ends
- * the process by `onStopSignal`.
+ * Reports to the supervisor that all is loaded, and waits for its order. If the supervisor is gone,
+ * `onStopSignal` ends the process.
  */
 export function onLeaveOrder(): Promise<void> {
   return new Promise((resolve) => {
@@ -34,7 +34,7 @@ export function answerDumps(facts: () => object): void {
   });
 }
 
-/** Takes the supervisor's orders, each once, and tells when what only one may hold is let go. */
+/** Takes the supervisor's orders, each once, and reports when the resources are released. */
 export function onOrders(takers: OrderTakers): void {
   const received = new Set<string>();
   process.on('message', (message) => {

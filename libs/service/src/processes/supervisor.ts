@@ -5,13 +5,13 @@ import { ChildService, type ReplaceTimes, type ServiceState } from './child-serv
 import type { ProcessDump, ServiceSpec } from './service-process.ts';
 import { removeState, type RollingState, writeState } from './state-file.ts';
 
-/** A stage that is not ready by then does not keep the next ones from starting. */
+/** A stage that is not ready by then does not block the next ones. */
 const STAGE_TIMEOUT_MS = 30_000;
 
-/** A start that takes longer than this does not come; a command may wait for returns this long. */
+/** A longer start counts as failed; a command may wait for returns as long as `leaveMs`. */
 const REPLACE_MS = { readyMs: 60_000, yieldMs: 10_000, leaveMs: 600_000 } as const;
 
-/** What superviseServices needs beside the services. */
+/** Options of superviseServices beside the services. */
 export interface SupervisorOptions {
   readonly log: Log;
   /** Gets the lines that the services write. */
@@ -20,11 +20,11 @@ export interface SupervisorOptions {
   readonly stateDir: string;
   /** Longest time a service is given to stop. */
   readonly stopDeadlineMs: number;
-  /** Of a rolling restart; for tests. */
+  /** Times of a rolling restart; for tests. */
   readonly replaceTimes?: Partial<ReplaceTimes>;
 }
 
-/** A service and what it tells of itself; without `dump` it has no process. */
+/** A service and its report about itself; without `dump` it has no process. */
 export interface ServiceDump extends ServiceState {
   readonly dump?: ProcessDump;
 }
@@ -36,17 +36,17 @@ export interface Supervisor {
   ready(): boolean;
   services(): readonly ServiceState[];
   /**
-   * Replaces the services one after the other, in the order of their start, each once its
-   * successor serves. Rejects where one does not come to serve, and leaves the others as they
-   * are. While one restart runs, the same promise.
+   * Replaces the services one after the other, in the order of their start, each once its successor
+   * serves. Rejects if one does not come to serve, and leaves the others as they are. While a
+   * restart runs, returns its promise.
    */
   roll(): Promise<void>;
   /**
-   * What the next processes are started with: services of the same names, with other arguments or
-   * another environment. Those that run go on as they are.
+   * Sets the specs of the next processes: services of the same names, with other arguments or
+   * another environment. Running processes continue unchanged.
    */
   use(specs: readonly ServiceSpec[]): void;
-  /** What each service tells of itself within the time, in ms. */
+  /** The report of each service about itself, if it answers within the time, in ms. */
   dump(timeoutMs: number): Promise<readonly ServiceDump[]>;
   /** Stops the services, the last started first. Idempotent; never rejects. */
   stop(): Promise<void>;
@@ -55,9 +55,9 @@ export interface Supervisor {
 }
 
 /**
- * Starts services in the order of their stages and keeps them running: one that ends is started
- * again, at once the first time. The caller decides when to stop.
- * Throws where the state directory can not be written.
+ * Starts services in the order of their stages and keeps them running: a service that ends is
+ * started again, at once the first time. The caller decides when to stop. Throws if the state
+ * directory can not be written.
  */
 export function superviseServices(
   specs: readonly ServiceSpec[],
@@ -77,7 +77,7 @@ export function superviseServices(
     try {
       writeState(stateDir, state);
     } catch (error) {
-      // A full disk must not take the services down; `brine status` is stale until it is mended.
+      // A full disk must not end the services; `brine status` is stale until there is room.
       if (failedWrites === 0) log.error({ err: error }, 'services.json can not be written');
       failedWrites += 1;
     }

@@ -14,12 +14,12 @@ export function whoListens(port: number): string | undefined {
   return pid === undefined ? undefined : `${pid} (${programOf(pid)})`;
 }
 
-/** Whether any process listens on a TCP port of this host, as far as /proc tells. */
+/** True if /proc lists a listener on a TCP port of this host. */
 export function isListenedOn(port: number): boolean {
   return socketsOn(port).size > 0;
 }
 
-/** What is run: the script of an interpreter, or the program. */
+/** The program of a process, or the script of its interpreter. */
 export function programOf(pid: number | string): string {
   const [program = '', ...args] = readText(`/proc/${pid}/cmdline`).split('\0');
   const isInterpreter = /(?:^|\/)(?:node|python[\d.]*|sh|bash)$/.test(program);
@@ -52,7 +52,7 @@ function linkOf(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
-    return ''; // Closed while we looked.
+    return ''; // Closed meanwhile.
   }
 }
 
@@ -60,7 +60,7 @@ function namesIn(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
   } catch {
-    return []; // Not Linux, another's, or gone while we looked.
+    return []; // Not Linux, another user's, or gone meanwhile.
   }
 }
 
