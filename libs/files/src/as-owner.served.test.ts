@@ -167,7 +167,7 @@ describe('root', () => {
     make('tree', NOBODY);
     make('tree/closed', 0, 0o700);
     await expect(uidIn(join(dir, 'tree/closed'))).rejects.toThrow(
-      `${dir}/tree belongs to user ${NOBODY}, as whom alone root goes there`,
+      `${dir}/tree belongs to user ${NOBODY}; root goes there only as that user`,
     );
   });
 

@@ -4,29 +4,29 @@ import { userInfo } from 'node:os';
 import { dirname, join, parse, resolve, sep } from 'node:path';
 import { isSystemError, type Owner } from './files.ts';
 
-/*
- * Root in directories of others. Whoever may write a directory decides where its names lead: to a
- * file of root's, to a pipe, to another directory, and anew at any moment. So root goes there only
- * as that user, and the kernel looks at each step. Other processes are no users: nothing changes
- * for them.
+/**
+ * Root in directories of other users. A user who may write a directory decides where its names
+ * lead: to a file of root's, to a pipe, to another directory, and may change that at any moment. So
+ * root goes there only as that user, and the kernel checks each step. Nothing changes for processes
+ * of other users.
  */
 
-/** Why root does not go somewhere. Names the path, and says what to do. */
+/** Thrown for a path that root must not use. The text has the path and the remedy. */
 export class OthersPathError extends Error {
   override readonly name = 'OthersPathError';
   readonly code = 'BRINE_PATH_OF_OTHERS';
 }
 
-/** A user that root works as. */
+/** A user whose rights root takes. */
 interface Other extends Owner {
-  /** What belongs to the user, and makes all below it the user's. */
+  /** The path that belongs to the user, and makes all below it the user's. */
   readonly at: string;
 }
 
-/** Programs that are started get it, so that they can not become root again. */
+/** Options of started programs, so that they can not become root again. */
 export type StartedAs = Partial<Owner>;
 
-/** As many as the kernel follows. */
+/** The limit of the kernel. */
 const LINKS_MAX = 40;
 const WRITABLE = 0o022;
 const OPEN_TO_ALL = 0o002;
@@ -34,20 +34,20 @@ const STICKY = 0o1000;
 /** The group of users that this host does not know: no file belongs to it. */
 const NOGROUP = 65_534;
 
-/** One path, or several that one user must be able to work in: a directory and some below it. */
+/** A path, or several that one user must be able to work in: a directory and some below it. */
 export type Paths = string | readonly string[];
 
-/** Work of root's that is not over, and as whom; `undefined`: as itself. */
+/** Unfinished work of root's, and its user; `undefined`: root itself. */
 interface Entry {
   readonly as: Other | undefined;
   readonly over: Promise<void>;
   readonly leave: () => void;
 }
 
-/** Each within the one before; the last counts. */
+/** Each entry is within the previous one; the last counts. */
 const entries: Entry[] = [];
 const within = new AsyncLocalStorage<Entry>();
-/** Of this process, while it works as another user. */
+/** This process's own groups, while it works as another user. */
 let ownGroups: readonly number[] = [];
 let ownGid = 0;
 let current: Other | undefined;
@@ -55,8 +55,8 @@ let current: Other | undefined;
 /**
  * Does work in a directory, or with a file, that may be another user's. Root does it as the user
  * who may change where the path leads, with that user's groups; all other users as themselves. The
- * whole process does, so that other such work waits, but for work within work. Nothing of the work
- * may go on when its promise is settled.
+ * whole process changes its user, so other such work waits, except for work within work. No part of
+ * the work may run after its promise is settled.
  * @throws OthersPathError for paths that several users may change, or that their user may not enter
  */
 export async function asOwnerOf<T>(paths: Paths, work: () => Promise<T>): Promise<T> {
@@ -84,7 +84,7 @@ export function asOwnerOfNow<T>(paths: Paths, work: () => T): T {
   }
 }
 
-/** The values of a source that reads such paths; what takes them does not run as its owner. */
+/** The values of a source that reads such paths; their consumer does not run as the owner. */
 export async function* eachAsOwnerOf<T>(
   paths: Paths,
   source: AsyncIterable<T>,
@@ -102,8 +102,8 @@ export async function* eachAsOwnerOf<T>(
 }
 
 /**
- * Starts a program in such work: it belongs to the user for good. A shell would take root's rights
- * back otherwise.
+ * Starts a program in such work: it belongs to the user for good. Otherwise a shell would take
+ * root's rights back.
  */
 export function startAsOwner<T>(start: (as: StartedAs) => T): T {
   const as = current;
@@ -117,8 +117,8 @@ export function startAsOwner<T>(start: (as: StartedAs) => T): T {
 }
 
 /**
- * Whether what root writes there may have to be given to another user: root itself works there.
- * False for all others, and where root works as the owner.
+ * True if files that root writes there may have to be given to another user: root works there as
+ * itself. False for other users, and where root works as the owner.
  */
 export function isRootsOwn(path: string): boolean {
   return isRoot() && asRoot(() => otherOn(path)) === undefined;
@@ -162,7 +162,7 @@ function asRoot<T>(work: () => T): T {
   }
 }
 
-/** Changes all threads of this process. Throws where the host does not let root do so. */
+/** Changes all threads of this process. Throws if the host does not let root do so. */
 function become(as: Other | undefined): void {
   if (as?.uid === current?.uid) return;
   if (current === undefined) {
@@ -170,7 +170,7 @@ function become(as: Other | undefined): void {
   } else {
     process.seteuid?.(0);
   }
-  // From here on it is root with perhaps another group: a failure below must not stay half done.
+  // From here on it is root, perhaps with another group: a failure below must not stay half done.
   current = undefined;
   try {
     process.setgroups?.(as === undefined ? [...ownGroups] : groupsOf(as));
@@ -190,7 +190,7 @@ function groupsOf({ uid, gid }: Other): number[] {
   return [...(knownGroups.get(uid)?.all ?? [gid])];
 }
 
-/** The user's own group, whatever the group of the directory is: that may be root's. */
+/** The user's own group, not that of the directory, which may be root's. */
 function withGroups(other: Other): Other {
   const { uid, at } = other;
   let known = knownGroups.get(uid);
@@ -206,7 +206,7 @@ function lookUpGroups(uid: number): { readonly gid: number; readonly all: readon
   let found: { readonly gid: number; readonly username: string };
   try {
     process.seteuid?.(uid);
-    // What the host says of the user that this process is.
+    // The host's entry for the current user of this process.
     found = userInfo();
   } catch (error) {
     if (!isSystemError(error, 'ERR_SYSTEM_ERROR')) throw error;
@@ -217,7 +217,7 @@ function lookUpGroups(uid: number): { readonly gid: number; readonly all: readon
   const gid = process.getegid?.() ?? 0;
   try {
     initgroups(found.username, found.gid);
-    // Node counts the effective group among them: it must not be that of root.
+    // Node counts the effective group among them, so it must not be root's.
     process.setegid?.(found.gid);
     return { gid: found.gid, all: process.getgroups?.() ?? [found.gid] };
   } finally {
@@ -226,7 +226,7 @@ function lookUpGroups(uid: number): { readonly gid: number; readonly all: readon
   }
 }
 
-/** Node's types do not know it; it is there on every POSIX system. */
+/** Node's types lack it; every POSIX system has it. */
 function initgroups(name: string, gid: number): void {
   const own = process as unknown as { readonly initgroups: (name: string, gid: number) => void };
   own.initgroups(name, gid);
@@ -248,9 +248,9 @@ function otherOnAll(paths: readonly string[]): Other | undefined {
 }
 
 /**
- * The first directory that is not root's on a way to a path. Undefined where root alone may change
- * any of it: then nobody else can lead root elsewhere, now or later. What stands in a directory of
- * root's alone, root has put there, whomever it belongs to.
+ * The first directory that is not root's on the way to a path. Undefined if only root may change
+ * any of it: then no other user can redirect root, now or later. Root has put any file in a
+ * directory of its own there, whichever user owns the file.
  */
 function otherOn(path: string): Other | undefined {
   const { root } = parse(resolve(path));
@@ -289,11 +289,11 @@ function partsOf(path: string): string[] {
   return path.split(sep).filter((part) => part !== '' && part !== '.');
 }
 
-/** In a directory of root's that others may write nobody can say whose the next name will be. */
+/** In a directory of root's that others may write, the owner of the next name is uncertain. */
 function assertRootsAlone(dir: string, stat: Stats, next: string, found: Stats | undefined): void {
   const mode = stat.gid === 0 ? stat.mode & ~0o020 : stat.mode;
   if ((mode & WRITABLE) === 0) return;
-  // What root has in such a directory nobody else can move or remove.
+  // Other users can not move or remove root's files in such a directory.
   if ((mode & STICKY) !== 0 && found !== undefined) return;
   const who = (mode & OPEN_TO_ALL) === 0 ? `the group ${stat.gid}` : 'everybody';
   const what =
@@ -303,7 +303,7 @@ function assertRootsAlone(dir: string, stat: Stats, next: string, found: Stats |
   );
 }
 
-/** A listing that takes what is closed for what is empty must not mislead root. */
+/** A listing that shows a closed directory as empty must not mislead root. */
 function assertEntered(path: string, { uid, at }: Other): void {
   try {
     const found = lstatSync(path, { throwIfNoEntry: false });
@@ -311,7 +311,7 @@ function assertEntered(path: string, { uid, at }: Other): void {
   } catch (error) {
     if (!isSystemError(error, 'EACCES', 'EPERM')) throw error;
     throw new OthersPathError(
-      `${at} belongs to user ${uid}, as whom alone root goes there, and that user may not enter ` +
+      `${at} belongs to user ${uid}; root goes there only as that user, who may not enter ` +
         `${path}: give it to that user (chown -R), or have it where root alone may write`,
       { cause: error },
     );

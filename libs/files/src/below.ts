@@ -3,15 +3,15 @@ import { chmod, lstat, mkdir, open, readdir, realpath, rmdir, stat } from 'node:
 import { dirname, join, posix } from 'node:path';
 import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
 
-/*
+/**
  * Files below a directory that the configuration names, by paths that a caller names. Reading
- * follows links as long as they stay below the directory; writing follows none, and takes no `..`.
+ * follows links as long as they stay below the directory; writing follows none, and refuses `..`.
  */
 
-/** What is in a directory: names, with a map for a directory and `f` for anything else. */
+/** The content of a directory: names, with a map for a directory and `f` for anything else. */
 export type FileTree = Map<string, FileTree | 'f'>;
 
-/** More in a directory, or in a file, than is read. */
+/** A directory or a file is larger than the limit. */
 export class TooMuchError extends Error {
   override readonly name = 'TooMuchError';
 }
@@ -21,7 +21,7 @@ const CHUNK_BYTES = 64 * 1024;
 const GONE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EACCES'];
 
 /**
- * The real path of a file below a root; undefined where there is no such file, or it lies elsewhere
+ * The real path of a file below a root; undefined if there is no such file, or it is elsewhere
  * (Salt: salt/utils/verify.py `clean_path`).
  */
 export async function findBelow(root: string, path: string): Promise<string | undefined> {
@@ -38,7 +38,7 @@ export async function findBelow(root: string, path: string): Promise<string | un
 
 /**
  * The bytes of a file below a root, or its first `headBytes`; undefined as {@link findBelow}.
- * @throws TooMuchError where it is larger than `maxBytes` and no head is asked for
+ * @throws TooMuchError if it is larger than `maxBytes` and no head is asked for
  */
 export async function readBelow(
   root: string,
@@ -51,8 +51,8 @@ export async function readBelow(
 }
 
 /**
- * A file by its own path, which the operator gave; undefined where there is none.
- * @throws TooMuchError where it is larger
+ * A file by its own path, which the operator gave; undefined if there is no such file.
+ * @throws TooMuchError if it is larger
  */
 export async function readBounded(path: string, maxBytes: number): Promise<Buffer | undefined> {
   try {
@@ -91,7 +91,7 @@ async function readFile(
 }
 
 /**
- * Everything below a root, links named but not followed; empty where there is no such directory.
+ * Everything below a root, links named but not followed; empty if there is no such directory.
  * @throws TooMuchError for more than `maxEntries`
  */
 export async function treeBelow(root: string, maxEntries: number): Promise<FileTree> {
@@ -104,7 +104,7 @@ export async function treeBelow(root: string, maxEntries: number): Promise<FileT
       count += 1;
       if (count > maxEntries) throw new TooMuchError(`${root} has more than ${maxEntries} entries`);
       const at = join(dir, entry.name);
-      // As Python's os.walk: a link to a directory is a directory that is not looked into.
+      // As Python's os.walk: a link to a directory is a directory that is not entered.
       const isDirectory = entry.isDirectory() || (entry.isSymbolicLink() && (await isDir(at)));
       const below: FileTree = new Map();
       into.set(entry.name, isDirectory ? below : 'f');
@@ -114,13 +114,13 @@ export async function treeBelow(root: string, maxEntries: number): Promise<FileT
   return tree;
 }
 
-/** What becomes of a file that is to be written. */
+/** The result of writing a file. */
 export type Written = 'written' | 'same' | 'refused';
 
 /**
- * Writes a file below a root, with the directories that it needs. A path with `..`, one that begins
- * with a slash, and one through a link or onto anything but a file are refused.
- * @param modes of new directories and new files; a file that is there keeps its own
+ * Writes a file below a root, with the directories that it needs. Refuses a path with `..`, with a
+ * leading slash, through a link, or onto anything but a file.
+ * @param modes of new directories and new files; an existing file keeps its own
  */
 export async function writeBelow(
   root: string,
@@ -151,7 +151,7 @@ export async function writeBelow(
   return 'written';
 }
 
-/** Removes a file below a root; false where there is none, or links lead to it. */
+/** Removes a file below a root; false if there is no such file, or links lead to it. */
 export async function removeBelow(root: string, path: string): Promise<boolean> {
   const parts = partsOf(path);
   if (parts === undefined) return false;
@@ -163,7 +163,7 @@ export async function removeBelow(root: string, path: string): Promise<boolean> 
   return removeIfThere(join(root, ...parts));
 }
 
-/** Removes the directories below a root that hold nothing, and the root where it does not. */
+/** Removes the empty directories below a root, and the root if it is empty. */
 export async function removeEmptyBelow(root: string): Promise<boolean> {
   let removed = false;
   for (const entry of await entriesOf(root)) {
@@ -178,7 +178,7 @@ export async function removeEmptyBelow(root: string): Promise<boolean> {
   }
 }
 
-/** Writes a file at a path that the operator gave; its directory must be there. */
+/** Writes a file at a path that the operator gave; its directory must exist. */
 export async function writeWhole(path: string, content: string, mode: number): Promise<void> {
   await stat(dirname(path));
   await writeAtomic(path, content, { mode });

@@ -9,7 +9,7 @@ export function isSystemError(error: unknown, ...codes: readonly string[]): bool
 }
 
 /**
- * What work on a path gives, such as `stat` or `readdir`; undefined where there is no such path.
+ * The result of work on a path, such as `stat` or `readdir`; undefined if there is no such path.
  * @throws as the work does, for other reasons
  */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
@@ -25,7 +25,7 @@ export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
 const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * The bytes of a file, or undefined where there is none.
+ * The bytes of a file, or undefined if there is no such file.
  * @throws as the file system does; EINVAL for a pipe or a device, whose bytes may have no end
  */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
@@ -69,7 +69,7 @@ export async function textIfThere(path: string): Promise<string | undefined> {
   return (await readIfThere(path))?.toString('utf8');
 }
 
-/** Removes a file; false where there was none. */
+/** Removes a file; false if there was no such file. */
 export async function removeIfThere(path: string): Promise<boolean> {
   try {
     await unlink(path);
@@ -86,16 +86,16 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** What a file is to be. */
+/** The properties of a file to write. */
 interface FileKind {
   readonly mode: number;
-  /** Without it the user that this process runs as. */
+  /** Default: the user that this process runs as. */
   readonly owner?: Owner | undefined;
-  /** False: the file may be lost or empty after a power cut; for what can be made again. */
+  /** False: the file may be lost or empty after a power cut; for files that can be made again. */
   readonly synced?: boolean;
   /**
-   * A directory of the same file system where it is written first; default beside its place. For
-   * directories that programs list.
+   * A directory of the same file system for the draft; default beside the file. For directories
+   * that programs list.
    */
   readonly draftsIn?: string;
 }
@@ -116,8 +116,8 @@ export async function writeAtomic(
 }
 
 /**
- * As {@link writeAtomic}, where there is no such file yet. False when another process was first;
- * its file stays as it is.
+ * As {@link writeAtomic}, if there is no such file yet. False if another process was first; its
+ * file stays as it is.
  */
 export async function writeNew(
   path: string,
@@ -126,7 +126,7 @@ export async function writeNew(
 ): Promise<boolean> {
   const draft = await writeDraft(path, content, kind);
   try {
-    // link(2) fails where the name exists; rename(2) would replace it.
+    // link(2) fails if the name exists; rename(2) would replace it.
     await link(draft, path);
     return true;
   } catch (error) {
@@ -138,8 +138,8 @@ export async function writeNew(
 }
 
 /**
- * Writes a whole file beside its place; gives its path. It begins with a dot: key listings leave
- * out such files, as Salt does.
+ * Writes a whole file beside its place; returns its path. Its name begins with a dot: key listings
+ * leave out such files, as Salt does.
  */
 async function writeDraft(
   path: string,

@@ -3,28 +3,28 @@ import { lchown, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSystemError, type Owner } from './files.ts';
 
-/** Whom files are given to. */
+/** The new owner of files. */
 export interface NewOwner extends Owner {
-  /** What belongs to one of these groups stays as it is. */
+  /** Files of one of these groups stay as they are. */
   readonly keepGroups?: ReadonlySet<number>;
 }
 
 /** A file as the walk sees it. */
 interface Seen {
-  /** Where it is reached: by its directory that is open, which no rename can change. */
+  /** The path through its open directory, which no rename can change. */
   readonly at: string;
   /** Its path as the caller knows it. */
   readonly path: string;
 }
 
-/** What is no plain file, as a pipe, must not hold this process up. */
+/** Opening a pipe or the like must not block this process. */
 const PLAIN = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
- * Gives a file to a user, which root may do where others can write: a link, what is no file, and a
- * file with a second name elsewhere keep their owners. False for those.
- * @param make makes the file with this mode where there is none; what is there keeps its content
+ * Gives a file to a user. Root may call it where others can write: a link, anything but a file, and
+ * a file with a second name elsewhere keep their owners. False for those.
+ * @param make makes a missing file with this mode; an existing file keeps its content
  * @throws as the file system does
  */
 export function giveFile(path: string, { uid, gid }: Owner, make?: number): boolean {
@@ -47,9 +47,9 @@ export function giveFile(path: string, { uid, gid }: Owner, make?: number): bool
 }
 
 /**
- * Gives a directory and all in it to a user; links are given themselves. What goes away meanwhile
- * is no error. Who may write there already can not lead this elsewhere: directories are held open,
- * and a file that has a second name elsewhere keeps its owner.
+ * Gives a directory and all in it to a user; links are given themselves. Files that disappear
+ * meanwhile are no error. Users who may write there can not redirect this: directories are kept
+ * open, and a file with a second name elsewhere keeps its owner.
  * @param except paths that keep their owners, with all in them
  */
 export async function giveTree(

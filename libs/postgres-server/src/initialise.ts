@@ -28,7 +28,7 @@ export const PASSWORD_FILES = { superuser: 'password', services: 'services-passw
 const MAJOR_VERSION = '18';
 
 const ROOM = 'making-';
-/** What a process of 0.2.0 left that was killed meanwhile. */
+/** Leftovers of a killed process of 0.2.0. */
 const OF_0_2 = new Set(['data.new', 'password.new']);
 
 /** The environment of the server's programs: none of our PG* variables or locales may leak in. */
@@ -38,10 +38,10 @@ export function serverEnvironment(): Record<string, string> {
 }
 
 /**
- * Makes the directory `<dir>/data` if there is none. Returns the passwords of the superuser and
- * of the services, which are kept in files of their own (mode 0600). initdb works in a directory of
- * its own, which is renamed when it is whole: a process killed half-way leaves nothing that looks
- * done.
+ * Makes the directory `<dir>/data` if it is missing. Returns the passwords of the superuser and of
+ * the services, which are kept in files of their own (mode 0600). initdb works in a directory of
+ * its own, which is renamed when it is whole: a process killed half-way leaves no directory that
+ * looks complete.
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if initdb fails, or the data is of another major
  * version.
@@ -57,7 +57,7 @@ export async function initialise(
 
 async function initialiseData(dir: string, binaries: Binaries, account: Account): Promise<string> {
   const data = join(dir, 'data');
-  // Passed through by the account of the server, and read by nobody else.
+  // The server's account passes through it, and no other account reads it.
   await mkdir(dir, { recursive: true, mode: 0o711 });
   assertReachable(dir, account);
   if (existsSync(join(data, 'PG_VERSION'))) {
@@ -85,8 +85,8 @@ async function initialiseData(dir: string, binaries: Binaries, account: Account)
 }
 
 /**
- * A directory of this process alone. The initdb of one that was killed goes on without it, and
- * empties its directory where it fails: that must not be the one of the next process.
+ * A directory of this process alone. The initdb of a killed process continues without it, and
+ * empties its directory if it fails: that must not be the directory of the next process.
  */
 async function roomToMakeIn(dir: string, account: Account): Promise<string> {
   for (const name of await readdir(dir)) {
@@ -114,7 +114,7 @@ function newPassword(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** Each start gives the role this password: a file that was lost is made again. */
+/** Each start gives the role this password, so a missing file is made again. */
 async function servicesPassword(dir: string): Promise<string> {
   const path = join(dir, PASSWORD_FILES.services);
   if (existsSync(path)) return (await readFile(path, 'utf8')).trim();

@@ -6,11 +6,11 @@ import { childEnvironment } from '@brine/environment';
 import { isAlive } from '@brine/files';
 import { JobCacheError, stateOf } from '@brine/job-cache';
 
-/** How long a server that we found is given for each way of stopping, in ms. */
+/** How long a found server is given for each way of stopping, in ms. */
 const STOP_STEP_MS = 10_000;
 
 /**
- * Claims the directory for this process and returns what gives it back.
+ * Claims the directory for this process and returns the function that releases it.
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED while another live process has it: two of them would
  * stop each other's server for ever.
@@ -39,7 +39,7 @@ export function claimDirectory(dir: string): () => void {
     }
     rmSync(path, { force: true });
   }
-  throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', `${path} comes back each time it is removed`);
+  throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', `${path} reappears each time it is removed`);
 }
 
 /**
@@ -65,7 +65,7 @@ export async function clearDataDirectory(dataDir: string): Promise<void> {
   );
 }
 
-/** The process id in postmaster.pid; undefined where the server is down. */
+/** The process id in postmaster.pid; undefined if the server is down. */
 export function postmasterPid(dataDir: string): number | undefined {
   const first = readText(join(dataDir, 'postmaster.pid')).split('\n')[0] ?? '';
   const pid = Number(first);
@@ -81,7 +81,7 @@ export function endProcess(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Waits until the process has ended; false when it has not within the time. */
+/** Waits until the process has ended; false if it has not within the time. */
 export async function ended(pid: number, withinMs: number): Promise<boolean> {
   const until = Date.now() + withinMs;
   while (isAlive(pid)) {
@@ -105,14 +105,14 @@ function isPostgres(pid: number): boolean {
       }),
     );
   } catch {
-    return false; // ps exits with 1 where there is no such process.
+    return false; // ps exits with 1 if there is no such process.
   }
 }
 
-/** When the process started, as the kernel counts it; '' where there is no /proc. */
+/** When the process started, as the kernel counts it; '' if there is no /proc. */
 function startOf(pid: number): string {
   const stat = readText(`/proc/${pid}/stat`);
-  // Field 22 of proc(5), counted after the name, which may hold spaces and brackets.
+  // Field 22 of proc(5), counted after the name, which may contain spaces and brackets.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
@@ -120,6 +120,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // Absent or gone while we looked: the same as empty for every caller here.
+    return ''; // Missing: the same as empty for every caller here.
   }
 }

@@ -1,8 +1,8 @@
 import pg from 'pg';
 
 /**
- * The role that initdb makes: a superuser. It is for this library alone, which makes other roles
- * with it. A superuser runs programs and reads files as the account of the server.
+ * The superuser role that initdb makes. Only this library uses it, to make other roles. A superuser
+ * runs programs and reads files as the account of the server.
  */
 export const SUPERUSER = 'brine';
 /** The role of the services: owns their database, and has no right beyond it. */
@@ -10,7 +10,7 @@ export const SERVICES_ROLE = 'brine_services';
 /** The database of the services. */
 export const EMBEDDED_DATABASE = 'brine';
 
-/** Roles that `brine postgres roles` fills: its own role may not make any. */
+/** Roles that `brine postgres roles` fills: the services' role may not make any. */
 const GRANTED_ROLES = ['brine_store', 'brine_returner', 'brine_reader'] as const;
 
 /** The passwords of the two roles that can log in. */
@@ -19,27 +19,27 @@ export interface Passwords {
   readonly services: string;
 }
 
-/** The address of the database for a role. The password is in it. */
+/** The address of the database for a role, with its password. */
 export function urlFor(role: string, password: string, port: number): string {
   return `postgres://${role}:${password}@127.0.0.1:${port}/${EMBEDDED_DATABASE}`;
 }
 
 /**
- * Makes the role of the services and their database, and hands over what a release before this had
- * its services make as the superuser. Each step is whole and finds what is left to do, so a start
- * that was killed is finished by the next one.
+ * Makes the role of the services and their database. Gives them the objects that services of an
+ * earlier release made as the superuser. Each step is whole and finds the remaining work, so the
+ * next start finishes a killed one.
  *
  * Rejects with the error of PostgreSQL.
  */
 export async function ensureRoles(port: number, passwords: Passwords): Promise<void> {
   const standsBy = await asSuperuser({ port, passwords, database: 'postgres' }, async (client) => {
-    // A standby gets what its primary has.
+    // A standby gets the roles of its primary.
     const { rows } = await client.query<{ recovers: boolean }>(
       'SELECT pg_is_in_recovery() AS recovers',
     );
     if (rows[0]?.recovers === true) return true;
     await client.query(rolesText(passwords.services));
-    // As a role that is named for the schema has it: no table needs its schema in a query.
+    // The default of a role that is named like the schema: queries need not name the schema.
     await client.query(`ALTER ROLE ${SERVICES_ROLE} SET search_path = brine, public`);
     const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [
       EMBEDDED_DATABASE,
@@ -53,7 +53,7 @@ export async function ensureRoles(port: number, passwords: Passwords): Promise<v
   await asSuperuser({ port, passwords, database: EMBEDDED_DATABASE }, handOver);
 }
 
-/** One transaction: a role is never there with more rights than it is to have. */
+/** One transaction: a role never has more rights than intended. */
 function rolesText(password: string): string {
   const wanted = [SERVICES_ROLE, ...GRANTED_ROLES].map((role) => `'${role}'`).join();
   return `DO $$
@@ -73,9 +73,9 @@ function rolesText(password: string): string {
 }
 
 /**
- * Statements that give away what the superuser owns in a database. REASSIGN OWNED refuses the role
- * of initdb, which owns the system's tables too. Left alone is what follows something else:
- * sequences of columns, indexes, members of extensions.
+ * Statements that give away the superuser's objects in a database. REASSIGN OWNED refuses the role
+ * of initdb, which owns the system's tables too. Dependent objects are left out: sequences of
+ * columns, indexes, members of extensions.
  */
 const OWNED = `
 SELECT format('ALTER %s %s OWNER TO ${SERVICES_ROLE}', kind, name) AS statement FROM (
@@ -108,7 +108,7 @@ SELECT format('ALTER %s %s OWNER TO ${SERVICES_ROLE}', kind, name) AS statement 
 WHERE NOT EXISTS (
   SELECT FROM pg_depend d WHERE d.classid = class AND d.objid = mine.oid AND d.deptype = 'e')`;
 
-/** Each statement alone: a transaction over years of days would take more locks than there are. */
+/** Each statement alone: a transaction over years of days would need too many locks. */
 async function handOver(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ statement: string }>(OWNED);
   for (const { statement } of rows) await client.query(statement);
@@ -129,7 +129,7 @@ async function asSuperuser<T>(
     password: passwords.superuser,
     database,
     connectionTimeoutMillis: 5_000,
-    // No function or operator that the services made may stand in for one of the system's.
+    // No function or operator of the services may replace one of the system's.
     options: '-c search_path=pg_catalog,pg_temp',
   });
   // Without a listener an error after the connection would end the process.
@@ -138,6 +138,6 @@ async function asSuperuser<T>(
     await client.connect();
     return await work(client);
   } finally {
-    await client.end().catch(() => undefined); // Closing a connection that failed adds nothing.
+    await client.end().catch(() => undefined); // closing a failed connection adds nothing
   }
 }

@@ -7,8 +7,8 @@ import { SERVICES_ROLE, SUPERUSER, urlFor } from './roles.ts';
 const PORT_LINE = 3;
 
 /**
- * The URL of the server that another process of this host runs below a directory. Undefined where
- * none runs.
+ * The URL of the server that another process of this host runs below a directory. Undefined if none
+ * runs.
  */
 export function runningPostgresUrl(dir: string): string | undefined {
   const lines = textNowIfThere(join(dir, 'data', 'postmaster.pid'))?.split('\n') ?? [];

