@@ -1,7 +1,7 @@
 import type { Trace, TraceNode } from './read-trace.ts';
 import type { SpanAttribute } from './span.ts';
 
-/** Column at which the times stand where the tree leaves room. */
+/** Column of the times, if the tree leaves room. */
 const TIME_COLUMN = 52;
 
 /**
@@ -21,7 +21,7 @@ export function formatTrace(trace: Trace): string {
   return `${[head, '', ...lines, ...remarks(trace)].join('\n')}\n`;
 }
 
-/** What the tree does not show, and why. */
+/** The parts that the tree does not show, and why. */
 function remarks({ returnsLeftOut, spansLeftOut, orphans }: Trace): string[] {
   const said = [
     returnsLeftOut > 0

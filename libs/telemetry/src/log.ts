@@ -15,10 +15,10 @@ export type SaltLogLevel =
   | 'critical'
   | 'quiet';
 
-/** The log of a service. Fields `jid`, `minion` and `tag` are looked for; no payloads, no keys. */
+/** The log of a service. Searches use the fields `jid`, `minion` and `tag`; no payloads or keys. */
 export type Log = Logger;
 
-// Nothing is logged below trace or at profile, so these fall together with their neighbours.
+// Nothing is logged below trace or at profile, so these equal their neighbours.
 const PINO_LEVELS: Readonly<Record<SaltLogLevel, string>> = {
   all: 'trace',
   garbage: 'trace',
@@ -35,11 +35,11 @@ const PINO_LEVELS: Readonly<Record<SaltLogLevel, string>> = {
 /** Field names whose values are never written, wherever code puts them by mistake. */
 const SECRET_FIELDS = ['key', 'aes', 'tok', 'token', 'password', 'load', 'payload', 'body'];
 
-/** What createLog needs. */
+/** The options of createLog. */
 export interface LogOptions {
   readonly service: string;
   readonly level: SaltLogLevel;
-  /** Standard error when absent: standard output belongs to results. */
+  /** Default standard error: standard output belongs to results. */
   readonly destination?: DestinationStream;
 }
 
@@ -67,8 +67,8 @@ function withTrace(fields: Record<string, unknown>): Record<string, unknown> {
 const CAUSES_MAX = 4;
 
 /**
- * An error by its name, code, text and place. Nothing else of it: the `detail` and `where` of a
- * PostgreSQL error, and whatever else errors carry, may hold what a minion returned.
+ * An error by its name, code, text and place, and nothing else. The `detail` and `where` of a
+ * PostgreSQL error, and other fields of errors, may contain a minion's return.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : String(error);

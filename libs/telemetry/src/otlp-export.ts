@@ -4,9 +4,9 @@ import type { SpanSink } from './span-sink.ts';
 
 /**
  * Sends spans to a collector through the OpenTelemetry SDK, which is loaded only here. Its ids come
- * from ours: the generator gives out those of the span being made, which is safe because making a
+ * from ours: the generator returns those of the span being made, which is safe because making a
  * span is synchronous. Endpoint, headers and time-outs are the SDK's own `OTEL_…` variables.
- * Rejects where the SDK can not start, or for a protocol that is not here.
+ * Rejects if the SDK can not start, or for an unsupported protocol.
  */
 export async function startOtlpExport(source: SpanSource, protocol: string): Promise<SpanSink> {
   const [{ NodeSDK, tracing, resources }, { OTLPTraceExporter }, api] = await Promise.all([
@@ -31,7 +31,7 @@ export async function startOtlpExport(source: SpanSource, protocol: string): Pro
       'host.name': source.host,
       'process.pid': source.pid,
     }),
-    // Which jobs are traced is decided by the jid before a span gets here.
+    // The jid decides which jobs are traced, before a span gets here.
     sampler: new tracing.AlwaysOnSampler(),
     spanProcessors: [processor],
   });
@@ -71,7 +71,7 @@ export async function startOtlpExport(source: SpanSource, protocol: string): Pro
   return { dropped: 0, add, flush: () => processor.forceFlush(), close };
 }
 
-/** By `OTEL_EXPORTER_OTLP_PROTOCOL`; gRPC would be loaded into every service for nothing. */
+/** By `OTEL_EXPORTER_OTLP_PROTOCOL`; gRPC would be loaded into every service without need. */
 function exporterOf(protocol: string) {
   switch (protocol) {
     case 'http/protobuf':

@@ -1,6 +1,6 @@
 import type { Span, SpanAttribute } from './span.ts';
 
-/** Attribute names of ours; the tree of `brine trace` is labelled by the parts. */
+/** Our attribute for the label of a span in the tree of `brine trace`. */
 export const PART = 'brine.part';
 export const JID = 'brine.jid';
 export const REQUEST = 'brine.request';
@@ -24,7 +24,7 @@ interface JsonAttribute {
   };
 }
 
-/** One line of a trace file, as far as it is read back. */
+/** The fields of a trace file's line that are read back. */
 export interface TraceLine {
   readonly resourceSpans?: readonly {
     readonly resource?: { readonly attributes?: readonly JsonAttribute[] };
@@ -46,9 +46,8 @@ export interface JsonSpan {
 }
 
 /**
- * Writes spans as one OTLP JSON object (an ExportTraceServiceRequest), without a line end. Put
- * together as text: with objects and JSON.stringify it cost three times as much, and it is paid for
- * each span.
+ * Writes spans as one OTLP JSON object (an ExportTraceServiceRequest), without a line end. It joins
+ * texts: objects and JSON.stringify cost three times as much for each span.
  */
 export function otlpJson(spans: readonly Span[], source: SpanSource): string {
   const resource = [
@@ -129,11 +128,11 @@ function attribute(key: string, value: SpanAttribute): string {
   }
   if (typeof value === 'boolean') return `{"key":"${key}","value":{"boolValue":${value}}}`;
   if (Number.isInteger(value)) return `{"key":"${key}","value":{"intValue":"${value}"}}`;
-  // JSON has no name for what is no number.
+  // JSON can not express NaN or infinity.
   return `{"key":"${key}","value":{"doubleValue":${Number.isFinite(value) ? value : 0}}}`;
 }
 
-/** Milliseconds to OTLP's nanosecond text; µs are kept, a double holds no more of today's time. */
+/** Milliseconds to OTLP's nanosecond text, at the µs that a double can express today. */
 function nanoseconds(ms: number): string {
   return `${Math.round(ms * 1000)}000`;
 }

@@ -8,10 +8,10 @@ import type { SpanAttribute } from './span.ts';
 
 /** More spans of one job than this are left out and counted: a job of many thousand minions. */
 const SPANS_MAX = 50_000;
-/** A file that was last written so long before the job can hold nothing of it, in ms. */
+/** A file that was last written this long before the job has nothing of it, in ms. */
 const CLOCK_SLACK_MS = 60_000;
 
-/** One span of a trace with what it caused, in the order of their starts. */
+/** A span of a trace with the spans that it caused, in the order of their starts. */
 export interface TraceNode {
   readonly name: string;
   readonly part: string;
@@ -28,7 +28,7 @@ export interface TraceNode {
   readonly children: TraceNode[];
 }
 
-/** The trace of a job, as far as this host's files know it. */
+/** The trace of a job from this host's files. */
 export interface Trace {
   readonly jid: string;
   readonly traceId: string;
@@ -39,20 +39,20 @@ export interface Trace {
   readonly orphans: number;
   /** Returns without spans of their own, by sampling. */
   readonly returnsLeftOut: number;
-  /** Spans beyond the limit of what is read. */
+  /** Spans beyond the limit. */
   readonly spansLeftOut: number;
 }
 
-/** A span as it was read, with the id of its cause. */
+/** A span from a file, with the id of its cause. */
 interface Found {
   readonly node: TraceNode & { orphan: boolean };
   readonly parent: string | undefined;
 }
 
 /**
- * Reads the trace of a job from the trace files of a directory. A job without spans has none; a
- * line that is broken (the file of a killed process) is left out. Rejects where the directory can
- * not be listed for another reason than its absence.
+ * Reads the trace of a job from the trace files of a directory. A job without spans has no trace. A
+ * broken line (of a killed process) is left out. Rejects if the directory can not be listed, unless
+ * it is missing.
  */
 export async function readTrace(dir: string, jid: string): Promise<Trace> {
   const traceId = traceIdOf(jid as Jid);
@@ -67,7 +67,7 @@ export async function readTrace(dir: string, jid: string): Promise<Trace> {
         if (one === undefined) continue;
         const known = found.get(span.spanId);
         if (known === undefined && found.size >= SPANS_MAX) spansLeftOut += 1;
-        // A return that came again has its spans again: the first counts.
+        // A return that was received again has its spans again: the first counts.
         else if (known === undefined || one.node.endMs < known.node.endMs) {
           found.set(span.spanId, one);
         }
@@ -87,7 +87,7 @@ function listFiles(dir: string, sinceMs: number): string[] {
   }
   const paths = names.sort().map((name) => join(dir, name));
   return paths.filter((path) => {
-    // Turned over and removed meanwhile: there is nothing to read then.
+    // The file was rotated and removed meanwhile.
     const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
     return written !== undefined && !(written < sinceMs);
   });
@@ -134,7 +134,7 @@ function foundOf(
     children: [],
   };
   if (own) return { node, parent: span.parentSpanId };
-  // `run.<id>` belongs below the minion's part, wherever its own trace is.
+  // `run.<id>` belongs below the minion's part, in any trace.
   const parent = spanIdOf(jid as Jid, `minion.${partName.slice(partName.indexOf('.') + 1)}`);
   return { node, parent };
 }
@@ -162,6 +162,6 @@ function grow(
 }
 
 function milliseconds(nanoseconds: string): number {
-  // A double can not hold today's time in ns: µs are cut off the text first.
+  // A double is not exact for today's time in ns: cut the text to µs first.
   return Number(nanoseconds.slice(0, -3)) / 1000;
 }

@@ -1,6 +1,6 @@
 import type { Span } from './span.ts';
 
-/** Where finished spans go. Nothing here throws: telemetry never stops a service. */
+/** The target of finished spans. It never throws: telemetry never stops a service. */
 export interface SpanSink {
   add(span: Span): void;
   flush(): Promise<void>;

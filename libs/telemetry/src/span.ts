@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Jid, requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf } from '@brine/job';
 
-/** What an attribute of a span may hold. */
+/** The value of an attribute of a span. */
 export type SpanAttribute = string | number | boolean;
 
 /** The ids of a span, as W3C trace context has them. */
@@ -12,20 +12,20 @@ export interface SpanContext {
   readonly spanId: string;
 }
 
-/** One finished piece of work on the way of a job or a request. */
+/** A finished piece of work for a job or a request. */
 export interface SpanRecord {
   readonly name: string;
   /** The job it belongs to. */
   readonly jid?: string | undefined;
-  /** The request it belongs to, where that is of no job: log-ins, pillars, events. */
+  /** The request it belongs to, if it is of no job: log-ins, pillars, events. */
   readonly request?: string | undefined;
   /** The ids, if it belongs to neither and they came with a message. */
   readonly context?: SpanContext | undefined;
-  /** Which seam: `gateway.publish`, `store.<minion id>`; the name when absent. */
+  /** Its seam: `gateway.publish`, `store.<minion id>`; default the name. */
   readonly part?: string | undefined;
   /**
-   * Seam it was caused by. Only one that is recorded too may be named: a span without a recorded
-   * cause is a root. Never guessed here.
+   * The seam that caused it. Name only a seam that is recorded too: a span without a recorded cause
+   * is a root. Never guessed here.
    */
   readonly parentPart?: string | undefined;
   /** The same for a span of a job whose cause came by its id, as with publications. */
@@ -36,7 +36,7 @@ export interface SpanRecord {
   readonly attributes?: Readonly<Record<string, SpanAttribute | undefined>> | undefined;
   /** A W3C `traceparent` that came from outside: a link, never a parent. */
   readonly link?: string | undefined;
-  /** What went wrong, in words; a span without one is good. */
+  /** The text of the failure; a span without it is good. */
   readonly error?: string | undefined;
 }
 
@@ -47,11 +47,11 @@ export interface Span extends SpanContext {
   readonly linkContext: SpanContext | undefined;
 }
 
-/** Trace ids of so many jobs are kept: each return of a job asks for its job's. */
+/** Jobs with a remembered trace id: each return of a job needs it. */
 const TRACE_IDS_MAX = 4096;
 const traceIds = new Map<string, string>();
 
-/** The trace id of a job, remembered: a hash for each span of a job of thousands is dear. */
+/** The trace id of a job, remembered: a hash for each span of a large job is expensive. */
 export function jobTraceId(jid: string): string {
   const known = traceIds.get(jid);
   if (known !== undefined) return known;
@@ -61,7 +61,7 @@ export function jobTraceId(jid: string): string {
   return made;
 }
 
-/** Gives a record its ids. Those of a job follow from the jid: no service has to send them. */
+/** Gives a record its ids. Those of a job follow from the jid, so no service has to send them. */
 export function spanOf(record: SpanRecord): Span {
   const { jid, request, context, parentPart } = record;
   const linkContext = record.link === undefined ? undefined : parseTraceparent(record.link);
@@ -99,8 +99,8 @@ export function traceparent({ traceId, spanId }: SpanContext): string {
 }
 
 /**
- * True for a share of texts: the same ones in every process. FNV-1a with a final mix, because it is
- * asked for each return of a large job.
+ * True for a share of texts: the same texts in every process. FNV-1a with a final mix, because it
+ * is called for each return of a large job.
  */
 export function isChosen(text: string, ratio: number): boolean {
   if (ratio >= 1) return true;
@@ -114,7 +114,7 @@ export function isChosen(text: string, ratio: number): boolean {
   return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000 < ratio;
 }
 
-/** Reads a W3C traceparent; undefined for anything that is none. */
+/** Reads a W3C traceparent; undefined if it is invalid. */
 export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const match = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text ?? '');
   const [, traceId, spanId] = match ?? [];

@@ -10,11 +10,11 @@ import type { TraceProfile } from './trace-profile.ts';
 
 /** Longest time a stop waits for spans to be sent. */
 const SHUTDOWN_DEADLINE_MS = 3000;
-/** A trace file is turned over at this size; all of a host together stay below the other. */
+/** A trace file is rotated at this size; those of a host together stay below the other limit. */
 const TRACE_FILE_BYTES = 8 * 2 ** 20;
 const TRACE_FILES_BYTES = 128 * 2 ** 20;
 
-/** The options telemetry reads; the master's options have them all. */
+/** The options of telemetry, a part of the master's options. */
 export interface TelemetryOptions {
   readonly cachedir: string;
   readonly logLevel: SaltLogLevel;
@@ -24,13 +24,13 @@ export interface TelemetryOptions {
   };
 }
 
-/** How the telemetry of a process starts. */
+/** Settings of a process's telemetry. */
 export interface TelemetrySettings {
   readonly service: string;
   readonly options: TelemetryOptions;
-  /** `process.env` when absent. */
+  /** Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where log lines go; standard error when absent. */
+  /** The target of log lines; default standard error. */
   readonly destination?: NonNullable<LogOptions['destination']>;
   /** All processes of this service write one trace file: for commands that end at once. */
   readonly sharedFile?: boolean;
@@ -42,11 +42,11 @@ export interface TelemetrySettings {
 /** Logs and traces of one process. */
 export interface Telemetry {
   readonly log: Log;
-  /** Whether spans of this job are recorded: those of all jobs, unless `brine.trace` is off. */
+  /** True if spans of this job are recorded: those of all jobs, unless `brine.trace` is off. */
   traces(jid: string): boolean;
-  /** Records work that is over, where traces are on. Never throws. */
+  /** Records finished work, if traces are on. Never throws. */
   recordSpan(record: SpanRecord): void;
-  /** Resolves when what was recorded is written. */
+  /** Resolves when all records are written. */
   flush(): Promise<void>;
   stats(): { readonly recorded: number; readonly dropped: number };
   /** Idempotent; never rejects. */
@@ -108,7 +108,7 @@ function makeTelemetry(log: Log, sink: SpanSink, on: boolean): Telemetry {
       sink.add(spanOf(record));
       recorded += 1;
     } catch (error) {
-      // Telemetry must never stop the work it looks at.
+      // Telemetry must never stop the work that it records.
       failed += 1;
       if (failed === 1) log.warn({ err: error }, 'a span could not be recorded');
     }

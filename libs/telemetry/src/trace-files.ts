@@ -9,7 +9,7 @@ import type { SpanSink } from './span-sink.ts';
 
 /** Spans kept in memory between writes; more than this in one interval are dropped and counted. */
 const BUFFER_MAX = 8192;
-/** A write as soon as this many wait. */
+/** Spans that cause a write at once. */
 const BATCH = 512;
 const FLUSH_INTERVAL_MS = 250;
 
@@ -17,7 +17,7 @@ const FLUSH_INTERVAL_MS = 250;
 export interface TraceFileOptions {
   readonly dir: string;
   readonly source: SpanSource;
-  /** One file for all processes of the service, as commands need that live for a second. */
+  /** One file for all processes of the service: for commands, which run for a second. */
   readonly shared?: boolean;
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
@@ -27,7 +27,7 @@ export interface TraceFileOptions {
 
 /**
  * Writes spans as OTLP JSON lines, one file per service and process, buffered. A full file is
- * turned over; the oldest files of the directory go when all together are too large.
+ * rotated; the oldest files of the directory are removed when all together are too large.
  */
 export class TraceFiles implements SpanSink {
   readonly #options: TraceFileOptions;
@@ -47,7 +47,7 @@ export class TraceFiles implements SpanSink {
     this.#path = join(options.dir, `${name}.jsonl`);
     try {
       mkdirSync(options.dir, { recursive: true, mode: 0o750 });
-      // A process id that was used before continues the old file.
+      // A reused process id continues the old file.
       this.#bytes = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
     } catch (error) {
       this.#trouble('trace directory', error);

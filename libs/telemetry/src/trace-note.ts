@@ -2,8 +2,8 @@
 export type RequestKind = 'login' | 'pillar' | 'event' | 'query';
 
 /**
- * With its answer a worker tells the gateway which spans are recorded. Without this note the
- * gateway records none: a request's hops are all there or none.
+ * A worker's note with its answer about the spans that are recorded. Without it the gateway records
+ * none: a request's hops are recorded all or not at all.
  */
 export type TraceNote =
   | { readonly kind: 'return'; readonly jid: string; readonly minion: string }
@@ -20,7 +20,7 @@ export type TraceNote =
 
 const KINDS: ReadonlySet<string> = new Set(['login', 'pillar', 'event', 'query']);
 
-/** Bytes of a note that go along with an answer. */
+/** Most bytes of a note. */
 export const TRACE_NOTE_MAX = 255;
 
 /** Packs a note. */

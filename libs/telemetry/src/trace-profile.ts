@@ -1,11 +1,11 @@
 import type { RequestKind } from './trace-note.ts';
 
-/** What is traced: option `brine.trace`. */
+/** The traced part of jobs and requests: option `brine.trace`. */
 export type TraceProfile = 'off' | 'errors' | 'sampled' | 'all';
 
-/** Which returns of a job get spans. */
+/** The returns of a job that get spans. */
 export interface ReturnSampling {
-  /** The first returns of a job that one worker takes. All of a small job are among them. */
+  /** The first returns of a job at one worker: all of a small job. */
   readonly first: number;
   /** Failed returns beside those. */
   readonly failed: number;
@@ -13,7 +13,7 @@ export interface ReturnSampling {
   readonly ratio: number;
 }
 
-/** What a profile records beside the way of the job itself. */
+/** The records of a profile beside the way of the job itself. */
 export interface TraceShares {
   readonly returns: ReturnSampling;
   /** Share from 0 to 1 of the requests that belong to no job. */

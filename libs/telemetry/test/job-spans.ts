@@ -12,7 +12,7 @@ import {
 } from '../src/telemetry.ts';
 import type { TraceProfile } from '../src/trace-profile.ts';
 
-/** The job that the spans of these tests are of. */
+/** The job of these tests' spans. */
 export const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
 /** Unix ms at which it began. */
 export const T0 = Date.UTC(2026, 10, 20, 17, 10, 37) + 0.25;
@@ -30,7 +30,7 @@ afterEach(() => {
   rmSync(cachedir.path, { recursive: true, force: true });
 });
 
-/** Options that trace as usual, or as the profile says. */
+/** Options with the default tracing, or with that of the profile. */
 export function optionsOf(trace: TraceProfile = 'sampled'): TelemetryOptions {
   return { cachedir: cachedir.path, logLevel: 'info', brine: { host: 'h1', trace } };
 }
@@ -46,7 +46,7 @@ export function start(
   return startTelemetry({ service, options, env: {}, destination, ...sizes });
 }
 
-/** Which part causes which in these tests. */
+/** The cause of each part in these tests. */
 const CAUSES: Readonly<Record<string, string>> = {
   'worker.publish': 'gateway.publish',
   record: 'worker.publish',
@@ -55,7 +55,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   'worker.return.web1.example': 'gateway.return.web1.example',
 };
 
-/** A span of the job, from and to so many ms after its beginning. */
+/** A span of the job, from and to these ms after its beginning. */
 export function partOf(part: string, fromMs: number, toMs: number): SpanRecord {
   return {
     name: part.split('.', 2).join('.'),

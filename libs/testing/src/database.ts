@@ -6,16 +6,16 @@ export const LAYER_POSTGRES = 'BRINE_TEST_POSTGRES';
 /** A database of one test, or of one test file. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string;
-  /** Ends what is connected to it, and removes it. */
+  /** Ends its connections, and removes it. */
   drop(): Promise<void>;
 }
 
 let made = 0;
 
 /**
- * A database with Brine's schema in the PostgreSQL that the files of a layer share: a copy of a
- * migrated one, which takes some 0.1 s where a server of its own takes 0.6 to 1 s. Tests that stop
- * the server, or make roles, which are for all its databases, take `startPostgres`.
+ * A database with Brine's schema in the PostgreSQL that the files of a layer share. It is a copy of
+ * a migrated one, which takes some 0.1 s; a server of its own takes 0.6 to 1 s. Tests that stop the
+ * server, or make roles, which are for all its databases, use `startPostgres`.
  *
  * @throws Error in a layer without such a server.
  */

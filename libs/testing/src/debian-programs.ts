@@ -17,34 +17,34 @@ const NEEDED = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'en
 /** The directory that modules are copied to. */
 const MODULES = 'modules';
 
-/** A Debian package and the programs in it that are wanted. */
+/** A Debian package and the wanted programs in it. */
 export interface DebianPrograms<Name extends string> {
   readonly package: string;
   readonly names: readonly Name[];
-  /** Of what the package depends on: libraries that most hosts have not, by their names. */
+  /** Names of libraries that the package depends on and most hosts lack. */
   readonly libraries?: RegExp;
   /** A directory of the package that its programs load from, by the end of its path. */
   readonly modules?: RegExp;
-  /** How a program says its release; default `--version`. */
+  /** The option that prints a program's release; default `--version`. */
   readonly versionArgument?: string;
-  /** Where else one gets them. */
+  /** The site that offers them, for the error. */
   readonly site: string;
-  /** What is thrown, with the reason in one line. */
+  /** Makes the error, with the reason in one line. */
   readonly missing: (text: string, options: ErrorOptions) => Error;
 }
 
-/** Paths of programs, and what their environment needs to have. */
+/** Paths of programs, and their needs in the environment. */
 export interface FoundPrograms<Name extends string> {
   readonly paths: Readonly<Record<Name, string>>;
   readonly env: Readonly<Record<string, string>>;
-  /** Where their modules are, if that is not where they look by themselves. */
+  /** The directory of their modules, if they do not find it by themselves. */
   readonly modules?: string;
 }
 
 /**
  * Programs that run here: those on PATH, those in `${XDG_CACHE_HOME:-~/.cache}/brine/<package>`, or
  * Debian's (or Ubuntu's) package, which is unpacked into that cache without being installed.
- * Concurrent callers wait for the one that does it. Throws what `missing` makes.
+ * Concurrent callers wait for the first. Throws the error that `missing` makes.
  */
 export async function debianPrograms<Name extends string>(
   wanted: DebianPrograms<Name>,
@@ -78,7 +78,7 @@ async function hasAll(dir: string, names: readonly string[]): Promise<boolean> {
     for (const name of names) await access(join(dir, name), constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not for us: both mean no
+    return false; // missing or not executable for this user
   }
 }
 
@@ -96,7 +96,7 @@ async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promi
     for (const name of wanted.names) {
       const places = ['usr/bin', 'usr/sbin', 'bin'].map((dir) => join(into, dir, name));
       const made = await firstOf(places);
-      // Shows that its libraries are there: the package was not installed with what it depends on.
+      // Proves that its libraries are there: dependencies of the package were not installed.
       await step(made, [wanted.versionArgument ?? '--version'], undefined, withLibraries(dir));
       await copyFile(made, join(work, name));
       await rename(join(work, name), join(dir, name));
@@ -112,7 +112,7 @@ async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promi
   }
 }
 
-/** Those of the host come after these, so that only what was asked for is taken from here. */
+/** The host's libraries come after these, so that only the requested ones are taken from here. */
 async function keepLibraries(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of await readdir(from, { recursive: true })) {
@@ -139,7 +139,7 @@ async function firstOf(paths: readonly string[]): Promise<string> {
   throw new Error(`the package has no ${paths.join(' and no ')}`);
 }
 
-/** With the host's list of packages; where it is empty, as in most images, with one of our own. */
+/** Uses the host's list of packages or, if it is empty as in most images, a list of our own. */
 async function download(wanted: DebianPrograms<string>, work: string): Promise<void> {
   try {
     await downloadWith([], wanted, work);

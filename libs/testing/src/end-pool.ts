@@ -1,4 +1,4 @@
-/** What {@link endPool} needs of a `pg.Pool`. */
+/** The part of a `pg.Pool` that {@link endPool} needs. */
 export interface EndingPool {
   readonly totalCount: number;
   on(event: 'remove' | 'error', listener: () => void): unknown;

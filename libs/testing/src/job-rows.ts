@@ -2,7 +2,7 @@ import type { JobRow, ReturnRow } from '@brine/job-cache';
 import type { SaltValue } from '@brine/wire';
 import { mapOf, pack } from '@brine/wire';
 
-/** A job of `test.ping` to three minions; give what the test is about. */
+/** A job of `test.ping` to three minions; give only the fields under test. */
 export function jobRow(jid: string, given: Partial<JobRow> = {}): JobRow {
   const load = mapOf({
     cmd: 'publish',
@@ -55,7 +55,7 @@ export function returnLoad(
   );
 }
 
-/** A successful return; give what the test is about. */
+/** A successful return; give only the fields under test. */
 export function returnRow(
   jid: string,
   id: string,

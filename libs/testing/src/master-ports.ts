@@ -19,9 +19,9 @@ import { memoryServed } from './memory-served.ts';
 export interface MemoryMaster {
   readonly ports: MasterPorts;
   readonly events: EventToAppend[];
-  /** What was put on record; refusals have no allowance here. */
+  /** The audited acts; refusals have no allowance here. */
   readonly audited: AuditedAct[];
-  /** Those of them that have no allowance anywhere. */
+  /** Those of them without an allowance anywhere. */
   readonly unlimited: AuditedAct[];
   readonly jobs: Job[];
   readonly counts: Map<string, number>;
@@ -29,16 +29,16 @@ export interface MemoryMaster {
   readonly sessions: Map<string, Crypticle>;
   readonly grains: Map<string, SaltMap>;
   readonly tokens: Map<string, TokenRecord>;
-  /** What was begun beside requests. */
+  /** Work that was begun beside requests. */
   readonly background: Promise<unknown>[];
   /** The functions of this master, as its own process has them. */
   readonly local: { -readonly [K in keyof LocalFunctions]: LocalFunctions[K] };
-  /** Batches that were begun. */
+  /** The batches that were begun. */
   readonly batches: BatchOrder[];
   setKey(id: string, key: MinionKey): void;
 }
 
-/** What a test may choose. */
+/** The choices of a test. */
 export interface MemoryMasterOptions {
   readonly masterKey: PrivateKey;
   readonly aesKeyString?: string;
@@ -49,7 +49,7 @@ export interface MemoryMasterOptions {
   /** Names of runner functions; absent: any. */
   readonly knownRunners?: readonly string[];
   readonly runRunner?: LocalFunctions['run'];
-  /** As many runners run as may. */
+  /** True if no more runners may run. */
   readonly isFull?: () => boolean;
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;

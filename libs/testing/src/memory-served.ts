@@ -1,7 +1,7 @@
 import type { ServedPorts } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** What a master without files serves: nothing, in the environment `base`; its mine in memory. */
+/** The files of a master without any: none, in the environment `base`; its mine in memory. */
 export function memoryServed(): ServedPorts {
   const mines = new Map<string, SaltMap>();
   const begun = new Map<string, { by: string; reply?: SaltValue }>();

@@ -5,7 +5,7 @@ interface Vector {
   readonly request: string;
 }
 
-/** What real peers sent, without what is too large to be of use here. */
+/** Frames of real peers, without those too large to be of use here. */
 export function seedFrames(): Buffer[] {
   const { requests, odd } = vectorFile<{ requests: Vector[]; odd: Vector[] }>('requests.json');
   const { clear } = vectorFile<{ clear: Vector[] }>('publish.json');
@@ -39,7 +39,7 @@ export function mutated(seeds: readonly Buffer[], random: () => number): Mutated
       for (let n = below(20); n >= 0; n--) frame[below(frame.length)] = below(256);
       return { bytes: frame, whole: true };
     case 4:
-      // Heads of containers and long strings that announce more than there is.
+      // Heads of containers and long strings that announce more than follows.
       frame.set(HUGE[below(HUGE.length)]?.subarray(0, frame.length - at) ?? [], at);
       return { bytes: frame, whole: true };
     case 5:
@@ -66,11 +66,11 @@ const HOSTILE_BYTES = ['00', 'eda0bd', 'f09f9882', '1b5b324a', 'e280ae', '0d0a',
 
 /**
  * The same frame with some of its short texts filled with hostile bytes: it stays msgpack, so it
- * gets as far as what reads its fields.
+ * reaches the code that reads its fields.
  */
 function withHostileTexts(frame: Buffer, below: (limit: number) => number): Buffer {
   for (let from = below(frame.length), left = 1 + below(3); left > 0; left--) {
-    // The head of a text of up to 31 bytes (msgpack fixstr); in packed bytes it may be another's.
+    // The head of a text of up to 31 bytes (msgpack fixstr); in packed bytes it may be another.
     const at = frame.findIndex((byte, index) => index >= from && byte > 0xa0 && byte <= 0xbf);
     if (at < 0) return frame;
     const end = Math.min(frame.length, at + 1 + ((frame[at] ?? 0) & 0x1f));

@@ -14,7 +14,7 @@ export interface TestNats extends AsyncDisposable {
   /** With each service's user: `nats.urls['worker-pool']`. */
   readonly urls: NatsServer['urls'];
   readonly dir: string;
-  /** The directories with certificates, where they were asked for. */
+  /** The directories with certificates, if requested. */
   readonly certificates: string;
   /** Connects as a service; closed together with the server. */
   readonly connect: (name: ServiceName) => Promise<Bus>;
@@ -22,10 +22,10 @@ export interface TestNats extends AsyncDisposable {
   readonly close: () => Promise<void>;
 }
 
-/** How long certificates of tests are good. */
+/** How long certificates of tests are valid. */
 export const CERTIFICATE_DAYS = 90;
 
-/** Those for NATS in a directory, for all services and the server on this host. */
+/** Certificates for NATS in a directory, for all services and the server on this host. */
 export function natsCertificates(dir: string, now?: () => number): ServiceCertificates {
   return new ServiceCertificates(dir, { clients: SERVICE_NAMES, server: SERVER_NAME }, now);
 }

@@ -11,16 +11,15 @@ const run = promisify(execFile);
 /** 45 MB of package on a slow line. */
 const STEP_TIMEOUT_MS = 300_000;
 
-/** The lines of Node that Brine runs on, with the release of each that is tried. */
+/** The lines of Node that Brine runs on, with the tested release of each. */
 export const NODE_RELEASES = ['20.20.2', '22.23.3', '24.21.0', '26.10.0'] as const;
 
 type NodeRelease = (typeof NODE_RELEASES)[number];
 
 /**
  * The directory with `node` of a release, for a PATH: in `${XDG_CACHE_HOME:-~/.cache}/brine/node`,
- * out of the npm package of this platform the first time. Concurrent callers wait for the one that
- * fetches it.
- * @throws Error where the registry does not give the package, or its `node` does not run here.
+ * from the npm package of this platform the first time. Concurrent callers wait for the first.
+ * @throws Error if the registry lacks the package, or its `node` does not run here.
  */
 export async function nodeBinary(release: NodeRelease): Promise<string> {
   const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');

@@ -1,6 +1,6 @@
 import { execFile, type ExecFileException } from 'node:child_process';
 
-/** What a program did. */
+/** The result of a program. */
 export interface ProgramRun {
   readonly code: number;
   readonly stdout: string;
@@ -9,19 +9,19 @@ export interface ProgramRun {
   readonly ms: number;
 }
 
-/** How a program is run. */
+/** The settings of a run. */
 interface RunSettings {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** What an error calls it, default the arguments. */
+  /** Its name in errors, default the arguments. */
   readonly name?: readonly string[];
 }
 
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
-/** Characters of the end of each stream that the report shows. */
+/** Characters from the end of each stream in the report. */
 const SHOWN_CHARS = 4_000;
 
-/** Runs a program to its end. @throws Error where it does not start or is ended by a signal. */
+/** Runs a program to its end. @throws Error if it does not start or is ended by a signal. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -48,7 +48,7 @@ function cutShort(
   error: ExecFileException | null,
   { stdout, stderr, ms }: Omit<ProgramRun, 'code'>,
 ): Error {
-  const how = String(error?.signal ?? error?.code ?? 'without a word');
+  const how = String(error?.signal ?? error?.code ?? 'without a reason');
   const first = `${command.join(' ')}: ended by ${how} after ${Math.round(ms)} ms`;
   const lines = [first, endOf('stdout', stdout), endOf('stderr', stderr)];
   return new Error(lines.join('\n'), { cause: error });

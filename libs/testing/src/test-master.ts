@@ -19,7 +19,7 @@ import {
 const ENC = 'OAEP-SHA1';
 const SIG = 'PKCS1v15-SHA1';
 
-/** A master that answers as Salt's does; its fields change how. */
+/** A master that answers as Salt's does; its fields change the answers. */
 export class TestMaster implements MasterPort {
   readonly key: PrivateKey;
   readonly loads: SaltMap[] = [];
@@ -33,9 +33,9 @@ export class TestMaster implements MasterPort {
   pillar: SaltValue = mapOf({ site: 'x' });
   signIns = 0;
   serial = 0;
-  /** Whether a subscriber gets a connection. */
+  /** True if a subscriber gets a connection. */
   reachable = true;
-  /** Tells the last subscriber that its connection is up, or lost. */
+  /** Notifies the last subscriber that its connection is up, or lost. */
   link: (isUp: boolean) => void = () => undefined;
   readonly #frames = new Frames();
   readonly #waiting: { readonly cmd: string; resolve(load: SaltMap): void }[] = [];
@@ -50,7 +50,7 @@ export class TestMaster implements MasterPort {
     return this.#frames;
   }
 
-  /** Makes all keys new, as a master does that starts again. */
+  /** Makes all keys new, as a restarting master does. */
   rotate(): void {
     this.aes = new Crypticle(newKeyString());
     this.session = new Crypticle(newKeyString());
@@ -176,7 +176,7 @@ export class MemoryKeyFile implements MasterKeyFile {
   }
 }
 
-/** A clock that does not wait, but tells how long it was asked to. */
+/** A clock that does not wait, but records the requested times. */
 export class TestClock implements Clock {
   readonly sleeps: number[] = [];
 

@@ -7,7 +7,7 @@ import { startPostgres as startEmbedded } from '@brine/postgres-server';
 /** A PostgreSQL of one test, or of one test file. */
 export interface TestPostgres extends AsyncDisposable {
   readonly url: string;
-  /** For what the role of the services may not do: other roles, databases, settings. */
+  /** For acts that the role of the services has no right to: other roles, databases, settings. */
   readonly superuserUrl: string;
   readonly port: number;
   readonly dir: string;

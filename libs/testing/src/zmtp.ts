@@ -1,6 +1,6 @@
 import { ThinPeer } from '@brine/zmq';
 
-/** How a {@link ZmtpPeer} connects. */
+/** Options of a {@link ZmtpPeer}. */
 export interface ZmtpPeerOptions {
   readonly host?: string;
   readonly port: number;
@@ -37,7 +37,7 @@ export class ZmtpPeer {
     return new ZmtpPeer(peer, inbox);
   }
 
-  /** Whether the other side (or {@link close}) has ended the connection. */
+  /** True if the other side (or {@link close}) has ended the connection. */
   get closed(): boolean {
     return this.#peer.closed;
   }
@@ -99,7 +99,7 @@ class Inbox {
     if (next !== undefined) return Promise.resolve(next);
     if (this.#ended) return Promise.reject(new Error('connection closed'));
     return new Promise((resolve, reject) => {
-      // A process that was stopped meanwhile has not read yet what came: its sockets come first.
+      // If this process was paused, messages may be unread: its sockets come first.
       const timer = setTimeout(() => setImmediate(late), timeoutMs);
       const late = (): void => {
         const index = this.#wanted.indexOf(entry);

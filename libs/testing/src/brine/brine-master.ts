@@ -25,10 +25,10 @@ import {
 const READY_TIMEOUT_MS = 120_000;
 const COMMAND_TIMEOUT_MS = 90_000;
 const POLL_MS = 100;
-/** A minion that has not logged so by then may still answer. */
+/** A minion that has not logged in by then may still answer. */
 const SIGN_MS = 10_000;
 
-/** How a master is started, beside its file. */
+/** The settings of a master beside its file. */
 export interface BrineMasterSettings {
   /** Added to the environment of the master, its minions and all commands. */
   readonly env?: Readonly<Record<string, string>>;
@@ -36,11 +36,11 @@ export interface BrineMasterSettings {
   readonly logLevel?: string;
   /** Time that its services have to stop before they are killed, default 4 s. */
   readonly graceMs?: number;
-  /** It makes the data of its PostgreSQL itself, as users see it; else it gets a copy. */
+  /** Makes the data of its PostgreSQL itself, as for users; default: gets a copy. */
   readonly firstStart?: boolean;
   /** The `brine.mjs` that master and commands run, default that of this checkout. */
   readonly program?: string | undefined;
-  /** Called when its directories are made, before it starts. */
+  /** Called when its directories exist, before it starts. */
   readonly onHome?: (home: SaltHome & SaltPorts) => void | Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export class BrineMaster {
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     const isOwn = !('DATABASE_URL' in env) && usesBuiltInPostgres(config);
-    // Another release makes data as it did: without the roles of this one.
+    // Another release makes data in its own way: without the roles of this one.
     if (isOwn && settings.firstStart !== true && settings.program === undefined) {
       await placePostgresData(join(home.cacheDir, 'brine', 'postgres'));
     }
@@ -112,7 +112,7 @@ export class BrineMaster {
     return this.#process.pid;
   }
 
-  /** What the master has logged so far. */
+  /** The log of the master so far. */
   log(): Promise<string> {
     return this.#process.log();
   }
@@ -137,7 +137,7 @@ export class BrineMaster {
     }
   }
 
-  /** The services, as the supervisor knows them; cheap, so that it can be asked often. */
+  /** The services, as the supervisor knows them; cheap, so poll it freely. */
   services(): Promise<readonly ServiceLine[]> {
     return servicesOf(this.home.cacheDir);
   }
@@ -215,8 +215,8 @@ export class BrineMaster {
   }
 
   /**
-   * Ends the master with all its services, while minions stay, and starts it again. `whileDown`
-   * may change its files.
+   * Ends the master with all its services, while minions stay, and starts it again. `whileDown` may
+   * change its files.
    */
   async restart(whileDown?: () => Promise<void>): Promise<void> {
     await this.#process.stop();
@@ -257,13 +257,13 @@ export class BrineMaster {
   }
 }
 
-/** Whether it is in the place of the default too. */
+/** True if the master starts a PostgreSQL of its own, which is the default. */
 function usesBuiltInPostgres({ brine = {} }: SaltConfig): boolean {
   const { postgres, state_dir: stateDir } = brine as Readonly<Record<string, unknown>>;
   return postgres === undefined && stateDir === undefined;
 }
 
-/** @throws Error where the command failed and printed nothing but why. */
+/** @throws Error if the command failed and printed only the reason. */
 function outputOf({ code, stdout, stderr }: ProgramRun): string {
   if (stdout === '' && code !== 0) throw new Error(`exit ${code}: ${stderr}`);
   return stdout;

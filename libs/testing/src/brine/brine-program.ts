@@ -5,7 +5,7 @@ import { type SaltHome, SaltProcess, type SaltSandbox } from '../salt/index.ts';
 /** The program of this checkout, for Node to run. */
 export const BRINE = fileURLToPath(new URL('../../../../apps/cli/bin/brine.mjs', import.meta.url));
 
-/** How `brine master` is run. */
+/** The settings of `brine master`. */
 export interface SupervisorSettings {
   /** A `brine.mjs`. */
   readonly program: string;
@@ -23,7 +23,7 @@ export function startSupervisor(
   return SaltProcess.start({ command: process.execPath, args, env, logFile, graceMs });
 }
 
-/** A private environment that still finds what was installed once: nats-server, Python. */
+/** A private environment that still finds installed programs: nats-server, Python. */
 export function brineEnv(sandbox: SaltSandbox): Record<string, string> {
   const cache = process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache');
   return { ...sandbox.env(), XDG_CACHE_HOME: cache };

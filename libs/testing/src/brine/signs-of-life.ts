@@ -2,16 +2,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/*
- * Signs in files that a command of Brine would succeed now. A command costs half a second of CPU,
- * just when the processes that start need it. A look at a file costs nothing.
+/**
+ * Signs in files that a command of Brine would succeed now. A command costs half a second of CPU
+ * while the starting processes need it. Reading a file costs nothing.
  */
 
 const POLL_MS = 50;
-/** What a Brine minion and a stock one log when they can take jobs. */
+/** Log lines of a Brine minion and a stock one when they can take jobs. */
 const TAKES_JOBS = /signed in|Minion is ready to receive requests!/;
 
-/** A service and whether it serves. */
+/** A service and its readiness. */
 export interface ServiceLine {
   readonly name: string;
   /** Absent while it is being started. */
@@ -25,7 +25,7 @@ interface SupervisedService {
   readonly state: string;
 }
 
-/** Waits until there is a sign, or the time is up. The command then says what is wrong. */
+/** Waits until there is a sign, or the time is up. The next command then reports the fault. */
 export async function waitForSign(sign: () => Promise<boolean>, until: number): Promise<void> {
   while (Date.now() < until && !(await sign())) await sleep(POLL_MS);
 }
@@ -38,8 +38,8 @@ export async function servicesOf(cacheDir: string): Promise<readonly ServiceLine
 }
 
 /**
- * Whether each service has told its supervisor that it is ready. As for `brine status`, a master
- * serves without its relay, which may wait for a master above.
+ * True if each service has reported to its supervisor that it is ready. As for `brine status`, a
+ * master serves without its relay, which may wait for an upper master.
  */
 export async function servicesReady(cacheDir: string): Promise<boolean> {
   const services = await servicesOf(cacheDir).catch(() => []);
@@ -47,14 +47,14 @@ export async function servicesReady(cacheDir: string): Promise<boolean> {
   return needed.length > 0 && needed.every(({ ready }) => ready);
 }
 
-/** Whether there is a key file of each minion, accepted or waiting. */
+/** True if there is a key file of each minion, accepted or waiting. */
 export async function haveKeyFiles(pkiDir: string, ids: readonly string[]): Promise<boolean> {
   const dirs = ['minions', 'minions_pre'].map((dir) => join(pkiDir, dir));
   const names = (await Promise.all(dirs.map((dir) => readdir(dir).catch(() => [])))).flat();
   return ids.every((id) => names.includes(id));
 }
 
-/** Whether each minion that logs in this directory can take jobs. */
+/** True if each minion that logs in this directory can take jobs. */
 export async function takeJobs(sandboxDir: string, ids: readonly string[]): Promise<boolean> {
   const taking = ids.map(async (id) => {
     const log = await readFile(join(sandboxDir, `minion-${id}.log`), 'utf8').catch(() => undefined);

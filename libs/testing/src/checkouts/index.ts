@@ -9,21 +9,20 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const BUILT = '.brine-checkout-built';
-/** Checkouts that are kept; the oldest go. */
+/** Checkouts that are kept; the oldest are removed. */
 const KEPT_MAX = 5;
 
-/** A checkout that is built. */
+/** A built checkout. */
 export interface BuiltCheckout {
   readonly dir: string;
-  /** As people name it: a commit, or the directory. */
+  /** Its name for people: a commit, or the directory. */
   readonly name: string;
 }
 
 /**
  * A checkout beside this one: a directory as it is, or a commit, which is checked out and built
- * below `~/.cache/brine/bench` once. Empty: the last commit, or, where nothing is changed, its
- * parent.
- * @throws Error where git knows no such commit or it does not build.
+ * below `~/.cache/brine/bench` once. Empty: the last commit or, without changed files, its parent.
+ * @throws Error if git knows no such commit or it does not build.
  */
 export async function openCheckout(
   root: string,
@@ -45,7 +44,7 @@ export async function openCheckout(
     await git(root, 'worktree', 'prune');
     await git(root, 'worktree', 'add', '--detach', '--force', dir, commit);
     await install(dir);
-    // With its native part: without it it would be slower than what is released.
+    // With its native part: otherwise it would be slower than the release.
     await run('npm', ['run', '-s', 'build'], { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
     await writeFile(join(dir, BUILT), '');
   }
@@ -54,33 +53,33 @@ export async function openCheckout(
 
 /**
  * The commit that made the last release: the last one that changed the version.
- * @throws Error where the history holds none, as in a shallow clone.
+ * @throws Error if the history has none, as in a shallow clone.
  */
 export async function lastRelease(root: string): Promise<string> {
   const changed = ['-G', '^  "version": ', '--', 'package.json'];
   const commit = await git(root, 'log', '-1', '--format=%H', ...changed);
   const isShallow = (await git(root, 'rev-parse', '--is-shallow-repository')) === 'true';
   if (commit === '' || isShallow) {
-    throw new Error(`no release in the history of ${root}; a shallow clone does not hold it`);
+    throw new Error(`no release in the history of ${root}; a shallow clone lacks it`);
   }
   return commit;
 }
 
-/** Compiles a checkout; does nothing where it is up to date. */
+/** Compiles a checkout; does nothing if it is up to date. */
 export async function tsc(dir: string): Promise<void> {
   const compiler = join(dir, 'node_modules', 'typescript', 'bin', 'tsc');
   await run(process.execPath, [compiler, '-b'], { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
 }
 
-/** HEAD where files differ from it, else its parent: a change at hand is compared either way. */
+/** HEAD if files differ from it, else its parent: the current change is compared either way. */
 async function defaultBase(root: string): Promise<string> {
   const changes = await git(root, 'status', '--porcelain', '--untracked-files=no');
   return changes === '' ? 'HEAD~1' : 'HEAD';
 }
 
 /**
- * Installs a checkout's own packages. They are not links to those of `root`: the checkout is kept
- * longer than a clone that it was made from.
+ * Installs a checkout's own packages. They are not links to those of `root`: the checkout outlives
+ * the clone that made it.
  */
 async function install(dir: string): Promise<void> {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
@@ -111,7 +110,7 @@ export async function linkModules(root: string, dir: string): Promise<void> {
   }
 }
 
-/** They may belong to clones that are gone, so git is not asked; `worktree prune` follows. */
+/** They may belong to removed clones, so git is not asked; `worktree prune` follows. */
 async function dropOldest(cache: string): Promise<void> {
   const dirs = (await readdir(cache)).map((name) => join(cache, name));
   const ages = await Promise.all(dirs.map(async (dir) => ({ dir, ms: (await stat(dir)).mtimeMs })));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /** The circles of tools/tests/circles.ts, the smallest first. */
 type Circle = 'change' | 'release' | 'nightly';
 
-/** A size for each circle; *nightly* has that of *release* where it has none of its own. */
+/** A size for each circle; *nightly* defaults to that of *release*. */
 export interface Sizes<T> {
   readonly change: T;
   readonly release: T;
@@ -13,17 +13,17 @@ export interface Sizes<T> {
 /** A file that is run by itself runs whole. */
 const circle = (process.env['BRINE_CIRCLE'] ?? 'release') as Circle;
 
-/** How much of its work a test does in the circle that runs. */
+/** The size of a test in the current circle. */
 export function sized<T>({ change, release, nightly = release }: Sizes<T>): T {
   return { change, release, nightly }[circle];
 }
 
 /**
  * Draws some cases of a test in the circle *change*, by the commit, and keeps their order. Other
- * circles get all cases. It prints how to draw the same ones again.
+ * circles get all cases. It prints how to draw the same cases again.
  *
- * @param what what the cases are, for the output.
- * @param nameOf names that stay when cases come and go: only the seed draws others.
+ * @param what the kind of cases, for the output.
+ * @param nameOf names that stay when cases come and go: only the seed changes the draw.
  */
 export function drawn<T>(
   what: string,
@@ -40,7 +40,7 @@ export function drawn<T>(
   return all.filter((_, at) => chosen.has(at));
 }
 
-/** Of `count` seeds from `first` on: in the circle *change* `some` in a row, drawn by commit. */
+/** `count` seeds from `first` on; in the circle *change* only `some` in a row, drawn by commit. */
 export function drawnSeeds(
   what: string,
   { first, count, some }: { readonly first: number; readonly count: number; readonly some: number },

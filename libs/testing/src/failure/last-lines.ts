@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { redactedText } from './redacted.ts';
 
-/** So much of a log's end is read: a log may have any size. */
+/** The part of a log's end that is read: a log may have any size. */
 const READ_BYTES = 64 * 1024;
 const LINE_CHARS = 240;
 

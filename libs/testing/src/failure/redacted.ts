@@ -3,12 +3,12 @@ const SECRET_NAME =
 const LEFT_OUT = '(left out)';
 /** User and password of a URL. */
 const USER_INFO = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/@\s"']+@/gi;
-/** A name of a secret and what follows it, in a text of any form. */
+/** The name of a secret and its value, in a text of any form. */
 const NAMED = /((?:pass(?:word|wd|phrase)|secret|token|bindpw)["']?\s*[:=]\s*["']?)[^\s"',}]+/gi;
 /** The body of a PEM text; its line ends may be escaped. */
 const PEM = /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(-----END|$)/g;
 
-/** A text without the secrets that their form gives away. */
+/** A text without the secrets that their form reveals. */
 export function redactedText(text: string): string {
   return text
     .replace(PEM, `$1${LEFT_OUT}$2`)
@@ -16,7 +16,7 @@ export function redactedText(text: string): string {
     .replace(NAMED, `$1${LEFT_OUT}`);
 }
 
-/** A value of a configuration without what its names call secret. */
+/** A value of a configuration without the values whose names mean secrets. */
 export function redactedValue(value: unknown, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => redactedValue(item, name));
   if (typeof value === 'object' && value !== null) {

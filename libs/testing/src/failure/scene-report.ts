@@ -19,13 +19,13 @@ const CONFIG_CHARS = 3_000;
 const REPORT_CHARS = 100_000;
 const GIT_MS = 20_000;
 
-/** Each process has them, and they say nothing but where the scene is. */
+/** Each process has them, and they only name the place of the scene. */
 const PLACES = new Set([
   ...['root_dir', 'pki_dir', 'cachedir', 'sock_dir', 'pidfile', 'extension_modules'],
   ...['user', 'log_level_logfile', 'log_file', 'ipv6'],
 ]);
 
-/** What a report on a scene is made of. */
+/** The input of a report on a scene. */
 export interface SceneParts {
   readonly dir: string;
   /** Salt releases that ran there. */
@@ -54,7 +54,7 @@ export async function sceneReport(parts: SceneParts): Promise<string> {
     ...(master === undefined ? [] : ofMaster(master, withinMs)),
     section('logs', () => logs(dir, master)),
   ]);
-  // The directory's name would stand in every second line.
+  // The directory's name would be in every second line.
   const text = sections.join('\n').replaceAll(dir, '{dir}');
   return text.length > REPORT_CHARS ? `${text.slice(0, REPORT_CHARS)}\n… (cut)` : text;
 }
@@ -69,7 +69,7 @@ function ofMaster(master: AskedMaster, withinMs: number): Promise<string>[] {
   ];
 }
 
-/** Rejects where the time is up: what the master answers late must not cost the other parts. */
+/** Rejects when the time is up: a late answer of the master must not cost the other parts. */
 async function inTime(text: Promise<string>, withinMs: number): Promise<string> {
   const over = new AbortController();
   const late = sleep(withinMs, undefined, { signal: over.signal }).then(() => {
@@ -83,7 +83,7 @@ async function inTime(text: Promise<string>, withinMs: number): Promise<string> 
   }
 }
 
-/** A part that fails says why; the other parts stay. */
+/** A failing part shows its error; the other parts stay. */
 async function section(title: string, make: () => Promise<string>): Promise<string> {
   try {
     return `${title}:\n${indented(await make())}`;
@@ -114,7 +114,7 @@ async function configuration(configDir: string): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-/** The files have an option a line, its value as JSON; what a test added may be any YAML. */
+/** The files have an option a line, its value as JSON; options of a test may be any YAML. */
 function shownOption(line: string): string[] {
   if (line.trim() === '') return [];
   const [, key, json] = /^([^\s:]+): (.*)$/.exec(line) ?? [];

@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longest wait for the report on one scene, in ms. */
 const REPORT_MS = 20_000;
-/** Of that, what each part of it may take. */
+/** The share of that for each of its parts. */
 const PARTS_SHARE = 0.75;
 
 /** A directory with processes of a test, and a report on both. */
 export interface Scene {
   readonly dir: string;
-  /** Asks what still runs, reads what it left; each part may take so long. */
+  /** Asks the running processes and reads the remains; each part may take this long. */
   report(withinMs: number): Promise<string>;
   removeDir(): Promise<void>;
 }
 
-/** What the runner of the tests gives. */
+/** The settings from the test runner. */
 export interface SceneSettings {
-  /** Whether something has failed since the file began. */
+  /** True if something has failed since the file began. */
   readonly hasFailed: () => boolean;
   readonly print: (text: string) => void;
   /** The directories of reported scenes stay. */
@@ -24,8 +24,9 @@ export interface SceneSettings {
 }
 
 /**
- * The scenes of the test file that runs. It keeps a closed scene's directory until the verdict on
- * its test is known. Without {@link Scenes.watch}, directories go at once and nothing is printed.
+ * The scenes of the current test file. It keeps a closed scene's directory until the verdict on its
+ * test is known. Without {@link Scenes.watch}, directories are removed at once and nothing is
+ * printed.
  */
 export class Scenes {
   readonly #open = new Set<Scene>();
@@ -38,12 +39,12 @@ export class Scenes {
     this.#settings = settings;
   }
 
-  /** Takes up a new scene. */
+  /** Adds a new scene. */
   add(scene: Scene): void {
     this.#open.add(scene);
   }
 
-  /** Called before the processes of a scene end: later they can answer nothing. */
+  /** Called before the processes of a scene end: later they can not answer. */
   async closing(scene: Scene): Promise<void> {
     if (this.#settings?.hasFailed() === true) await this.#report(scene, this.#settings);
   }
@@ -55,7 +56,7 @@ export class Scenes {
     if (this.#settings === undefined) await this.#clear();
   }
 
-  /** Called after a test: reports where it failed, then removes what was closed. */
+  /** Called after a test: reports if it failed, then removes the closed scenes. */
   async testEnded(failed: boolean): Promise<void> {
     const settings = this.#settings;
     if (failed && settings !== undefined) {
@@ -65,7 +66,7 @@ export class Scenes {
     await this.#clear();
   }
 
-  /** Called after a file: a hook may have failed with no test to tell so. */
+  /** Called after a file: a hook may have failed outside of any test. */
   async fileEnded(): Promise<void> {
     await this.testEnded(this.#settings?.hasFailed() === true);
     this.#settings = undefined;
@@ -76,7 +77,7 @@ export class Scenes {
     this.#reported.add(scene);
     const late = new AbortController();
     const text = await Promise.race([
-      // What its parts are is printed, also where one of them takes all the time.
+      // The finished parts are printed, even if one of them takes all the time.
       scene.report(reportMs * PARTS_SHARE).catch((error: unknown) => `no report: ${String(error)}`),
       sleep(reportMs, `no report within ${reportMs} ms`, { signal: late.signal }),
     ]);
@@ -93,5 +94,5 @@ export class Scenes {
   }
 }
 
-/** Those of this process. */
+/** The scenes of this process. */
 export const scenes = new Scenes();

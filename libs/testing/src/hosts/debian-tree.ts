@@ -15,13 +15,13 @@ const MAKE_TIMEOUT_MS = 900_000;
 const UNPACK_TIMEOUT_MS = 300_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Thrown if this host can not be or make another one; the message says what it lacks. */
+/** Thrown if this host can not be or make another one; the message names the missing part. */
 export class HostLacksError extends Error {
   override readonly name = 'HostLacksError';
   readonly code = 'TEST_HOST';
 }
 
-/** A minimal Debian and more of its packages. */
+/** A minimal Debian and further packages. */
 export interface DebianTree {
   readonly suite: 'bookworm' | 'trixie';
   readonly packages: readonly string[];
@@ -30,14 +30,14 @@ export interface DebianTree {
 /**
  * A Debian as a tar archive, made of packages; in `${XDG_CACHE_HOME:-~/.cache}/brine/debian-trees`.
  * `BRINE_DEBIAN_MIRROR` names another mirror than deb.debian.org. Concurrent callers wait for the
- * one that makes it.
- * @throws HostLacksError for an ordinary user, and where mmdebstrap or a mirror can not be had
+ * first.
+ * @throws HostLacksError for an ordinary user, and if mmdebstrap or a mirror is unavailable
  */
 export async function debianTree(wanted: DebianTree): Promise<string> {
   if (process.getuid?.() !== 0) throw new HostLacksError('a tree of Debian packages needs root');
   const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const root = join(base, 'brine', 'debian-trees');
-  // own-host.ts unmounts what was its root before.
+  // own-host.ts unmounts the former root with it.
   const packages = [...new Set([...wanted.packages, 'mount'])].sort();
   const hash = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 12);
   const path = join(root, `${wanted.suite}-${hash}.tar`);

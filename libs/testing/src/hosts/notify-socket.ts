@@ -17,14 +17,14 @@ while True:
     print(json.dumps(data.decode()), flush=True)
 `;
 
-/** What systemd hears of a service: messages of sd_notify(3), as they come. */
+/** Receives a service's messages to systemd, sd_notify(3), as they come. */
 export interface NotifySocket extends Disposable {
   readonly path: string;
-  /** Words as `READY=1`, in the order in which they came. */
+  /** Messages as `READY=1`, in the order of their arrival. */
   readonly words: readonly string[];
 }
 
-/** Listens as systemd does. Throws where the host has no Python. */
+/** Listens as systemd does. Throws if the host has no Python. */
 export async function notifySocket(path: string): Promise<NotifySocket> {
   const python = await findPython();
   if (python === undefined) throw new Error('a notify socket needs Python');

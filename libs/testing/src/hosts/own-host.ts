@@ -12,31 +12,31 @@ const RUN_MS = 120_000;
 const OUTPUT_MAX = 8 * 1024 * 1024;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** How a host of its own is made. */
+/** The settings of a host of its own. */
 export interface OwnHostOptions {
   /** A Debian tree, unpacked: the host's `/`. It is changed as a disk is. */
   readonly root: string;
   readonly hostname: string;
   /** The first process, below `root`. */
   readonly init: readonly string[];
-  /** Directories of this machine, each with the place where it is seen. */
+  /** Directories of this machine, each with its place in the host. */
   readonly mounts?: readonly {
     readonly from: string;
     readonly to: string;
     readonly readOnly?: boolean;
   }[];
-  /** True for a way out to the network of this machine, none in. */
+  /** True for connections out to the network of this machine, none in. */
   readonly network?: boolean;
   /**
-   * `own`: one hierarchy (v2) that begins with this host, as systemd wants it. `shared`: those of
-   * this machine, as an engine of containers wants them for its limits.
+   * `own`: one hierarchy (v2) that begins with this host, for systemd. `shared`: those of this
+   * machine, for the limits of a container engine.
    */
   readonly cgroups: 'own' | 'shared';
-  /** Gets what the first process says. */
+  /** The file for the output of the first process. */
   readonly log: string;
 }
 
-/** What a program said, and its exit code; a signal counts as -1. */
+/** The output of a program, and its exit code; a signal counts as -1. */
 export interface HostOutput {
   readonly code: number;
   readonly stdout: string;
@@ -44,8 +44,8 @@ export interface HostOutput {
 }
 
 /**
- * A host in namespaces of its own: mounts, processes, network, names, IPC. What happens there stays
- * there, and all of it ends with this process.
+ * A host in namespaces of its own: mounts, processes, network, names, IPC. Its changes stay there,
+ * and all of it ends with this process.
  */
 export class OwnHost implements AsyncDisposable {
   readonly #options: OwnHostOptions;
@@ -57,7 +57,7 @@ export class OwnHost implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** @throws HostLacksError where this machine does not let a process have namespaces */
+  /** @throws HostLacksError if this machine does not let a process have namespaces */
   static async start(options: OwnHostOptions): Promise<OwnHost> {
     const host = new OwnHost(options);
     try {
@@ -100,7 +100,7 @@ export class OwnHost implements AsyncDisposable {
 
   /**
    * As `run`, but an exit code is an error.
-   * @throws Error with the end of what the program said
+   * @throws Error with the end of the program's output
    */
   async must(...args: Parameters<OwnHost['run']>): Promise<string> {
     const { code, stdout, stderr } = await this.run(...args);
@@ -131,7 +131,7 @@ export class OwnHost implements AsyncDisposable {
     const { root, hostname, init, mounts = [], cgroups, log, network = false } = this.#options;
     this.#group =
       cgroups === 'own' ? await ownGroup(`brine-${process.pid}-${hostname}`) : undefined;
-    // Where the tree was made its host's name was written into it, and systemd would take that.
+    // Making the tree wrote its host's name into it, which systemd would use.
     await writeFile(join(root, 'etc/hostname'), `${hostname}\n`);
     const binds: string[] = [];
     for (const { from, to, readOnly } of mounts) {
@@ -149,7 +149,7 @@ export class OwnHost implements AsyncDisposable {
       child.once('error', reject);
       child.once('exit', () => reject(new Error('it ended at once')));
     });
-    // Seen only while it starts: later it ends when it is stopped.
+    // An early end is reported during the start; later a stop ends it.
     ended.catch(() => undefined);
     try {
       const first = until('its first process', () => firstChild(child.pid));
@@ -201,7 +201,7 @@ export class OwnHost implements AsyncDisposable {
   }
 }
 
-/** The process that `unshare --fork` made: the first of the new namespace. */
+/** The child of `unshare --fork`: the first process of the new namespace. */
 function firstChild(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
@@ -220,7 +220,7 @@ function hasTap(inner: number): boolean {
 
 /**
  * A control group for a host, in the hierarchy of version 2.
- * @throws HostLacksError where there is none
+ * @throws HostLacksError if there is no such hierarchy
  */
 async function ownGroup(name: string): Promise<string> {
   const mounted = readFileSync('/proc/mounts', 'utf8').split('\n');
@@ -235,7 +235,7 @@ async function ownGroup(name: string): Promise<string> {
   return group;
 }
 
-/** Control groups go from the innermost out, once their processes are gone. */
+/** Removes control groups from the innermost out, once their processes are gone. */
 async function removeGroups(group: string): Promise<void> {
   const entries = await readdir(group, { recursive: true, withFileTypes: true });
   const inner = entries
@@ -247,14 +247,14 @@ async function removeGroups(group: string): Promise<void> {
   }
 }
 
-/** Programs of this machine that a host of its own needs. Gives those that are missing. */
+/** Returns the missing ones among programs of this machine that a host of its own needs. */
 export function missingPrograms(names: readonly string[]): string[] {
   return names.filter((name) => {
     try {
       execFileSync('sh', ['-c', 'command -v "$1"', 'sh', name], { stdio: 'ignore' });
       return false;
     } catch {
-      return true; // `command -v` says so by its exit code.
+      return true; // the exit code of `command -v` is the answer
     }
   });
 }

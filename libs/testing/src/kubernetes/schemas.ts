@@ -1,4 +1,4 @@
-/** The part of an OpenAPI document (version 3) that Kubernetes tells its kinds in. */
+/** The part of an OpenAPI document (version 3) that describes the kinds of Kubernetes. */
 export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
@@ -16,8 +16,8 @@ interface GroupVersionKind {
 }
 
 /**
- * A JSON schema for each kind of a document, by the file name that kubeconform looks for
- * (`deployment-apps-v1.json`). What a kind does not know is refused, as its `-strict` means it:
+ * A JSON schema for each kind of a document, by the file name that kubeconform expects
+ * (`deployment-apps-v1.json`). Unknown fields of a kind are refused, as with its `-strict`:
  * kubeconform leaves that to the schemas.
  */
 export function kindSchemas(document: OpenApi): ReadonlyMap<string, string> {

@@ -11,20 +11,20 @@ const run = promisify(execFile);
 
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.18.6';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0';
-/** It carries what the API server says of its kinds; kubeconform's own are on the web only. */
+/** It has the API server's description of its kinds; kubeconform's own are on the web only. */
 const SCHEMAS = { module: 'sigs.k8s.io/kubectl-validate@v0.0.4', release: '1.30' };
 /** Helm takes 160 s of one processor; a busy machine has less than one. */
 const BUILD_MS = 900_000;
 const TOOL_MS = 120_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Thrown if the tools cannot be installed; the message says why in one line. */
+/** Thrown if the tools cannot be installed; the message has the reason in one line. */
 export class KubernetesToolsMissingError extends Error {
   override readonly name = 'KubernetesToolsMissingError';
   readonly code = 'TEST_KUBERNETES';
 }
 
-/** What judges a chart without a cluster. */
+/** Tools that check a chart without a cluster. */
 export interface KubernetesTools {
   /** Path of helm. */
   readonly helm: string;
@@ -32,14 +32,14 @@ export interface KubernetesTools {
   readonly kubeconform: string;
   /** Directory with a JSON schema of each kind. */
   readonly schemas: string;
-  /** The release of Kubernetes that these are of, such as `1.30`. */
+  /** The release of Kubernetes of these schemas, such as `1.30`. */
   readonly release: string;
 }
 
 /**
- * helm, kubeconform and the schemas, in `${XDG_CACHE_HOME:-~/.cache}/brine/kubernetes`: built by Go
- * from its module proxy where they are not there yet, which takes minutes once. Concurrent callers
- * wait for the one that does it.
+ * helm, kubeconform and the schemas, in `${XDG_CACHE_HOME:-~/.cache}/brine/kubernetes`. If missing,
+ * Go builds them from its module proxy, which takes minutes once. Concurrent callers wait for the
+ * first.
  * @throws KubernetesToolsMissingError
  */
 export async function kubernetesTools(
@@ -58,7 +58,7 @@ export async function kubernetesTools(
   return { helm, kubeconform, schemas: join(dir, 'schemas'), release: SCHEMAS.release };
 }
 
-/** How a tool ended. */
+/** The result of a tool. */
 export interface ToolOutput {
   readonly code: number;
   readonly stdout: string;
@@ -66,7 +66,7 @@ export interface ToolOutput {
   readonly output: string;
 }
 
-/** Runs one of the tools; resolves also where it finds fault. */
+/** Runs one of the tools; resolves also if it finds fault. */
 export function runTool(path: string, args: readonly string[], input = ''): Promise<ToolOutput> {
   return new Promise((resolve, reject) => {
     const settings = { timeout: TOOL_MS, maxBuffer: MAX_OUTPUT_BYTES };
@@ -119,6 +119,6 @@ async function isThere(dir: string): Promise<boolean> {
     await access(join(dir, 'helm'), constants.X_OK);
     return true;
   } catch {
-    return false; // not there, or not for us: both mean no
+    return false; // missing or not executable for this user
   }
 }

@@ -7,7 +7,7 @@ import { freePorts, SaltProcess, waitForPort } from '../salt/index.ts';
 
 const START_MS = 30_000;
 
-/** Thrown if there is no HAProxy and none can be installed; the message says why in one line. */
+/** Thrown if there is no HAProxy and none can be installed; the message has the reason. */
 export class HaproxyMissingError extends Error {
   override readonly name = 'HaproxyMissingError';
   readonly code = 'TEST_HAPROXY';
@@ -22,11 +22,11 @@ const HAPROXY: DebianPrograms<'haproxy'> = {
   missing: (text, more) => new HaproxyMissingError(text, more),
 };
 
-/** What a balancer is for. */
+/** The settings of a balancer. */
 export interface BalancerOptions {
-  /** Where hosts of the fleet may be; those that are not there are found out by their ports. */
+  /** Possible addresses of hosts of the fleet; absent hosts are detected by their ports. */
   readonly hosts: readonly string[];
-  /** A connection on which nothing was said for so long is cut, in ms. */
+  /** A connection without traffic for this long is cut, in ms. */
   readonly idleMs: number;
 }
 
@@ -34,13 +34,13 @@ export interface BalancerOptions {
 export interface Balancer extends AsyncDisposable {
   readonly publishPort: number;
   readonly retPort: number;
-  /** Connections that it cut because nothing was said, and all that have ended, so far. */
+  /** Connections that were cut for lack of traffic, and all that have ended, so far. */
   cut(): Promise<{ readonly idle: number; readonly ended: number }>;
   close(): Promise<void>;
 }
 
 /**
- * Starts Debian's HAProxy: round about, health by connecting, idle connections cut.
+ * Starts Debian's HAProxy: round robin, health by connecting, idle connections cut.
  * @throws HaproxyMissingError
  */
 export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
@@ -70,7 +70,7 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
     publishPort,
     retPort,
     cut: async () => {
-      // The state in which a connection ended: c or s in front is a time-out of that side.
+      // The state in which a connection ended: a leading c or s is a time-out of that side.
       const ends = [...(await server.log()).matchAll(/ended publish (\S\S) /g)];
       return {
         idle: ends.filter(([, state]) => /^[cs]/.test(state ?? '')).length,
@@ -83,7 +83,7 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
 }
 
 /**
- * What HAProxy says of a configuration file; resolves also where it finds fault.
+ * HAProxy's verdict on a configuration file; resolves also if it finds fault.
  * @throws HaproxyMissingError
  */
 export async function checkBalancer(

@@ -13,25 +13,25 @@ const STORE_BYTES = 2 * 1024 ** 3;
 const LEADER_MS = 60_000;
 const CURRENT_MS = 120_000;
 const POLL_MS = 50;
-/** As the server words it (server/jetstream_cluster.go). */
+/** The server's text (server/jetstream_cluster.go). */
 const LEADER =
   /JetStream cluster new metadata leader|Self is new JetStream cluster metadata leader/;
 
-/** One server of a {@link NatsCluster}. */
+/** A server of a {@link NatsCluster}. */
 export interface NatsNode {
   readonly name: string;
-  /** Ends it at once, as a power cut of its host would but for the disk. */
+  /** Ends it at once, as a power cut of its host would except for the disk. */
   kill(): Promise<void>;
-  /** Starts it again, on what its disk has; waits until it has what came since. */
+  /** Starts it again, on its disk; waits until it has caught up. */
   start(): Promise<void>;
 }
 
 /** Three servers that share streams, on loopback, with mutual TLS. */
 export interface NatsCluster extends AsyncDisposable {
   readonly nodes: readonly NatsNode[];
-  /** All servers: what goes into NATS_URL. */
+  /** All servers, for NATS_URL. */
   readonly url: string;
-  /** What goes into BRINE_NATS_CERTIFICATES. */
+  /** The directory for BRINE_NATS_CERTIFICATES. */
   readonly certificates: string;
   close(): Promise<void>;
 }
@@ -88,7 +88,7 @@ export async function startNatsCluster(count = 3): Promise<NatsCluster> {
   };
 }
 
-/** As its health says: each stream and reader of it is as far as its leader. */
+/** Waits until its health reports each stream and reader as far as its leader. */
 async function untilCurrent(port: number): Promise<void> {
   const until = Date.now() + CURRENT_MS;
   for (;;) {

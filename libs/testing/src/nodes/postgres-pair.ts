@@ -11,18 +11,18 @@ import { superuserUrl } from '../test-postgres.ts';
 const SYNC_MS = 120_000;
 const POLL_MS = 50;
 const STANDBY = 'brine_standby';
-/** What `cp` says of files that PostgreSQL has removed meanwhile: the log restores what counts. */
+/** The error of `cp` for files that PostgreSQL has removed meanwhile; the log restores them. */
 const VANISHED = /No such file or directory/;
 
 /** A primary, and a standby that has each commit before it is acknowledged. */
 export interface PostgresPair extends AsyncDisposable {
   /** Both hosts, as the store gets them. */
   readonly url: string;
-  /** The primary of this moment alone. */
+  /** The current primary alone. */
   primaryUrl(): string;
   /** Ends the primary at once and makes the standby the primary. */
   failOver(): Promise<void>;
-  /** Makes a standby of what was the primary, from a copy of the one there is now. */
+  /** Makes a standby of the former primary, from a copy of the current one. */
   standByAgain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ interface Node {
   server: RunningPostgres | undefined;
 }
 
-/** Starts both, with the programs that Brine brings, and waits until the standby is synchronous. */
+/** Starts both, with Brine's programs, and waits until the standby is synchronous. */
 export async function startPostgresPair(): Promise<PostgresPair> {
   const dir = await mkdtemp(join(tmpdir(), 'brine-pair-'));
   // Under root the servers run as another user, which must be able to enter the directory.
@@ -77,7 +77,7 @@ async function start(node: Node): Promise<void> {
   node.server = await startPostgres({ dir: node.dir, port: node.port, restart: false });
 }
 
-/** A copy of the data under PostgreSQL's own rules for it, which then follows by streaming. */
+/** A copy of the data by PostgreSQL's own rules, which then follows by streaming. */
 async function makeStandby(primary: Node, standby: Node): Promise<void> {
   const data = join(standby.dir, 'data');
   await rm(data, { recursive: true, force: true });
@@ -87,7 +87,7 @@ async function makeStandby(primary: Node, standby: Node): Promise<void> {
   }
   const { uid, gid } = await stat(join(primary.dir, 'data'));
   await withClient(primary, async (client) => {
-    // No name yet: a primary with a synchronous standby that is not there acknowledges nothing.
+    // No name yet: a primary with an absent synchronous standby acknowledges nothing.
     await client.query("ALTER SYSTEM SET synchronous_standby_names = ''");
     await client.query("ALTER SYSTEM SET wal_keep_size = '1GB'");
     await client.query('SELECT pg_reload_conf()');
@@ -144,7 +144,7 @@ async function withClient<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: await superuserUrl(dir, port) });
-  client.on('error', () => undefined); // the query under way reports it
+  client.on('error', () => undefined); // the running query reports it
   await client.connect();
   try {
     return await work(client);

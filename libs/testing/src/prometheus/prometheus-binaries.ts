@@ -17,7 +17,7 @@ const POSTGRES_EXPORTER: DebianPrograms<'prometheus-postgres-exporter'> = {
   missing,
 };
 
-/** Thrown if there is no Prometheus and none can be installed; the message says why in one line. */
+/** Thrown if there is no Prometheus and none can be installed; the message has the reason. */
 export class PrometheusMissingError extends Error {
   override readonly name = 'PrometheusMissingError';
   readonly code = 'TEST_PROMETHEUS';
@@ -29,8 +29,8 @@ export type PrometheusBinaries = Readonly<Record<'prometheus' | 'promtool', stri
 /**
  * A Prometheus that runs here: the one on PATH, the one in
  * `${XDG_CACHE_HOME:-~/.cache}/brine/prometheus`, or Debian's (or Ubuntu's) package, which is
- * unpacked into that cache without being installed. Concurrent callers wait for the one that does
- * it. It is not built from source: that takes minutes and a Node for its web pages.
+ * unpacked into that cache without being installed. Concurrent callers wait for the first. It is
+ * not built from source: that takes minutes and a Node for its web pages.
  * @throws PrometheusMissingError
  */
 export async function prometheusBinaries(

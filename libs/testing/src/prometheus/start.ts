@@ -11,17 +11,17 @@ const POLL_MS = 100;
 const TOOL_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** What a {@link TestPrometheus} reads and judges. */
+/** The targets and rules of a {@link TestPrometheus}. */
 export interface PrometheusOptions {
-  /** Value of the label `job` → addresses (`127.0.0.1:9101`) whose `/metrics` are read. */
+  /** Value of the label `job` → addresses (`127.0.0.1:9101`) whose `/metrics` are scraped. */
   readonly targets: Readonly<Record<string, readonly string[]>>;
   /** Paths of files with rules. */
   readonly rules?: readonly string[];
-  /** Time between two readings, in ms; default 1,000. Rules are judged as often. */
+  /** Time between two scrapes, in ms; default 1,000. Rules are evaluated as often. */
   readonly intervalMs?: number;
 }
 
-/** One series of an answer: of an instant query the last sample, of a range all of them. */
+/** A series of an answer: of an instant query the last sample, of a range all of them. */
 export interface Series {
   readonly metric: Readonly<Record<string, string>>;
   /** Unix time in s, and the number as text. */
@@ -35,19 +35,19 @@ export interface LoadedRule {
   readonly type: 'alerting' | 'recording';
   readonly health: string;
   readonly lastError?: string;
-  /** Of an alert: `inactive`, `pending` or `firing`. */
+  /** For an alert: `inactive`, `pending` or `firing`. */
   readonly state?: string;
   readonly alerts?: readonly { readonly labels: Readonly<Record<string, string>> }[];
 }
 
-/** What is read, and how the last reading went. */
+/** A target, and the result of its last scrape. */
 export interface ScrapeTarget {
   readonly labels: Readonly<Record<string, string>>;
   readonly health: string;
   readonly lastError: string;
 }
 
-/** One observation that a bucket remembers. */
+/** An observation that a bucket remembers. */
 export interface Exemplar {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: string;
@@ -56,7 +56,7 @@ export interface Exemplar {
 /** A real Prometheus of a test's own. */
 export interface TestPrometheus extends AsyncDisposable {
   readonly url: string;
-  /** @throws Error where Prometheus refuses the query; the message is its own. */
+  /** @throws Error if Prometheus refuses the query; the message is its own. */
   readonly query: (expression: string) => Promise<readonly Series[]>;
   readonly queryRange: (
     expression: string,
@@ -76,7 +76,7 @@ export interface TestPrometheus extends AsyncDisposable {
 
 /**
  * Starts Prometheus on loopback, in a directory of its own.
- * @throws PrometheusMissingError, or Error with the end of its log where it does not start.
+ * @throws PrometheusMissingError, or Error with the end of its log if it does not start.
  */
 export async function startPrometheus(options: PrometheusOptions): Promise<TestPrometheus> {
   const { prometheus } = await prometheusBinaries();
@@ -109,7 +109,7 @@ export async function startPrometheus(options: PrometheusOptions): Promise<TestP
   return { url, ...readersOf(url), close, [Symbol.asyncDispose]: close };
 }
 
-/** Runs promtool; resolves also where it finds fault, with its exit code. */
+/** Runs promtool; resolves also if it finds fault, with its exit code. */
 export async function promtool(
   args: readonly string[],
 ): Promise<{ readonly code: number; readonly output: string }> {

@@ -5,8 +5,8 @@ const POLL_MS = 200;
 const MAX_WAIT_MS = 900_000;
 
 /**
- * Runs `work` under a lock file, after others that have it.
- * @throws Error where the lock is not free within 15 minutes.
+ * Runs `work` under a lock file, after its earlier owners.
+ * @throws Error if the lock is not free within 15 minutes.
  */
 export async function withFileLock(path: string, work: () => Promise<void>): Promise<void> {
   const giveUpAt = Date.now() + MAX_WAIT_MS;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * Below the ports that kernels give to connections and to `listen(0)` (Linux: from 32,768 on), so
- * that no other socket takes the port before the process that it is for.
+ * that no other socket takes a port before its process does.
  */
 const FIRST_PORT = 10_000;
 const PORTS = 22_000;
@@ -14,8 +14,8 @@ let next = FIRST_PORT + Math.floor(Math.random() * PORTS);
 /**
  * Free ports on loopback. They are this process's until it ends: a server that a test kills finds
  * its port again, whatever other test processes start meanwhile.
- * @param from where to look first, so that a test can ask for a port twice
- * @throws Error where there are none.
+ * @param from the first port to try, so that a test can ask for a port twice
+ * @throws Error if no port is free.
  */
 export async function freePorts(count: number, from = next): Promise<number[]> {
   const ports: number[] = [];
@@ -30,7 +30,7 @@ export async function freePorts(count: number, from = next): Promise<number[]> {
 
 /**
  * Claims a TCP port among test processes by binding the UDP port of the same number. The kernel
- * lets one process have it and takes it back when that process ends, however it ends.
+ * gives it to one process and frees it when that process ends, however it ends.
  */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * Waits until something listens on a loopback port.
+ * Waits until a process listens on a loopback port.
  * @throws Error when the time is up.
  */
 export async function waitForPort(port: number, timeoutMs: number): Promise<void> {

@@ -17,8 +17,8 @@ const PROBE = 'import sys, venv, ensurepip; print(sys.executable); print(sys.ver
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**
- * A Python 3.10 to 3.12 that can make virtual environments, as an absolute path.
- * Undefined where there is none: real-Salt tests then have nothing to run against.
+ * A Python 3.10 to 3.12 that can make virtual environments, as an absolute path. Undefined if there
+ * is no such Python: real-Salt tests can not run then.
  */
 export async function findPython(): Promise<string | undefined> {
   const wanted = process.env['BRINE_PYTHON'];

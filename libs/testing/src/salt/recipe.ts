@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The Salt releases that Brine is tried against, oldest first. `payload` is the version of the
+ * The Salt releases that Brine is tested against, oldest first. `payload` is the version of the
  * payloads that its minions send. `framing` is how its tools read the event socket
  * (salt/transport/ipc.py, tcp.py).
  */
@@ -15,10 +15,10 @@ export const SALT_RELEASES = [
   { version: '3008.5', line: '3008', payload: 3, framing: 'bare' },
 ] as const;
 
-/** What tests need to know of a release. */
+/** The facts of a release for tests. */
 export type SaltRelease = (typeof SALT_RELEASES)[number];
 
-/** One of the releases that Brine is tried against. */
+/** The version of a release that Brine is tested against. */
 export type SaltVersion = SaltRelease['version'];
 
 /** A line of releases, as `3006`. */
@@ -35,7 +35,7 @@ export const NEWEST_SALTS: readonly SaltVersion[] = SALT_RELEASES.filter(
   ({ line }, index) => SALT_RELEASES[index + 1]?.line !== line,
 ).map(({ version }) => version);
 
-/** What tests need to know of a release. */
+/** The facts of a release for tests. */
 export function releaseOf(version: SaltVersion): SaltRelease {
   const release = SALT_RELEASES.find((one) => one.version === version);
   if (release === undefined) throw new Error(`Salt ${version} is not in the table of releases`);
@@ -49,13 +49,13 @@ export function newestOf(line: SaltLine): SaltVersion {
   return version;
 }
 
-/** What builds Salt's source archive; setuptools 75 dropped a module that its setup needs. */
+/** Builds Salt's source archive; setuptools 75 dropped a module that its setup needs. */
 export const BUILD_PACKAGES = ['setuptools==74.1.3', 'wheel==0.45.1'] as const;
 
 /**
- * What Salt needs to run as master, minion and CLI, pinned. Salt's own list asks for twice as
- * many (cloud libraries, cherrypy, OpenTelemetry, …) and pins cryptography 48; 42 reads the
- * same keys and still loads the RSA calls of 3006.5.
+ * The packages that Salt needs to run as master, minion and CLI, pinned. Salt's own list asks for
+ * twice as many (cloud libraries, cherrypy, OpenTelemetry, …) and pins cryptography 48; 42 reads
+ * the same keys and still loads the RSA calls of 3006.5.
  */
 export const RUNTIME_PACKAGES = [
   'aiohttp==3.14.5',
@@ -70,7 +70,7 @@ export const RUNTIME_PACKAGES = [
   'msgpack==1.2.4',
   'packaging==26.3',
   'psutil==7.2.2',
-  // What the returner pgjsonb writes to PostgreSQL with.
+  // For the returner pgjsonb, which writes to PostgreSQL.
   'psycopg2-binary==2.9.13',
   'pycryptodomex==3.24.2',
   'python-dateutil==4.0.0',
@@ -80,7 +80,7 @@ export const RUNTIME_PACKAGES = [
   'tornado==6.6.1',
 ] as const;
 
-/** Names the recipe: another list of packages gives another directory. */
+/** Names the recipe: another list of packages gets another directory. */
 export function recipeHash(python: string): string {
   const text = [python, ...BUILD_PACKAGES, ...RUNTIME_PACKAGES].join('\n');
   return createHash('sha256').update(text).digest('hex').slice(0, 10);

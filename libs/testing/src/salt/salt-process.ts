@@ -11,7 +11,7 @@ const KILL_GRACE_MS = 5_000;
 
 /** A long-running process of Salt's, in a process group of its own. */
 export class SaltProcess {
-  /** All that run: they have process groups of their own, and outlive this process. */
+  /** All running ones: they have process groups of their own, and outlive this process. */
   static readonly running = new Set<SaltProcess>();
   readonly #child: ChildProcess;
   readonly #graceMs: number;
@@ -32,7 +32,7 @@ export class SaltProcess {
     this.#exited.then(forget, forget); // `exited` reports an error
   }
 
-  /** Starts a command; what it prints goes to `logFile`. */
+  /** Starts a command; its output goes to `logFile`. */
   static start(input: {
     readonly command: string;
     readonly args: readonly string[];
@@ -58,12 +58,12 @@ export class SaltProcess {
     return this.#child.pid;
   }
 
-  /** Resolves with the exit code; null where a signal ended the process. */
+  /** Resolves with the exit code; null if a signal ended the process. */
   get exited(): Promise<number | null> {
     return this.#exited;
   }
 
-  /** What the process has printed and logged so far. */
+  /** The output and log of the process so far. */
   async log(): Promise<string> {
     return readFile(this.logFile, 'utf8').catch(() => '');
   }
@@ -109,7 +109,7 @@ export class SaltProcess {
       this.#child.kill('SIGTERM');
       await Promise.race([this.#exited, sleep(this.#graceMs, undefined, { ref: false })]);
     }
-    // Children outlive a Salt daemon that was killed, or that left them behind: end the group.
+    // Children outlive a Salt daemon that was killed or left them behind, so end the group.
     signalGroup(pid, 'SIGKILL');
     await Promise.race([this.#exited, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
   }

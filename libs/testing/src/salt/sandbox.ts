@@ -14,20 +14,20 @@ const START_TIMEOUT_MS = 60_000;
 /** Options of a Salt configuration file, in Salt's spelling. */
 export type SaltConfig = Readonly<Record<string, unknown>>;
 
-/** What a finished command of Salt's left. */
+/** The result of a command of Salt's. */
 export interface SaltOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Where a master listens, on loopback. */
+/** The ports of a master, on loopback. */
 export interface SaltPorts {
   readonly publishPort: number;
   readonly retPort: number;
 }
 
-/** How a real master or minion is started, beside its file. */
+/** The settings of a real master or minion, beside its file. */
 interface SaltStart {
   /** `-l`, default `debug`. */
   readonly logLevel?: string;
@@ -45,10 +45,10 @@ export interface SaltHome {
 }
 
 /**
- * A place of its own for real Salt processes: configuration, keys, caches, sockets, HOME, all
- * in one temporary directory, all on loopback. `close` ends what was started here and removes
- * the directory, unless `keepLogs` was called. In a test it removes it once the test is over, so
- * that the report of a failure can show its logs.
+ * A place of its own for real Salt processes: configuration, keys, caches, sockets, HOME, all in
+ * one temporary directory, all on loopback. `close` ends its processes and removes the directory,
+ * unless `keepLogs` was called. In a test it is removed after the test, so that the report of a
+ * failure can show its logs.
  */
 export class SaltSandbox implements Scene {
   readonly dir: string;
@@ -71,7 +71,7 @@ export class SaltSandbox implements Scene {
     return sandbox;
   }
 
-  /** Writes the configuration of a master; ports that are not given are free ones. */
+  /** Writes the configuration of a master; the default ports are free ones. */
   async master(config: SaltConfig = {}, ports?: SaltPorts): Promise<SaltHome & SaltPorts> {
     const [publishPort = 0, retPort = 0] = ports
       ? [ports.publishPort, ports.retPort]
@@ -105,7 +105,7 @@ export class SaltSandbox implements Scene {
       random_reauth_delay: 1,
       recon_default: 200,
       recon_max: 400,
-      // Look-ups of names and of graphics cards cost seconds and tell these tests nothing.
+      // Looking up names and graphics cards costs seconds and is of no use to these tests.
       enable_fqdns_grains: false,
       enable_gpu_grains: false,
       ...config,
@@ -152,7 +152,7 @@ export class SaltSandbox implements Scene {
 
   /** Environment of all processes here: a HOME of their own, so that no token leaks in. */
   env(): Record<string, string> {
-    // By this the run finds what is left when it is cut off (tools/tests/left-processes.ts).
+    // Lets the run find remaining processes when it is cut off (tools/tests/left-processes.ts).
     const run = process.env['BRINE_TEST_REPORTS'];
     return {
       ...(run === undefined ? {} : { BRINE_TEST_REPORTS: run }),
@@ -164,18 +164,18 @@ export class SaltSandbox implements Scene {
     };
   }
 
-  /** Keeps the directory for a look at the logs; gives its path. */
+  /** Keeps the directory, to read the logs; returns its path. */
   keepLogs(): string {
     this.#keep = true;
     return this.dir;
   }
 
-  /** Names the Brine master that a report on a failure asks. */
+  /** Names the Brine master for the report on a failure. */
   hasMaster(master: AskedMaster): void {
     this.#master = master;
   }
 
-  /** What a failed test prints of all that ran here. */
+  /** The report of a failed test on all its processes. */
   report(withinMs: number): Promise<string> {
     return sceneReport({
       dir: this.dir,
@@ -186,15 +186,15 @@ export class SaltSandbox implements Scene {
     });
   }
 
-  /** Called before the first process ends: a report on a failure asks those that run. */
+  /** Called before the first process ends: a report on a failure asks the running ones. */
   closing(): Promise<void> {
     return scenes.closing(this);
   }
 
-  /** Ends all processes that were started here, then removes the directory. */
+  /** Ends all its processes, then removes the directory. */
   async close(): Promise<void> {
     await this.closing();
-    // A stock minion takes 4 to 8 s to end by SIGTERM, and keeps nothing that outlives this.
+    // A stock minion takes 4 to 8 s to end by SIGTERM, and saves nothing that outlives this.
     await Promise.all(this.#processes.map((one) => one.kill()));
     await scenes.closed(this);
   }

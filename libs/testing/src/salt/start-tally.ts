@@ -1,12 +1,12 @@
-/** What a test file waits for before it can begin. */
+/** The processes that a test file waits for before it can begin. */
 type Awaited = 'masters' | 'minions';
 
-/** Counts what a test file starts, and how long it waits for it: most of its time, as a rule. */
+/** Counts the processes that a test file starts, and its wait for them: most of its time. */
 export class StartTally {
   #started: Record<Awaited, number> = { masters: 0, minions: 0 };
   #waitedMs: Record<Awaited, number> = { masters: 0, minions: 0 };
 
-  /** Counts one that is started now. */
+  /** Counts a process that is started now. */
   started(what: Awaited): void {
     this.#started[what] += 1;
   }
@@ -19,7 +19,7 @@ export class StartTally {
     };
   }
 
-  /** The sum since the last call; undefined where nothing was started. */
+  /** The sum since the last call; undefined if nothing was started. */
   take(): string | undefined {
     const [started, waitedMs] = [this.#started, this.#waitedMs];
     this.#started = { masters: 0, minions: 0 };
@@ -31,5 +31,5 @@ export class StartTally {
   }
 }
 
-/** That of the file that runs in this process. */
+/** The tally of the file that runs in this process. */
 export const startTally = new StartTally();

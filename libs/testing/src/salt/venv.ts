@@ -14,7 +14,7 @@ const STEP_TIMEOUT_MS = 600_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const COMPLETE = '.complete';
 
-/** Thrown where no virtual environment can be made; the message says why in one line. */
+/** Thrown if no virtual environment can be made; the message has the reason in one line. */
 export class SaltVenvError extends Error {
   override readonly name = 'SaltVenvError';
   readonly code = 'SALT_TEST_VENV';
@@ -29,30 +29,30 @@ export interface SaltVenv {
   bin(name: string): string;
 }
 
-/** How {@link saltVenv} works. */
+/** The settings of {@link saltVenv}. */
 export interface SaltVenvOptions {
   /** Called at each step; by default it writes a line to stderr. */
   readonly onProgress?: (line: string) => void;
 }
 
-/** The directory that virtual environments live in, shared by all checkouts of this user. */
+/** The directory of the virtual environments, shared by all checkouts of this user. */
 export function saltCacheDir(): string {
   const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   return join(base, 'brine', 'salt');
 }
 
 /**
- * The virtual environment of one Salt release; made at the first call (about 30 s), found by
- * later ones. Concurrent callers, of other processes too, wait for the one that makes it.
- * @throws SaltVenvError where Python is missing or a step of the installation fails.
+ * The virtual environment of one Salt release; made at the first call (about 30 s), found by later
+ * ones. Concurrent callers, of other processes too, wait for the first.
+ * @throws SaltVenvError if Python is missing or a step of the installation fails.
  */
 export function saltVenv(version: SaltVersion, options: SaltVenvOptions = {}): Promise<SaltVenv> {
   return anySaltVenv(version, options);
 }
 
 /**
- * As {@link saltVenv}, of a release that may be newer than the table of releases.
- * @throws SaltVenvError for a text that is no release, too
+ * As {@link saltVenv}, for a release that may be newer than the table of releases.
+ * @throws SaltVenvError also for a text that is no release
  */
 export async function anySaltVenv(
   version: string,
@@ -85,7 +85,7 @@ function describeVenv(version: string, dir: string): SaltVenv {
   };
 }
 
-/** All releases share the wheels of what they import: fetched once, then no network is used. */
+/** All releases share the wheels of their dependencies: fetched once, then no network is used. */
 async function collectWheels(
   python: string,
   wheels: string,
@@ -122,7 +122,7 @@ async function build({ python, venv, wheels, say }: BuildInput): Promise<void> {
   const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '-q'];
   const shared = ['--no-index', '--find-links', wheels, ...BUILD_PACKAGES, ...RUNTIME_PACKAGES];
   await step(venv.python, [...pip, ...shared]);
-  // Without dependencies: those wanted are there, the others are never imported by these tests.
+  // Without dependencies: the needed ones are there, the others are never imported by these tests.
   const salt = ['--no-deps', '--no-build-isolation', `salt==${venv.version}`];
   await step(venv.python, [...pip, ...salt]);
   await step(venv.python, [venv.bin('salt-minion'), '--version']);

@@ -1,6 +1,6 @@
 import { type DebianPrograms, debianPrograms, type FoundPrograms } from '../debian-programs.ts';
 
-/** Thrown if a shell is not there and cannot be installed; the message says why in one line. */
+/** Thrown if a shell is missing and cannot be installed; the message has the reason in one line. */
 class ShellMissingError extends Error {
   override readonly name = 'ShellMissingError';
   readonly code = 'TEST_SHELL';
@@ -28,7 +28,7 @@ const SHELLS: { readonly [Name in 'zsh' | 'fish']: DebianPrograms<Name> } = {
 };
 
 /**
- * A shell that completion is tested in: that of the host, or Debian's.
+ * A shell to test completion in: the host's, or Debian's.
  * @throws ShellMissingError
  */
 export function shellProgram<Name extends 'zsh' | 'fish'>(

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { EventClient } from '@brine/ipc';
 import type { BrineMaster } from '../brine/brine-master.ts';
 
-/** An event as a reader of the host's socket got it. */
+/** An event from the host's socket. */
 export interface RecordedEvent {
   readonly tag: string;
   /** The packed map. */
@@ -12,18 +12,18 @@ export interface RecordedEvent {
 /** Every event at a master's socket from now on, whatever its tag. */
 export class EventRecord implements Disposable {
   readonly events: RecordedEvent[] = [];
-  /** Resolves when the socket has closed; rejects where it broke off. */
+  /** Resolves when the socket has closed; rejects if it broke off. */
   readonly ended: Promise<void>;
   readonly #client: EventClient;
 
   private constructor(client: EventClient) {
     this.#client = client;
     this.ended = this.#read();
-    // A master that ends cuts the socket off; the one who awaits it gets the error all the same.
+    // A master that ends cuts the socket off; awaiting `ended` still throws that error.
     this.ended.catch(() => undefined);
   }
 
-  /** Connects to the socket. Throws IpcError where no service serves it. */
+  /** Connects to the socket. Throws IpcError if no service serves it. */
   static async open({ home }: Pick<BrineMaster, 'home'>): Promise<EventRecord> {
     const path = join(home.sockDir, 'master_event_pub.ipc');
     return new EventRecord(await EventClient.connect({ path }));

@@ -1,11 +1,11 @@
-/** A text that may stand in no sink but those that its test names. */
+/** A text that may be in no sink except those that its test names. */
 export interface SoughtSecret {
   /** As `root key`; never the value. */
   readonly name: string;
   readonly value: string;
 }
 
-/** How a secret can look in bytes. */
+/** A form of a secret in bytes. */
 export interface SecretForm {
   readonly secret: string;
   /** As `base64`. */
@@ -13,13 +13,13 @@ export interface SecretForm {
   readonly bytes: Buffer;
 }
 
-/** A form of fewer bytes stands somewhere by chance. */
+/** A shorter form could occur by chance. */
 const LENGTH_MIN = 8;
 
 /**
  * Every form in which programs write a text: as it is, escaped for JSON once and twice, for YAML,
  * Python and URLs, in hex, in base64 at each offset, and as a list of numbers.
- * @throws Error for a secret that is too short to be looked for
+ * @throws Error for a secret that is too short to be searched for
  */
 export function formsOf({ name, value }: SoughtSecret): SecretForm[] {
   const bytes = Buffer.from(value);
@@ -57,7 +57,7 @@ function inAscii(text: string): string {
   );
 }
 
-/** The signs that depend on these bytes alone, whatever stands before and behind them. */
+/** The characters that depend on these bytes alone, whatever is before and after them. */
 function inBase64(bytes: Buffer, shift: number): [form: string, text: string][] {
   const whole = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
   const text = whole.slice(Math.ceil((shift * 8) / 6), -4);

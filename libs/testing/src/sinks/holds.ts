@@ -3,7 +3,7 @@ import type { SecretForm } from './forms.ts';
 /** A secret in some bytes, and the first form that it has there. */
 export type Held = Pick<SecretForm, 'secret' | 'form'>;
 
-/** Which secrets some bytes hold. */
+/** Returns the secrets in some bytes. */
 export function holdsWhat(bytes: Uint8Array, forms: readonly SecretForm[]): Held[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const found = new Map<string, Held>();

@@ -13,26 +13,26 @@ import {
 
 /** Secrets that may be in some sinks, and why. */
 export interface AllowedPlace {
-  /** Of the names of sinks, as `file master/cache/.root_key`. */
+  /** Matches names of sinks, as `file master/cache/.root_key`. */
   readonly sinks: RegExp;
-  /** Of the names of secrets. */
+  /** Matches names of secrets. */
   readonly secrets: RegExp;
   readonly why: string;
 }
 
-/** A sink that holds a secret; the secret itself is nowhere in it. */
+/** A sink with a secret; the secret itself is nowhere in this. */
 export interface FoundSecret {
   readonly sink: string;
   readonly secret: string;
-  /** How it is written there, as `JSON`. */
+  /** Its form there, as `JSON`. */
   readonly form: string;
 }
 
-/** What came of a search. */
+/** The result of a search. */
 export interface SinkSearch {
   /** In no allowed place. */
   readonly leaks: readonly FoundSecret[];
-  /** In a place that is allowed: shows that the search sees. */
+  /** In an allowed place: proves that the search works. */
   readonly allowed: readonly FoundSecret[];
   /** Kinds of sinks and how many of each were searched, as `stream EVENTS`. */
   readonly searched: ReadonlyMap<string, number>;
@@ -40,17 +40,17 @@ export interface SinkSearch {
 
 type Contents = AsyncIterable<SinkContent> | Iterable<SinkContent>;
 
-/** What else a search looks at, and what it lets pass. */
+/** Further sinks of a search, and its allowed places. */
 export interface SinkSearchOptions {
   readonly allow?: readonly AllowedPlace[];
-  /** Sinks of the test itself: events that it read, what its servers were sent. */
+  /** Sinks of the test itself: events that it read, and requests that its servers received. */
   readonly more?: Contents;
 }
 
 /**
- * Searches everything that a running master writes, keeps or hands out for secrets in any form:
- * files of its sandbox (state, caches, logs, traces, data of NATS and PostgreSQL), every stream and
- * bucket, every column of every table, command lines, status, a support bundle and a backup.
+ * Searches all outputs of a running master for secrets in any form: files of its sandbox (state,
+ * caches, logs, traces, data of NATS and PostgreSQL), every stream and bucket, every column of
+ * every table, command lines, status, a support bundle and a backup.
  */
 export async function searchSinks(
   master: BrineMaster,
@@ -71,7 +71,7 @@ export async function searchSinks(
     }
   };
   await search(more);
-  // One after the other: the pieces are large, and each is forgotten before the next is read.
+  // One after the other: the pieces are large, and each is freed before the next is read.
   await search(streamsOf(master));
   await search(tablesOf(master));
   await search(commandLinesOf(master));
@@ -87,7 +87,7 @@ export function foundLines(found: readonly FoundSecret[]): string[] {
   return found.map(({ sink, secret, form }) => `${secret} in ${sink} (${form})`);
 }
 
-/** The first two words, so that a test can see that a kind of sink was looked at. */
+/** The first two parts of the name, so that a test can see that a kind of sink was searched. */
 function kindOf(sink: string): string {
   const [first = '', second = ''] = sink.split(' ');
   return first === 'file' || first === 'event' ? first : `${first} ${second}`;

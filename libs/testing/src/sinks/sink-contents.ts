@@ -10,7 +10,7 @@ import type { BrineMaster } from '../brine/brine-master.ts';
 import { connectToOwn } from '../brine/own-bus.ts';
 import { endPool } from '../end-pool.ts';
 
-/** Something that holds bytes, by a name like `file cache/jobs/…`, `table brine.jobs.load`. */
+/** The bytes of a sink, by a name like `file cache/jobs/…`, `table brine.jobs.load`. */
 export interface SinkContent {
   readonly sink: string;
   readonly bytes: Uint8Array;
@@ -22,8 +22,8 @@ const NATS_MS = 5_000;
 const ROWS_MAX = 200_000;
 
 /**
- * Every file below a directory, read as it is at this moment, and its name. Sockets hold nothing.
- * @param left what is not read, by its path below the directory
+ * Every file below a directory, read as it is now, and its name. Sockets have no content.
+ * @param left paths below the directory that are not read
  */
 export async function* filesBelow(
   dir: string,
@@ -103,7 +103,7 @@ function quoted(name: string): string {
 
 /**
  * Every entry of an archive that a command of the master writes: `support-bundle`, `backup`.
- * @throws Error where the command fails
+ * @throws Error if the command fails
  */
 export async function* archiveOf(
   master: BrineMaster,
@@ -134,7 +134,7 @@ export async function* commandLinesOf(master: BrineMaster): AsyncGenerator<SinkC
   }
 }
 
-/** What `brine status` prints. */
+/** The output of `brine status`. */
 export async function* statusOf(master: BrineMaster): AsyncGenerator<SinkContent> {
   const { stdout, stderr } = await master.brine('status', ['--out', 'json']);
   yield { sink: 'brine status', bytes: Buffer.from(`${stdout}${stderr}`) };

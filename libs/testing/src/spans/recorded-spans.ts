@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A span as it stands in a trace file or came to a collector. */
+/** A span from a trace file or at a collector. */
 export interface RecordedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -42,7 +42,7 @@ export function spansOfRequest(json: string): RecordedSpan[] {
   });
 }
 
-/** All spans in the trace files of a master's cachedir, less a line that is being written. */
+/** All spans in the trace files of a master's cachedir, except a line that is being written. */
 export function readRecordedSpans(cachedir: string): RecordedSpan[] {
   const dir = join(cachedir, 'traces');
   return readdirSync(dir)

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * CPU that this thread has taken, in ms. Elapsed time also has what others on the machine took. The
- * process is a worse measure too: V8 compiles and collects in threads beside this one, and what
- * they do for one input is counted for the next.
+ * CPU time of this thread, in ms. Elapsed time also includes others on the machine. The process is
+ * a worse measure too: V8 compiles and collects in other threads, and their work for one input is
+ * counted for the next.
  */
 export function cpuMs(): number {
   if (process.platform === 'linux') {

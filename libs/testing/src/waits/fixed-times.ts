@@ -1,8 +1,8 @@
-// All fixed times of tests. Each is the thing under test: no event could end it. None is a proof
-// that something does not come: see docs/internals/tests.md. The timer is looked up each time, so
-// that time is virtual where a test has fake timers.
+// All fixed times of tests. Each is the thing under test: no event could end it. None proves that
+// something does not come: see docs/internals/tests.md. The timer is looked up each time, so that
+// time is virtual in a test with fake timers.
 
-/** Lets a fault that the test has made last for so long. */
+/** Lets a fault of the test last this long. */
 export function faultLasts(ms: number): Promise<void> {
   return passes(ms);
 }
@@ -12,15 +12,15 @@ export function loadPauses(ms: number): Promise<void> {
   return passes(ms);
 }
 
-/** A stand-in's work, which takes so long. */
+/** The work of a stand-in, which takes this long. */
 export function workTakes(ms: number): Promise<void> {
   return passes(ms);
 }
 
 /**
- * Waits until something is as old as a clock must see it.
+ * Waits until something is this old by a clock.
  *
- * @param _what what grows old.
+ * @param _what the thing that grows old.
  */
 export function growsOld(_what: string, ms: number): Promise<void> {
   return passes(ms);

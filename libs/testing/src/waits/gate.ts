@@ -1,6 +1,6 @@
 /**
- * Holds work back until the test opens it. Before that the test may look at what has not happened
- * yet, as long as it likes.
+ * Blocks work until the test opens it. Before that the test can check at leisure that something has
+ * not happened yet.
  */
 export class Gate {
   /** Resolves when the gate is opened; the work awaits it. */
@@ -13,7 +13,7 @@ export class Gate {
     this.#open = open;
   }
 
-  /** Lets all go on that wait, and all that come later. */
+  /** Releases all that wait, and all that come later. */
   open(): void {
     this.#open();
   }

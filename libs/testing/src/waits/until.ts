@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
-/** A busy machine may be slow, but what has not come by then will not come. */
+/** On a busy machine things are slow, but not slower than this. */
 const PATIENCE_MS = 30_000;
 const PAUSE_MIN_MS = 5;
 const PAUSE_MAX_MS = 200;
@@ -17,12 +17,12 @@ export interface UntilOptions {
 }
 
 /**
- * Waits for something that no event announces: repeats `check` until it passes and gives its value.
- * A check that throws, or gives false or undefined, has not passed yet. An `expect` gives neither;
- * a check of several statements ends with `return true`.
+ * Waits for something that no event announces: repeats `check` until it passes and returns its
+ * value. A check that throws, or returns false or undefined, has not passed yet. An `expect`
+ * returns neither; a check of several statements ends with `return true`.
  *
- * @param what what is waited for, as the error names it.
- * @throws Error where the time is up, which says what was seen last; its cause is the last error.
+ * @param what the awaited thing, for the error.
+ * @throws Error when the time is up, with the last value seen; its cause is the last error.
  */
 export async function until<T>(
   what: string,
@@ -34,14 +34,14 @@ export async function until<T>(
   for (let tries = 1; ; tries += 1) {
     const begin = now();
     const next = await inTime(check, giveUpAt - begin);
-    // The try before tells more than one that was cut short.
+    // The previous result is worth more than one that was cut short.
     if (!('unfinished' in next) || tries === 1) seen = next;
     if ('value' in next && next.value !== false && next.value !== undefined) {
       return next.value as Exclude<T, false | undefined>;
     }
     const left = giveUpAt - now();
     if (left <= 0 || 'unfinished' in next) throw notSeen(what, { withinMs, tries, seen });
-    // A check that costs much is made less often.
+    // An expensive check is made less often.
     const pauseMs = Math.min(Math.max(now() - begin, PAUSE_MIN_MS), PAUSE_MAX_MS);
     await sleep(Math.min(pauseMs, left));
   }
@@ -50,7 +50,7 @@ export async function until<T>(
 type Seen =
   { readonly value: unknown } | { readonly error: unknown } | { readonly unfinished: true };
 
-/** What a check gives, or that it gave nothing within `leftMs`. */
+/** The result of a check, or `unfinished` if it gave none within `leftMs`. */
 async function inTime(check: () => unknown, leftMs: number): Promise<Seen> {
   const over = new AbortController();
   const late = sleep(Math.max(leftMs, 0), undefined, { signal: over.signal }).then(
@@ -79,7 +79,7 @@ function notSeen(
   const { error } = seen;
   const said = error instanceof Error ? error.message : show(error);
   const failure = new Error(`${head}checked ${times}, last error: ${said}`, { cause: error });
-  // From these two vitest prints the difference, as for the assertion itself.
+  // vitest prints the difference of these two, as for the assertion itself.
   if (error instanceof Error && 'actual' in error && 'expected' in error) {
     return Object.assign(failure, { actual: error.actual, expected: error.expected });
   }
