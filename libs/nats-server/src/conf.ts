@@ -64,7 +64,7 @@ export function natsConf(options: NatsConfOptions): string {
     throw new RangeError('a NATS server needs passwords or certificates');
   }
   if (options.cluster !== undefined && certificates === undefined) {
-    throw new RangeError('the servers of a cluster know each other by certificates');
+    throw new RangeError('the servers of a NATS cluster need certificates');
   }
   const maxFile =
     options.maxFileStore === undefined ? [] : [`  max_file_store: ${options.maxFileStore}`];

@@ -26,7 +26,7 @@ export async function resolveNatsServer(options: ResolveOptions): Promise<string
   if (found !== undefined) {
     const version = await versionOf(found, options.env);
     if (version !== undefined && isAtLeast(version, NATS_FLOOR)) return found;
-    print(`${found} is ${version ?? 'of no known version'}, older than ${NATS_FLOOR}: not used`);
+    print(`${found} is ${version ?? 'of an unknown version'}, older than ${NATS_FLOOR}: not used`);
   }
   const cached = cachedBinary(options);
   if (await isExecutable(cached)) {

@@ -81,7 +81,7 @@ test('a server that does not start is tried until it does, and reported once', a
   await until('the server runs again', () => expect(pids).toEqual([server.pid()]), {
     withinMs: 30_000,
   });
-  expect(logged).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; it is tried on']);
+  expect(logged).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; retrying']);
   expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
   await server.stop();
   expect(await server.closed).toBeUndefined();

@@ -172,7 +172,7 @@ async function startAgain(
       return undefined;
     } catch (error) {
       spec.onLog(errorText(error));
-      const text = 'PostgreSQL does not start; it is tried on';
+      const text = 'PostgreSQL does not start; retrying';
       if (!logged) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
       logged = true;
     }

@@ -18,5 +18,5 @@ test.each([
 });
 
 test('without a server there is none', () => {
-  expect(() => urlOf(undefined)).toThrow('no PostgreSQL is named');
+  expect(() => urlOf(undefined)).toThrow('no PostgreSQL is configured');
 });

@@ -7,7 +7,7 @@ export function natsOf<const Name extends string>(
   name: Name,
 ) {
   const { nats } = options.brine;
-  if (!nats.url) throw new Error('no NATS server is named: set NATS_URL or brine.nats.url');
+  if (!nats.url) throw new Error('no NATS server is configured: set NATS_URL or brine.nats.url');
   return {
     ...nats,
     url: nats.url,
@@ -40,7 +40,7 @@ export function keepAliveMs({
  */
 export function postgresUrlOf({ options, env }: Pick<ServiceContext, 'options' | 'env'>): string {
   const { url } = options.brine.postgres;
-  if (!url) throw new Error('no PostgreSQL is named: set DATABASE_URL or brine.postgres.url');
+  if (!url) throw new Error('no PostgreSQL is configured: set DATABASE_URL or brine.postgres.url');
   const password = env['PGPASSWORD'] ?? '';
   if (password === '' || HAS_PASSWORD.test(url)) return url;
   return `${url}${url.includes('?') ? '&' : '?'}password=${encodeURIComponent(password)}`;

@@ -174,6 +174,6 @@ function objectIn(data: Uint8Array): Record<string, unknown> {
   } catch (error) {
     throw new BusError('BUS_BAD_MESSAGE', 'JetStream did not answer with JSON', error);
   }
-  if (!isRecord(value)) throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered with no object');
+  if (!isRecord(value)) throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered no object');
   return value;
 }

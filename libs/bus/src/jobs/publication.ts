@@ -140,9 +140,9 @@ export function unpackJob(bytes: Uint8Array): Job {
   try {
     value = decoder.decode(bytes);
   } catch (error) {
-    throw new BusError('BUS_BAD_MESSAGE', 'a job that is no msgpack', error);
+    throw new BusError('BUS_BAD_MESSAGE', 'a job is not valid msgpack', error);
   }
-  if (!isJob(value)) throw new BusError('BUS_BAD_MESSAGE', 'a job of another form');
+  if (!isJob(value)) throw new BusError('BUS_BAD_MESSAGE', 'a job has a missing or bad field');
   const { format: _format, ...job } = value;
   return job;
 }

@@ -33,5 +33,5 @@ export async function changeValue<T>(
     const written = await bucket.update(key, value, entry?.revision ?? 0);
     if (written !== undefined) return answer;
   }
-  throw new BusError('BUS_BUSY', `other processes change ${key} all the time`);
+  throw new BusError('BUS_BUSY', `${key} was not changed: other writers were first ${TRIES} times`);
 }

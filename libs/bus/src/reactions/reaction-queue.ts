@@ -60,7 +60,7 @@ export class ReactionQueue {
   async add(reaction: NewReaction): Promise<QueuedAs> {
     const { kind, body, source } = reaction;
     if (body.length > REACTION_MAX_BYTES) {
-      const text = `a reaction of ${body.length} bytes; ${REACTION_MAX_BYTES} are the most`;
+      const text = `a reaction has ${body.length} bytes, more than ${REACTION_MAX_BYTES}`;
       throw new BusError('BUS_BODY_TOO_LARGE', text);
     }
     const kib = Math.ceil((body.length + HEAD_BYTES) / KIB);

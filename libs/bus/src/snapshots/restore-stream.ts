@@ -95,7 +95,7 @@ export async function useSequences(
   }
   const purged = await askJetStream(bus, `STREAM.PURGE.${stream}`, { filter: subject }, CHUNK_MS);
   if (!purged.ok) {
-    throw new BusError('BUS_REFUSED', `${stream} was not tidied: ${purged.text}`);
+    throw new BusError('BUS_REFUSED', `${stream} keeps its filler messages: ${purged.text}`);
   }
 }
 

@@ -157,7 +157,7 @@ export class PullFeed {
     // Read only now: consumers go with their stream, so this one is of the stream found here.
     const info = await streamInfo(bus, spec.stream);
     if (info?.incarnation !== spec.incarnation) {
-      throw new BusError('BUS_STREAM_AWAY', `${spec.stream} was made again`);
+      throw new BusError('BUS_STREAM_AWAY', `${spec.stream} was recreated`);
     }
     const pending = Number(answer.value['num_pending'] ?? 0);
     return new PullFeed(bus, spec, name, pending, onDelivery, onIdle);
@@ -238,7 +238,7 @@ export class PullFeed {
       return;
     }
     const status = `${code} ${msg.headers?.description ?? ''}`;
-    this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} gave up a read: ${status}`));
+    this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} ended a read: ${status}`));
   }
 
   #look(): void {

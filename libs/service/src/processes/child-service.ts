@@ -187,7 +187,7 @@ export class ChildService {
     if (await next.says('ready', times.readyMs)) return;
     // The old process has released its resources and can not simply continue.
     if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#logKill());
-    throw new Error(`${name} did not come to serve`);
+    throw new Error(`${name} did not become ready`);
   }
 
   /** Gives a replaced process time to finish. */
@@ -213,7 +213,7 @@ export class ChildService {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
     await Promise.race([this.untilReady(), late]);
     clearTimeout(timer);
-    if (this.#state !== 'ready') throw new Error(`${this.#spec.name} did not come to serve`);
+    if (this.#state !== 'ready') throw new Error(`${this.#spec.name} did not become ready`);
   }
 
   #onExit(process: ServiceProcess, code: number | null, signal: NodeJS.Signals | null): void {
