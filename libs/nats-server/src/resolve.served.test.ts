@@ -90,7 +90,7 @@ test('a server in the cache is taken without installing again', async () => {
 
 test('a made server of another version is not taken', async () => {
   const env = await withCommands({ go: goMaking('2.15.1') });
-  await expect(resolveNatsServer({ env })).rejects.toThrow(/go: it says .*2\.15\.1/);
+  await expect(resolveNatsServer({ env })).rejects.toThrow(/go: its version is .*2\.15\.1/);
 });
 
 test('where nothing helps, one error lists the tries and what can be done', async () => {

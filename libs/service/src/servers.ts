@@ -14,8 +14,7 @@ export function natsOf<const Name extends string>(
     name,
     signal,
     /** No message may stop a reader: it logs and skips a message that it can not handle. */
-    onAside: (aside: object) =>
-      log.error(aside, 'a message can not be handled and was skipped'),
+    onAside: (aside: object) => log.error(aside, 'a message can not be handled and was skipped'),
   };
 }
 

@@ -93,8 +93,7 @@ export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Rol
     if (!bus.connection.isClosed()) subscription.unsubscribe();
   }
   if (refused !== undefined) {
-    const text =
-      'NATS does not let services answer roll calls: give it the rights of this release';
+    const text = 'NATS does not let services answer roll calls: give it the rights of this release';
     throw new BusError('BUS_FORBIDDEN', text, asError(refused));
   }
   return { services, leftOut };
