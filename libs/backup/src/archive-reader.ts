@@ -11,19 +11,19 @@ export interface Entry {
   readonly data: Buffer;
 }
 
-/** The manifest has some 250 bytes for each key of a minion. */
+/** The manifest takes about 250 bytes for each minion key. */
 const MANIFEST_MAX = 128 * 1024 * 1024;
-/** All else is a file of the host, or a piece of 1 MiB. */
+/** Any other entry is a file of the host, or a piece of 1 MiB. */
 const ENTRY_MAX = 16 * 1024 * 1024;
 
 /**
  * The entries of an archive, in order.
- * @throws BackupError where it is damaged or cut off
+ * @throws BackupError if it is damaged or truncated
  */
 export async function* readEntries(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Entry, void> {
   const tar = createTarDecoder({ strict: true });
   const fed = feed(bytes, tar.writable.getWriter());
-  // A fault of the source is a fault of the entries, too.
+  // A failure of the source also fails the entries.
   fed.catch(() => undefined);
   try {
     for await (const { header, body } of tar.readable) {
@@ -57,13 +57,13 @@ async function feed(
   }
 }
 
-/** The pieces of one part, in order; what is not taken is passed over. */
+/** The pieces of one part, in order; pieces that the caller does not read are skipped. */
 export interface ReadPart {
   readonly name: string;
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** Entries that follow each other as parts. Throws as its source. */
+/** Groups consecutive entries into parts. Throws as its source. */
 export async function* readParts(entries: AsyncIterable<Entry>): AsyncGenerator<ReadPart, void> {
   const source = entries[Symbol.asyncIterator]();
   let next = await source.next();
@@ -85,7 +85,7 @@ export async function* readParts(entries: AsyncIterable<Entry>): AsyncGenerator<
   }
 }
 
-/** An error of the disk is told as it is. */
+/** True for an error of the disk, which is rethrown unchanged. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
 }

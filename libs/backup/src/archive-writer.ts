@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { createTarPacker } from 'modern-tar';
 import type { PartRecord } from './manifest.ts';
 
-/** What a piece holds at most: a tar entry needs its size before its bytes. */
+/** Largest size of a piece. A tar entry needs its size before its bytes. */
 const PIECE_BYTES = 1024 * 1024;
 const MODE = 0o600;
 
-/** Takes the bytes of the archive; the next come when it has resolved. */
+/** Takes the next bytes of the archive. Resolves when it is ready for more. */
 export type Write = (bytes: Uint8Array) => Promise<void>;
 
-/** Writes a tar archive whose parts have no size beforehand: each goes in pieces of 1 MiB. */
+/** Writes a tar archive whose parts have no size beforehand: each is cut into pieces of 1 MiB. */
 export class ArchiveWriter {
   readonly parts: PartRecord[] = [];
   readonly #tar = createTarPacker();
@@ -20,7 +20,7 @@ export class ArchiveWriter {
   constructor(write: Write, mtime: Date) {
     this.#mtime = mtime;
     this.#written = this.#forward(write);
-    // It is looked at in `end`, and stops the next entry before that.
+    // `end` reports a failure; until then it stops the next entry.
     this.#written.catch(() => undefined);
   }
 
@@ -43,7 +43,7 @@ export class ArchiveWriter {
     return this.#recorded({ name, pieces: 1, bytes: data.length, sha256 });
   }
 
-  /** Writes a part in pieces. A fault of its source breaks the archive off. */
+  /** Writes a part in pieces. A failure of its source aborts the archive. */
   async part(name: string, chunks: AsyncIterable<Uint8Array>): Promise<PartRecord> {
     const hash = createHash('sha256');
     let [pieces, bytes, waiting] = [0, 0, 0];
@@ -68,13 +68,13 @@ export class ArchiveWriter {
     return this.#recorded({ name, pieces, bytes, sha256: hash.digest('hex') });
   }
 
-  /** Ends the archive; resolves when all of it is written. */
+  /** Ends the archive; resolves when everything is written. */
   async end(): Promise<void> {
     if (this.#fault === undefined) this.#tar.controller.finalize();
     await this.#written;
   }
 
-  /** Gives up; nothing more is written. */
+  /** Aborts the archive; nothing more is written. */
   abort(reason: unknown): void {
     this.#tar.controller.error(reason);
   }
@@ -91,7 +91,7 @@ export class ArchiveWriter {
         await write(next.value);
       }
     } catch (error) {
-      // The entry that is being written, or the next one, fails with it.
+      // Fails the entry that is being written, or the next one.
       this.#fault = { error };
       this.#tar.controller.error(error);
       throw error;

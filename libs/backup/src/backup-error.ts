@@ -1,4 +1,4 @@
-/** Why a backup can not be made or put back: one line that says what to do. */
+/** A backup can not be made or restored. The message is one line and names the remedy. */
 export class BackupError extends Error {
   override readonly name = 'BackupError';
 }

@@ -1,14 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BackupError } from './backup-error.ts';
 
-/** What the code is for: the same key proves nothing else. */
+/** Purpose of the code, so that a code made for another purpose never matches. */
 const PURPOSE = 'brine backup\0';
 const KEY_BYTES = 32;
 const TEXT = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The key by which a host proves that a backup is its own. It is in no backup: whoever may write
- * files where backups are kept can make none that a restore takes.
+ * The key that proves that a backup was made by this host. No backup contains it: write access to
+ * stored backups is not enough to forge one.
  */
 export class BackupKey {
   /** One line of 43 characters of base64url. */
@@ -24,7 +24,7 @@ export class BackupKey {
     return new BackupKey(randomBytes(KEY_BYTES).toString('base64url'));
   }
 
-  /** @throws BackupError for a text that is no such key */
+  /** @throws BackupError if the text is not a valid key */
   static parse(text: string): BackupKey {
     const line = text.trim();
     const isKey = TEXT.test(line) && Buffer.from(line, 'base64url').length === KEY_BYTES;
@@ -32,12 +32,14 @@ export class BackupKey {
     return new BackupKey(line);
   }
 
-  /** The code of a manifest, which has the hashes of all else. HMAC-SHA256, base64url. */
+  /**
+   * The code of a manifest, which contains the hashes of all other entries. HMAC-SHA256, base64url.
+   */
   macOf(manifest: Uint8Array): string {
     return createHmac('sha256', this.#bytes).update(PURPOSE).update(manifest).digest('base64url');
   }
 
-  /** Whether `mac` is the code of this manifest; in the same time for every wrong one. */
+  /** True if `mac` is the code of this manifest. Compares in constant time. */
   isOf(mac: string, manifest: Uint8Array): boolean {
     const [given, own] = [Buffer.from(mac), Buffer.from(this.macOf(manifest))];
     return given.length === own.length && timingSafeEqual(given, own);

@@ -14,12 +14,12 @@ import {
   readManifest,
 } from './manifest.ts';
 
-/** A backup that is whole. */
+/** A complete backup. */
 export interface CheckedBackup {
   readonly manifest: Manifest;
-  /** Whether the code at its end is of this key; undefined where it has none. */
+  /** True if the code at its end was made with this key; undefined without a code. */
   readonly isOf: (key: BackupKey) => boolean | undefined;
-  /** Entries that were asked for. */
+  /** Entries that the caller asked for. */
   readonly kept: ReadonlyMap<string, Buffer>;
 }
 
@@ -30,13 +30,13 @@ interface Counted {
   bytes: number;
 }
 
-/** Entries that are kept may have so many bytes together. */
+/** Largest total size of the kept entries. */
 const KEPT_MAX = 64 * 1024 * 1024;
 
 /**
- * Reads a backup through and compares every part with its hash; nothing is written.
- * @param keep which entries to give back
- * @throws BackupError where it is no backup, of another format, damaged or cut off
+ * Reads a whole backup and compares every part with its hash; nothing is written.
+ * @param keep selects entries to return
+ * @throws BackupError if it is no backup, has another format, is damaged or truncated
  */
 export async function checkBackup(
   bytes: AsyncIterable<Uint8Array>,

@@ -2,26 +2,26 @@ import { posix } from 'node:path';
 import { BackupError } from './backup-error.ts';
 
 /**
- * The directory that a file's path begins at. `include`: a part of the configuration elsewhere;
- * `host`: any other file that the configuration names.
+ * The directory that a file's path is relative to. `include`: a part of the configuration
+ * elsewhere; `host`: any other file that the configuration names.
  */
 export type FileRoot = 'config' | 'include' | 'pki' | 'own-pki' | 'certificates' | 'host';
 
 /** A file of the host. */
 export interface FileRecord {
   readonly root: FileRoot;
-  /** Below its root; of `include` and `host` below `/`, without it. */
+  /** Relative to its root; for `include` and `host` relative to `/`. */
   readonly path: string;
   readonly mode: number;
-  /** `root`, `user` for the master's, `root:user` with the group of the master's, or `uid:gid`. */
+  /** `root`, `user` (the master's), `root:user` (group of the master's user), or `uid:gid`. */
   readonly owner: string;
-  /** When it was written, unix ms: a stub of autosign ends by it. Backups of before lack it. */
+  /** Time of the last write, unix ms: autosign stubs expire by it. Absent in older backups. */
   readonly mtimeMs?: number;
   /** Where a symbolic link leads. */
   readonly link?: string;
 }
 
-/** The name of the entry that a file of the host is. */
+/** Name of the archive entry for a file of the host. */
 export function filePart({ root, path }: Pick<FileRecord, 'root' | 'path'>): string {
   return `files/${root}/${path}`;
 }
@@ -34,15 +34,15 @@ const OWNER = /^(?:root|user|root:user|\d{1,10}:\d{1,10})$/;
 const PATH_MAX = 4_096;
 const NAME_MAX = 255;
 const MODE_MAX = 0o777;
-/** The largest time that a Date holds, in ms. */
+/** The largest time of a Date, in ms. */
 const TIME_MAX = 8.64e15;
-/** A name that a person can not see as it is may pass for another. */
+/** A name with invisible characters may be mistaken for another. */
 const UNSEEN = /\p{Cc}/u;
 
 /**
- * Looks at what a backup says of files of the host: a restore may run as root, and a file of a
- * backup must not get its rights.
- * @throws BackupError that names the first record that may not be put
+ * Checks the file records of a backup. A restore may run as root, and a file of a backup must not
+ * get root's rights.
+ * @throws BackupError that names the first refused record
  */
 export function checkFileRecords(records: readonly unknown[]): readonly FileRecord[] {
   const known = new Map<string, FileRecord>();
@@ -83,7 +83,7 @@ function checked(given: unknown): FileRecord {
   return record;
 }
 
-/** A link leads below the directory that it is of: elsewhere it would lead what comes after it. */
+/** A link must stay below its directory: otherwise files restored later would follow it out. */
 function checkLink(record: FileRecord, link: unknown): void {
   if (typeof link !== 'string' || link === '' || UNSEEN.test(link) || link.length > PATH_MAX) {
     throw refused(record, 'it is a link that leads nowhere');
@@ -118,7 +118,7 @@ function refused({ root, path }: FileRecord, why: string): BackupError {
   return new BackupError(`${shown(`files/${root}/${path}`)} may not be put: ${why}`);
 }
 
-/** As people may read it in a terminal. */
+/** Makes a text safe for a terminal. */
 function shown(text: string): string {
   return text.slice(0, PATH_MAX).replace(new RegExp(UNSEEN, 'gu'), '?');
 }

@@ -3,12 +3,12 @@ import type { Json } from './manifest.ts';
 
 const LINE_MAX = 32 * 1024 * 1024;
 
-/** One JSON text a line. */
+/** One JSON text per line. */
 export async function* toLines(values: AsyncIterable<Json>): AsyncGenerator<Buffer, void> {
   for await (const value of values) yield Buffer.from(`${JSON.stringify(value)}\n`, 'utf8');
 }
 
-/** The values of lines that come in pieces. @throws BackupError for a line that is none */
+/** Parses lines that arrive in chunks. @throws BackupError for a line that is not JSON */
 export async function* fromLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Json, void> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {

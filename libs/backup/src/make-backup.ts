@@ -14,25 +14,25 @@ import {
   type StreamRecord,
 } from './manifest.ts';
 
-/** Whose backup it is. */
+/** Identifies the master and the backup. */
 export type BackupAbout = Omit<BackupHead, 'format' | 'mark'>;
 
-/** What else making a backup needs. */
+/** Further inputs of a backup. */
 export interface BackupWay {
   readonly write: Write;
-  /** Proves whose it is. */
+  /** Proves which host made it. */
   readonly key: BackupKey;
   /** Unix ms. */
   readonly now: () => number;
-  /** What is read now, as `streams/EVENTS`. */
+  /** Called with the part that is read now, as `streams/EVENTS`. */
   readonly onPart?: (name: string) => void;
 }
 
 /**
- * Writes a backup while the master goes on. The order is what makes it whole: places of readers,
- * then streams, then PostgreSQL. What was acknowledged is in a stream or already in PostgreSQL;
- * what is in both is delivered again and stored once.
- * @throws BackupError, and what its source and `write` throw: the file is then worth nothing
+ * Writes a backup while the master runs. The order makes it complete: first positions of readers,
+ * then streams, then PostgreSQL. Every acknowledged message is in a stream or already in
+ * PostgreSQL; one that is in both is delivered again and stored once.
+ * @throws BackupError, and errors of the source and of `write`: the file is then useless
  */
 export async function makeBackup(
   source: BackupSource,
@@ -112,7 +112,7 @@ async function writeTables(
 ): Promise<Pick<Manifest, 'database' | 'lastJid' | 'usedSequences'>> {
   const tables = await source.tables();
   try {
-    // Rows of this moment name no later message.
+    // The rows of this snapshot refer to no later message.
     const usedSequences = await source.lastSequences();
     for (const table of tables.head.tables) {
       onPart(`tables/${table.name}`);

@@ -12,7 +12,7 @@ export function bytesInWords(bytes: number): string {
 
 const KEYS: readonly FileRoot[] = ['pki', 'own-pki', 'certificates'];
 
-/** What a backup holds, as lines. */
+/** The content of a backup, as lines. */
 export function manifestLines(manifest: Manifest): string {
   const { master, host, release, mark, lastJid, files, streams, readers, parts } = manifest;
   const keys = files.filter(({ root }) => KEYS.includes(root)).length;

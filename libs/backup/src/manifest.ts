@@ -8,7 +8,7 @@ export const FORMAT = 2;
 /** Without a code at the end. */
 const FORMATS: ReadonlySet<unknown> = new Set([1, FORMAT]);
 
-/** A value of JSON that others have written and read. */
+/** A JSON value that is stored unchanged. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** One part of the file, cut into pieces. */
@@ -19,7 +19,7 @@ export interface PartRecord {
   readonly sha256: string;
 }
 
-/** A stream with what its restore wants. */
+/** A stream with the data that its restore needs. */
 export interface StreamRecord {
   readonly name: string;
   readonly messages: number;
@@ -28,25 +28,25 @@ export interface StreamRecord {
   readonly state: Json;
 }
 
-/** What is known before anything is read. */
+/** The facts that are known before anything is read. */
 export interface BackupHead {
   readonly format: number;
-  /** Unlike that of any other backup. */
+  /** Unique to this backup. */
   readonly name: string;
   readonly release: string;
   /** Id of the master. */
   readonly master: string;
   readonly host: string;
-  /** The mark: what was acknowledged before is in the backup. RFC 3339. */
+  /** Everything acknowledged before this time is in the backup. RFC 3339. */
   readonly mark: string;
 }
 
-/** What a backup holds; its last entry but for the code of it. */
+/** The content of a backup. The manifest is the last entry before its code. */
 export interface Manifest extends BackupHead {
   readonly endedAt: string;
   /** The newest job in it. */
   readonly lastJid: string;
-  /** The highest sequence that anything in the backup may name, by stream. */
+  /** The highest sequence that data of the backup may refer to, by stream. */
   readonly usedSequences: Readonly<Record<string, number>>;
   readonly files: readonly FileRecord[];
   readonly streams: readonly StreamRecord[];
@@ -55,7 +55,7 @@ export interface Manifest extends BackupHead {
   readonly parts: readonly PartRecord[];
 }
 
-/** What makes a database ready for the tables, as the job cache gave it. */
+/** The schema that the tables need, as the job cache returned it. */
 export interface DatabaseRecord {
   readonly head: CopyOut['head'];
   readonly sequences: Awaited<ReturnType<CopyOut['sequences']>>;
@@ -66,14 +66,14 @@ export const HEAD = 'brine-backup.json';
 export const MANIFEST = 'manifest.json';
 export const MAC = 'manifest.mac';
 
-/** The part that an entry belongs to: a file is one entry, all else comes in pieces. */
+/** The part that an entry belongs to. A file is one entry; other parts have several. */
 export function partOf(entry: string): string {
   return entry.startsWith('files/') ? entry : entry.slice(0, Math.max(0, entry.lastIndexOf('/')));
 }
 
 /**
  * Reads the first entry.
- * @throws BackupError where it is of no backup, or of one that this release can not read
+ * @throws BackupError if it is no backup, or one that this release can not read
  */
 export function readHead(name: string, data: Uint8Array): BackupHead {
   if (name !== HEAD) throw new BackupError('it is no backup of Brine');
@@ -86,7 +86,7 @@ export function readHead(name: string, data: Uint8Array): BackupHead {
 
 /**
  * Reads the manifest.
- * @throws BackupError where it is not whole, or has what no restore may put
+ * @throws BackupError if it is damaged, or contains anything that a restore must not write
  */
 export function readManifest(data: Uint8Array): Manifest {
   const found = parse(data);
@@ -99,7 +99,7 @@ export function readManifest(data: Uint8Array): Manifest {
   return manifest;
 }
 
-/** What is there twice could be two things, of which one was looked at. */
+/** Refuses duplicate names: only one of two equal names would have been checked. */
 function checkNames({ parts, streams, database }: Manifest): void {
   const { head } = database;
   if (!isRecord(head) || !Array.isArray(head.tables)) {

@@ -6,13 +6,13 @@ import { filePart } from './file-records.ts';
 import { fromLines } from './json-lines.ts';
 import { HEAD, MAC, MANIFEST, type Manifest, type PartRecord } from './manifest.ts';
 
-/** The part that PostgreSQL is, as a step of a run. */
+/** Name of the PostgreSQL step in the progress of a run. */
 const TABLES = 'tables';
 
 /**
- * Puts a checked backup back, in the order of the file: files, streams, tables. A run that was
- * killed is done again: parts that are done are left out.
- * @param onPart called with what is put back now
+ * Restores a checked backup in the order of the file: files, streams, tables. After a kill the
+ * command can run again: it skips finished parts.
+ * @param onPart called with the part that is restored now
  * @throws BackupError where the file is no longer the one that was checked; what the target throws
  */
 export async function putBack(
@@ -48,8 +48,8 @@ export async function putBack(
 }
 
 /**
- * Parts as they were checked: between both readings somebody may write to the file. What is put is
- * what has the hash, and its last piece does not come without it.
+ * Compares parts with their checked hashes, because the file may change between both readings. The
+ * last piece of a part is passed on only if the hash matches.
  */
 class CheckedParts {
   readonly #left: Map<string, PartRecord>;
@@ -64,7 +64,7 @@ class CheckedParts {
     return { name, chunks: checked(record, chunks) };
   }
 
-  /** Parts without bytes have no entry. */
+  /** Checks that no part is missing. Empty parts have no entry. */
   assertAll(): void {
     for (const { name, bytes } of this.#left.values()) if (bytes > 0) throw changed(name);
   }
@@ -106,7 +106,7 @@ class PutTables {
     await into?.table(table, chunks);
   }
 
-  /** Tables without rows have no part: the schema is made all the same. */
+  /** Makes the schema also when no table has rows, and so no part. */
   async end(): Promise<void> {
     const into = await this.#open();
     await into?.commit(this.#manifest.database.sequences);
@@ -134,7 +134,7 @@ function kindOf({ name }: ReadPart): { readonly kind: Kind; readonly name: strin
 
 const FRAME: ReadonlySet<string> = new Set([HEAD, MANIFEST, MAC]);
 
-/** What is between the head and the manifest. */
+/** The entries between the head and the manifest. */
 async function* withoutFrame(entries: AsyncIterable<Entry>): AsyncGenerator<Entry, void> {
   for await (const entry of entries) {
     if (!FRAME.has(entry.name)) yield entry;

@@ -1,17 +1,17 @@
 import type { Write } from './archive-writer.ts';
 
-/** A clock that runs on, in ms, and waits by it. */
+/** A monotonic clock in ms, and a wait on it. */
 export interface Clock {
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
-/** A pause shorter than this is saved up, in ms: timers are no finer. */
+/** Shorter pauses accumulate until they reach this, in ms: timers are no finer. */
 const LEAST_MS = 20;
 
 /**
- * Writes no faster than so many bytes a second, so that a backup leaves disk and network to the
- * master. What was not used is not saved up.
+ * Limits writes to a number of bytes per second, so that a backup leaves disk and network to the
+ * master. Unused capacity does not accumulate.
  */
 export function steady(bytesPerSecond: number, write: Write, clock: Clock): Write {
   let freeAt = clock.now();

@@ -21,28 +21,28 @@ import { manifestLines } from './manifest-lines.ts';
 import { readMarker } from './marker/marker.ts';
 import { putBack } from './put-back.ts';
 
-/** What `brine restore` takes. */
+/** Arguments of `brine restore`. */
 export interface RestoreArguments {
   readonly file: string;
   readonly configDir: string | undefined;
   readonly isDry: boolean;
   /** File with the key that proves the backup; default that of this host. */
   readonly keyFile: string | undefined;
-  /** Takes a backup that is not proven. */
+  /** Accepts a backup without a proof. */
   readonly withoutMac: boolean;
-  /** Leaves out what was under way: runs of the cluster and reactions. */
+  /** Skips work in progress: runs of the cluster and reactions. */
   readonly withoutWork: boolean;
 }
 
-/** Parts with what a master would go on with. */
+/** Parts with work that a master would resume. */
 const WORK = ['values/REACTIONS', 'values/DUE', 'values/KV_brine_runs'];
 
-/** Files that are named in a refusal. */
+/** Number of files that a refusal names. */
 const NAMED_MAX = 3;
 
 /**
- * Puts a backup on a host that is no master. Nothing is written before the file is read through and
- * the host found empty. A run that was killed is ended by the same command.
+ * Restores a backup to a host that is not a master. Nothing is written before the whole file is
+ * checked and the host is found empty. The same command finishes a run that was killed.
  */
 export async function restoreBackup(args: RestoreArguments, output: Output): Promise<void> {
   const { file, isDry } = args;
@@ -68,9 +68,9 @@ export async function restoreBackup(args: RestoreArguments, output: Output): Pro
   for (const path of files.leftOut()) {
     output.out(`left out: ${path} (no option of this configuration names it)\n`);
   }
-  if (isAgain) output.out('goes on: an earlier run was not ended\n');
+  if (isAgain) output.out('resuming: an earlier run did not finish\n');
   const without = args.withoutWork ? WORK : [];
-  // A run of another directory may have to end it.
+  // The path is absolute: a later run may start in another directory.
   const of = { manifest, file: resolve(file), keepsCertificates, without };
   if (isDry) return lookOnly(options, files, of, output);
   await withTarget(options, files, of, output, async (target) => {
@@ -78,12 +78,12 @@ export async function restoreBackup(args: RestoreArguments, output: Output): Pro
     await putBack(readArchive(file), manifest, target, (name) => output.status?.(name));
     await target.end();
   });
-  // Root made the files: the master that does not run as root must own them.
+  // Root made the files; a master that does not run as root must own them.
   const { pkiDir, ownPkiDir, brine } = options;
   const dirs = [brine.stateDir, pkiDir, ownPkiDir];
   if (!keepsCertificates) dirs.push(brine.nats.certificates);
   if (options.user !== 'root') await giveTo(owner, dirs);
-  // The backups of this host are then proven by the same key.
+  // Later backups of this host use the same key.
   if (key !== undefined) await putKey(options, key, options.user === 'root' ? undefined : owner);
   output.out(`restored: ${file}\n`);
   output.out(
@@ -92,8 +92,8 @@ export async function restoreBackup(args: RestoreArguments, output: Output): Pro
 }
 
 /**
- * The key by which the backup is proven; undefined where it is to be taken without that.
- * @throws RefusedError where it is not proven
+ * The key that proves the backup; undefined with `--without-mac`.
+ * @throws RefusedError if it is not proven
  */
 async function provingKey(
   { keyFile, withoutMac }: RestoreArguments,
@@ -114,11 +114,11 @@ async function provingKey(
         : `the backup is not of the key in ${path}: it was changed, or another host made it ` +
           '(--key-file FILE)';
   throw new RefusedError(
-    `${why}. Only if you know that nobody else could write to the file: --without-mac`,
+    `${why}. Use --without-mac only if you know that no other user could write to the file`,
   );
 }
 
-/** It says where everything goes, and what the master runs. */
+/** An unproven configuration could set any path, and run any program as the master. */
 function refuseItsConfig({ isOfBackup }: RestoredConfig, { confFile }: MasterOptions): void {
   if (!isOfBackup || existsSync(confFile)) return;
   throw new RefusedError(
@@ -127,7 +127,7 @@ function refuseItsConfig({ isOfBackup }: RestoredConfig, { confFile }: MasterOpt
   );
 }
 
-/** `--dry-run`: looks at servers that are there; it makes none. */
+/** `--dry-run`: reads servers that run; starts none. */
 async function lookOnly(
   options: MasterOptions,
   files: RestoreFiles,
@@ -184,7 +184,7 @@ function hasUrl(url: string | undefined): boolean {
   return url !== undefined && url !== '';
 }
 
-/** Where everything goes. */
+/** The targets of the restore, as lines. */
 function placeLines(
   manifest: Manifest,
   { options, isOfBackup }: RestoredConfig,

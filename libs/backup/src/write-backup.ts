@@ -18,25 +18,25 @@ import { readMarker } from './marker/marker.ts';
 import { steady } from './rate-limit.ts';
 
 const MIB = 1024 * 1024;
-/** The server gives up a snapshot where the stream was trimmed before it had copied that part. */
+/** The server aborts a snapshot if the stream was trimmed before that part was copied. */
 const ATTEMPTS = 3;
 
 const KEEP_IT =
   'keep a copy where the backups are not, a restore on another host asks for it (--key-file)';
 
-/** What `brine backup` takes. */
+/** Arguments of `brine backup`. */
 export interface BackupArguments {
   readonly file: string;
   readonly options: MasterOptions;
-  /** MiB a second at most, before they are packed. */
+  /** Limit in MiB per second, before compression. */
   readonly speed: number;
-  /** Of this program. */
+  /** Release of this program. */
   readonly release: string;
 }
 
 /**
- * Writes all that is Brine's own into one file, while the master runs. The file is there when it is
- * whole; one that stands there is replaced then.
+ * Writes all data of Brine into one file while the master runs. The file appears, and replaces an
+ * existing one, when it is complete.
  */
 export async function writeBackup(args: BackupArguments, output: Output): Promise<void> {
   const { file, options } = args;
@@ -67,7 +67,7 @@ export async function writeBackup(args: BackupArguments, output: Output): Promis
       if (!mayGoWell || attempt === ATTEMPTS) throw error;
       output.err(`brine backup: NATS: ${error.message}: it begins again\n`);
     } finally {
-      // Servers that root ran leave files that the master's user must be able to write.
+      // Servers started by root leave files that the master's user must be able to write.
       if (!isRunning) await giveTo(owner, [options.brine.stateDir]);
     }
   }
@@ -100,7 +100,7 @@ async function writeOnce(
   }
 }
 
-/** Servers would be made only to find nothing in them. */
+/** Otherwise servers would be started only to find no data. */
 function refuseWithoutData({ brine }: MasterOptions): void {
   for (const which of ['nats', 'postgres'] as const) {
     const { url } = brine[which];

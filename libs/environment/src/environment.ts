@@ -1,22 +1,22 @@
-/** Environment variables, as process.env holds them. */
+/** Environment variables, as in process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Names the further variables that children get, with spaces between: the option
- * `brine.child_environment`. Children get it too, so that theirs are served alike.
+ * Lists the additional variables for children, separated by spaces: the option
+ * `brine.child_environment`. Children inherit it, so that their own children get the same.
  */
 export const CHILD_VARIABLE = 'BRINE_CHILD_ENVIRONMENT';
 
 /**
- * Variables of Brine itself: addresses with passwords, certificates, headers with tokens, and what
- * supervisors say to one process alone. No program that Brine starts has any use for them.
+ * Variables of Brine itself: addresses with passwords, certificates, headers with tokens, and
+ * settings that supervisors address to one process. No program that Brine starts needs them.
  */
 const OWN = /^(?:BRINE_|NATS_|OTEL_|PG[A-Z]+$|DATABASE_URL$|NOTIFY_SOCKET$|WATCHDOG_(?:USEC|PID)$)/;
 
-/** Settings of libpq that no secret is in; the driver reads them at each connection. */
+/** Settings of libpq without secrets; the driver reads them at each connection. */
 const READ_LATER = /^PG(?!PASSWORD$)/;
 
-/** What a program needs to run on a host, and to find servers through what stands before them. */
+/** Variables that a program needs to run on a host, and to reach servers through proxies. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'TZ', 'LANG', 'LANGUAGE'],
   ...['LD_LIBRARY_PATH', 'SSH_AUTH_SOCK', 'GNUPGHOME'],
@@ -26,15 +26,15 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'],
 ]);
 
-/** Whether a variable is Brine's own, and so for no other program. */
+/** True for a variable of Brine itself, which no other program may get. */
 export function isOwn(name: string): boolean {
   return OWN.test(name);
 }
 
 /**
- * The environment of a program that a master or a command starts, and what templates may read:
- * a list of names, and those that the operator added. The one way to it, because a program that
- * inherits gets the passwords of NATS and PostgreSQL.
+ * The environment of a program that a master or a command starts, and of templates: a fixed list of
+ * names, and those that the operator added. Always use it: a program that inherits all variables
+ * gets the passwords of NATS and PostgreSQL.
  * @param own that of this process
  * @param more what the program is given beside; an absent value takes a variable away
  */
@@ -47,8 +47,8 @@ export function childEnvironment(own: Environment, more: Environment = {}): Reco
 }
 
 /**
- * The environment of a program that does an operator's work in the operator's place: an installer,
- * a reader of the site's store, a command of a minion. All but what is Brine's own.
+ * The environment of a program that acts for the operator: an installer, a reader of the site's
+ * store, a command of a minion. Contains all variables except those of Brine.
  * @param own that of this process
  * @param more what the program is given beside; an absent value takes a variable away
  */
@@ -60,8 +60,8 @@ export function operatorEnvironment(
 }
 
 /**
- * Takes Brine's own variables out of an environment, once all that reads them has done so: what is
- * not there can not be inherited, by whatever starts a program. Settings of libpq stay.
+ * Removes Brine's own variables from an environment once everything has read them, so that no
+ * program inherits them. Settings of libpq stay.
  */
 export function forgetOwn(env: Record<string, string | undefined>): void {
   for (const name of Object.keys(env)) {
@@ -69,7 +69,7 @@ export function forgetOwn(env: Record<string, string | undefined>): void {
   }
 }
 
-/** Lets children of a process have further variables: names, or their beginnings with a `*`. */
+/** Adds variables for the children of a process: names, or prefixes with a `*`. */
 export function letChildrenHave(
   env: Record<string, string | undefined>,
   names: readonly string[],

@@ -3,8 +3,8 @@ export interface Output {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /**
-   * Shows one line that any other output replaces; an empty text takes it away. Only where stdout
-   * and stderr are a terminal that can do it.
+   * Shows one line that any other output replaces; an empty text removes it. Present only if stdout
+   * and stderr are a capable terminal.
    */
   readonly status?: ((text: string) => void) | undefined;
 }

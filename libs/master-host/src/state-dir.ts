@@ -7,11 +7,11 @@ import { runningPostgresUrl } from '@brine/postgres-server';
 import { livingSupervisor, readState, type SupervisorState } from '@brine/service/processes';
 
 /*
- * What a master has written into its state directory. That is another user's for root, which reads
- * it as that user.
+ * Reads files that a master has written to its state directory. Root reads them as the owner of the
+ * directory.
  */
 
-/** What the supervisor of this host has written down. */
+/** The state file of the supervisor of this host. */
 export function supervisorState({ brine }: MasterOptions): SupervisorState | undefined {
   return asOwnerOfNow(brine.stateDir, () => readState(brine.stateDir));
 }

@@ -1,6 +1,6 @@
 /**
- * Works through a source, some at a time, so that neither many wait nor all are in memory.
- * Rejects with the first error, once the others under way have ended.
+ * Processes a source with limited concurrency, so that memory stays bounded. Rejects with the first
+ * error, after the items in progress have ended.
  */
 export async function eachAtOnce<T>(
   source: AsyncIterable<T>,

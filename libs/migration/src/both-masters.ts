@@ -9,17 +9,17 @@ import { ReturnerError, returnerUrl } from '@brine/event-return';
 import { StockTables } from '@brine/job-cache';
 import { RefusedError } from '@brine/master-host';
 
-/** What the command line says. */
+/** Arguments of the command line. */
 export interface MigrateArguments {
-  /** Where the stock master's file `master` is. */
+  /** Directory of the stock master's file `master`. */
   readonly stockDir: string;
   readonly configDir: string | undefined;
   readonly isDry: boolean;
   readonly handOver: boolean;
   readonly start: boolean;
-  /** The database of pgjsonb, where the options of the stock master do not name it. */
+  /** URL of the pgjsonb database, if the stock master's options do not name it. */
   readonly historyUrl: string | undefined;
-  /** Of the stock master, as `3006.26`, where it can not be found. */
+  /** Release of the stock master, as `3006.26`, if it can not be detected. */
   readonly release: string | undefined;
 }
 
@@ -27,13 +27,13 @@ export interface MigrateArguments {
 export interface BothMasters {
   readonly stock: LoadedConfig<MasterOptions>;
   readonly ours: LoadedConfig<MasterOptions>;
-  /** Whether both are the same file. */
+  /** True if both are the same file. */
   readonly isOneFile: boolean;
 }
 
-/** @throws RefusedError where one can not be read */
+/** @throws RefusedError if one can not be read */
 export function readBoth({ stockDir, configDir }: MigrateArguments): BothMasters {
-  // Its options are those of its file: variables of Brine's name none of them.
+  // A stock master reads only its file: Brine's environment variables do not apply.
   const stock = readOne({ configDir: stockDir, env: {} });
   const ours = readOne({ configDir });
   if (!existsSync(stock.options.confFile)) {
@@ -53,11 +53,11 @@ function readOne(location: Parameters<typeof loadMasterConfig>[0]): LoadedConfig
   }
 }
 
-/** What pgjsonb takes where no option is set (Salt: salt/returners/pgjsonb.py). */
+/** Defaults of pgjsonb (Salt: salt/returners/pgjsonb.py). */
 const PRESET_URL = 'postgres://salt:salt@localhost:5432/salt';
 
 /**
- * The stock master's database of jobs, opened; undefined where there is none of its own.
+ * Opens the stock master's job database; undefined if it has none of its own.
  * @throws RefusedError for options that name no database
  */
 export async function openTables(

@@ -10,11 +10,11 @@ import { tokenRecord } from './token-records.ts';
 
 /** Records that are written at once. */
 const AT_ONCE = 32;
-/** Of one transaction of the job cache. */
+/** Rows of one transaction of the job cache. */
 const PART_ROWS = 1_000;
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Times that are much later have no text that PostgreSQL reads. */
+/** PostgreSQL can not parse the text of much later times. */
 const TIME_MAX_MS = Date.UTC(9999, 0, 1);
 
 const KIND_OF: Readonly<Record<'grains' | 'pillar' | 'mine', Kind>> = {
@@ -23,11 +23,11 @@ const KIND_OF: Readonly<Record<'grains' | 'pillar' | 'mine', Kind>> = {
   mine: 'mines',
 };
 
-/** What an import works with. */
+/** Inputs of an import. */
 export interface FromStock {
   readonly stock: StockHistory;
   readonly brine: BrineIntake;
-  /** The minions with an accepted key: data of others can not be used. */
+  /** Minions with an accepted key; data of others is skipped. */
   readonly accepted: ReadonlySet<string>;
   readonly nowMs: number;
   /** Only data of minions and jobs that changed since, unix ms. */
@@ -36,8 +36,8 @@ export interface FromStock {
 }
 
 /**
- * Brings what a stock master knows into Brine. It may be done again and again, and go on after it
- * was killed: what is there, or newer there, stays.
+ * Imports a stock master's data into Brine. It can be repeated at any time, also after a kill:
+ * existing and newer data stays.
  */
 export async function fromStock(moving: FromStock): Promise<void> {
   await takeBanks(moving);
@@ -65,7 +65,7 @@ async function takeBanks({ stock, brine, accepted, sinceMs, tally }: FromStock):
 
 async function takeTokens({ stock, brine, nowMs, tally }: FromStock): Promise<void> {
   for await (const file of stock.tokens()) {
-    // A stock master removes those later.
+    // Expired; the stock master has not removed it yet.
     if (file.expire * 1_000 <= nowMs) continue;
     const record = tokenRecord(file);
     if (record !== undefined) tally.took('tokens', await brine.token(file.token, record));
@@ -76,7 +76,7 @@ async function takeTokens({ stock, brine, nowMs, tally }: FromStock): Promise<vo
 
 async function takeSessions({ stock, brine, accepted, tally }: FromStock): Promise<void> {
   await eachAtOnce(stock.sessions(), AT_ONCE, async (record) => {
-    // Without a key the minion has to log in again anyway.
+    // Without an accepted key the minion has to log in again anyway.
     if (accepted.has(record.id)) tally.took('sessions', await brine.session(record));
   });
 }
@@ -85,7 +85,7 @@ async function takeJobs({ stock, brine, sinceMs, tally }: FromStock): Promise<vo
   let jobs: JobHead[] = [];
   let returns: ReturnLoad[] = [];
   let bytes = 0;
-  // A master with two caches (ext_job_cache) has a job in both. One statement takes a row once.
+  // With two caches (ext_job_cache) a job is in both, and one statement may write a row only once.
   const inPart = { jobs: new Set<string>(), returns: new Set<string>() };
   const give = async (): Promise<void> => {
     if (jobs.length + returns.length === 0) return;
@@ -120,7 +120,7 @@ async function takeJobs({ stock, brine, sinceMs, tally }: FromStock): Promise<vo
       }
       returns.push(returnLoad(job, one));
       bytes += pack(one.value).length;
-      // The job goes with its first returns, and its others follow it.
+      // The job is written with its first returns; the others follow.
       if (returns.length >= PART_ROWS || bytes >= PART_BYTES) await give();
     }
     if (jobs.length + returns.length >= PART_ROWS || bytes >= PART_BYTES) await give();
@@ -128,13 +128,13 @@ async function takeJobs({ stock, brine, sinceMs, tally }: FromStock): Promise<vo
   await give();
 }
 
-/** Whether a set has an entry already, which it has afterwards. */
+/** Adds an entry to a set; true if it was there already. */
 function isTwice(known: Set<string>, entry: string): boolean {
   const before = known.size;
   return known.add(entry).size === before;
 }
 
-/** Without the local key of root, which a stock master keeps with jobs of a `salt` with a token. */
+/** Removes root's local key, which a stock master stores with jobs of `salt` with a token. */
 function headOf({ jid, load, minions }: JobHead): JobHead {
   return { jid, load: withoutCredentials(load), minions };
 }

@@ -1,10 +1,10 @@
-/** The directories with key files, by what a key in them is. */
+/** The directories of key files, by the state of their keys. */
 export const SHELVES = ['accepted', 'pending', 'rejected', 'denied', 'autosign'] as const;
 
 /** One of the directories. */
 export type Shelf = (typeof SHELVES)[number];
 
-/** Names by shelf. */
+/** Ids by shelf. */
 export type Shelves = Readonly<Record<Shelf, readonly string[]>>;
 
 /** One change to the key files of the other master. */
@@ -20,13 +20,13 @@ export interface KeyMoves {
   readonly differ: readonly string[];
 }
 
-/** A minion has one of these, beside which it may have a denied key. */
+/** A minion has one of these states, and may have a denied key too. */
 const STATES: readonly Shelf[] = ['accepted', 'pending', 'rejected'];
 
 /**
- * What Brine lacks of the keys of a stock master. An id that Brine has a state of keeps it: the
- * state may be newer there.
- * @param isSame whether both masters have the same key in a file that both have
+ * Lists the keys of a stock master that Brine lacks. An id that Brine knows keeps its state, which
+ * may be newer.
+ * @param isSame true if the masters have the same key in a file that both have
  */
 export function missingKeys(
   stock: Shelves,
@@ -49,14 +49,14 @@ export function missingKeys(
     for (const id of stock[shelf]) if (!there.has(id)) moves.push({ act: 'add', shelf, id });
   }
   const stocks = new Set(STATES.flatMap((shelf) => stock[shelf]));
-  // Deleted at the stock master, perhaps: it must not be accepted again without a word.
+  // Perhaps deleted at the stock master: report it, so that its acceptance does not go unnoticed.
   for (const id of brine.accepted) if (!stocks.has(id)) differ.add(id);
   return { moves, differ: [...differ].sort() };
 }
 
 /**
- * What makes the keys of a stock master those of Brine. Keys that were deleted in Brine go, so that
- * no minion is let in again.
+ * Lists the changes that make a stock master's keys equal to Brine's. Keys deleted in Brine are
+ * removed, so that no minion is accepted again.
  */
 export function sameKeys(
   brine: Shelves,
@@ -71,6 +71,6 @@ export function sameKeys(
     }
     for (const id of there) if (!wanted.has(id)) moves.push({ act: 'remove', shelf, id });
   }
-  // Additions first: a kill in between leaves a key in two states, not in none.
+  // Additions first: after a kill in between, a key has two states rather than none.
   return moves.sort((one, other) => one.act.localeCompare(other.act));
 }

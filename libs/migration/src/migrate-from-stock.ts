@@ -20,19 +20,19 @@ import { notInFiles, unreadable } from './stock-home.ts';
 import { StoppedError } from './stopped-error.ts';
 import { Tally } from './tally.ts';
 
-/** Said where the work failed between one master and the other. */
+/** Appended to an error after the stock master was stopped. */
 const STOPPED =
   '. The stock master is stopped: start it again, or mend this and run the command again';
 
-/** Names that a key of a local user is kept for. */
+/** User names in file names of local keys. */
 const USER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@$-]*$/;
 
 /** Clocks of files and of this process may differ, and a job may be half written, in ms. */
 const MARGIN_MS = 60_000;
 
 /**
- * Reports on options, then brings what a stock master knows into Brine. It may be done again at any
- * time, also after it was killed. @throws RefusedError, StoppedError
+ * Reports on options, then imports a stock master's data into Brine. It can be repeated at any
+ * time, also after a kill. @throws RefusedError, StoppedError
  */
 export async function migrateFromStock(
   args: MigrateArguments,
@@ -73,7 +73,7 @@ function reportOf({ stock, ours, isOneFile }: BothMasters): OptionReport {
   );
 }
 
-/** `--dry-run`: counts what there is; nothing is written, and no server is started. */
+/** `--dry-run`: counts the data; writes nothing, and starts no server. */
 async function lookOnly(
   { stock, ours }: BothMasters,
   tables: StockTables | undefined,
@@ -117,15 +117,15 @@ async function take(
   });
 }
 
-/** What came of an import. */
+/** The result of an import. */
 export interface ImportOutcome {
-  /** Of the master that took everything. */
+  /** Options of the Brine master. */
   readonly options: MasterOptions;
-  /** How many options of the stock master break something. */
+  /** Number of options of the stock master that break something. */
   readonly breaks: number;
 }
 
-/** What a move works with. */
+/** Inputs of a move. */
 interface Moving {
   readonly args: MigrateArguments;
   readonly stock: MasterOptions;
@@ -133,7 +133,7 @@ interface Moving {
   readonly tables: StockTables | undefined;
   readonly output: Output;
   readonly owner: Owner | undefined;
-  /** The stock master, once it is to stop. */
+  /** Pid of the stock master, once it has to stop. */
   pid: number | undefined;
 }
 
@@ -148,7 +148,8 @@ async function move(
   try {
     await bring(moving);
   } catch (error) {
-    // What failed first is told. Without this the master's user can not enter what root made.
+    // Rethrow the first error, but always hand the files to the master's user, who otherwise could
+    // not read them.
     await giveAway(moving).catch(() => undefined);
     const isStopped = moving.pid !== undefined && stockMaster(stock) === undefined;
     throw isStopped ? new StoppedError(STOPPED, { cause: error }) : error;
@@ -174,7 +175,7 @@ async function bring(moving: Moving): Promise<void> {
     if (moving.pid !== undefined) {
       await stopMaster(moving.pid, 'the stock master', stock);
       output.out(`stopped: the stock master (pid ${moving.pid})\n`);
-      // What came while the rest was read. Keys that changed meanwhile are told.
+      // Data that arrived during the first pass. Keys that changed since are reported.
       const last = await keysOf();
       keys = { ...last, added: keys.added + last.added };
       const late = tally.after();
@@ -194,7 +195,7 @@ async function bring(moving: Moving): Promise<void> {
   output.out(tallyLines(tally, false));
 }
 
-/** Keys of local users, so that clients that run on find theirs valid. */
+/** Keys of local users, so that running clients stay valid. */
 async function moveUserKeys(
   stock: MasterOptions,
   ours: MasterOptions,
@@ -208,7 +209,7 @@ async function moveUserKeys(
   await state.takeUserKeys(ours.brine.host, keys);
 }
 
-/** A wish for another AES key that the stock master has not seen any more. */
+/** Copies a request to rotate the AES key that the stock master has not processed. */
 async function moveDropFile(stock: MasterOptions, ours: MasterOptions): Promise<void> {
   const [from, to] = [dropFilePath(stock.cachedir), dropFilePath(ours.cachedir)];
   const asked = from !== to && (await asOwnerOf(dirname(from), () => textIfThere(from)));
@@ -219,10 +220,10 @@ async function moveDropFile(stock: MasterOptions, ours: MasterOptions): Promise<
   });
 }
 
-/** Root made the files: the master that does not run as root must own them. */
+/** Root made the files; a master that does not run as root must own them. */
 async function giveAway({ stock, ours, owner }: Moving): Promise<void> {
   if (owner === undefined || ours.user === 'root' || runningMaster(ours) !== undefined) return;
-  // What is the stock master's own keeps its owner, if that is another user.
+  // Files of the stock master keep their owner if it runs as another user.
   const stocks = stock.user === ours.user ? [] : [stock.cachedir, stock.pkiDir, stock.ownPkiDir];
   const dirs = [ours.brine.stateDir, ours.cachedir, ours.pkiDir, ours.ownPkiDir];
   await giveTo(

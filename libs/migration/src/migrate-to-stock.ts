@@ -18,16 +18,16 @@ import { StoppedError } from './stopped-error.ts';
 import { Tally } from './tally.ts';
 import { toStock } from './to-stock.ts';
 
-/** Said where the work failed between one master and the other. */
+/** Appended to an error after Brine was stopped. */
 const STOPPED = '. Brine is stopped: start it again, or mend this and run the command again';
 
-/** Services stop one stage after the other, each within stop_deadline, and three stages are. */
+/** Services stop in three stages, each within stop_deadline. */
 const STAGES = 3;
 const STOP_MORE_MS = 10_000;
 
 /**
- * Brings what Brine knows to a stock master, in the layout of its release. It may be done again at
- * any time, also after it was killed. @throws RefusedError, StoppedError
+ * Exports Brine's data to a stock master, in the layout of its release. It can be repeated at any
+ * time, also after a kill. @throws RefusedError, StoppedError
  */
 export async function migrateToStock(args: MigrateArguments, output: Output): Promise<void> {
   const {
@@ -65,7 +65,7 @@ export async function migrateToStock(args: MigrateArguments, output: Output): Pr
       const deadlineMs = ours.brine.stopDeadline * 1_000 * STAGES + STOP_MORE_MS;
       await stopMaster(pid, 'the Brine master', ours, deadlineMs);
       output.out(`stopped: the Brine master (pid ${pid})\n`);
-      // What came while the rest was written.
+      // Data that arrived during the first pass.
       await bring(moving).catch((error: unknown) => {
         throw new StoppedError(STOPPED, { cause: error });
       });
@@ -76,7 +76,7 @@ export async function migrateToStock(args: MigrateArguments, output: Output): Pr
   }
 }
 
-/** What a way back works with. */
+/** Inputs of the way back. */
 interface Moving {
   readonly args: MigrateArguments;
   readonly stock: MasterOptions;
@@ -86,7 +86,7 @@ interface Moving {
   readonly output: Output;
 }
 
-/** `--dry-run`: says what would change of the keys; no server is started for it. */
+/** `--dry-run`: lists the key changes; starts no server. */
 async function lookOnly({ stock, ours, output }: Moving): Promise<void> {
   const way = { from: ours, to: stock, how: 'mirror' } as const;
   output.out(keyLines(await moveKeys({ ...way, owner: undefined, isDry: true }), true));

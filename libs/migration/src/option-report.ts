@@ -1,30 +1,30 @@
-/** A warning of the configuration, as far as a report needs it. */
+/** The part of a configuration warning that a report needs. */
 export interface OptionWarning {
   readonly kind: string;
   readonly text: string;
   readonly option?: string | undefined;
-  /** By which names `brine.accept_ignored` accepts the loss. */
+  /** Names by which `brine.accept_ignored` accepts the loss. */
   readonly acceptedAs?: readonly string[] | undefined;
 }
 
-/** What becomes of the options of a stock master. */
+/** How Brine treats the options of a stock master. */
 export interface OptionReport {
-  /** Names of options that Brine does as the stock master did. */
+  /** Names of options that work as in the stock master. */
   readonly honoured: readonly string[];
-  /** One line for each option that has another effect, or none, and nothing depends on it. */
+  /** One line for each option with another effect, or none, on which nothing depends. */
   readonly different: readonly string[];
   /** One line for each option without which work or protection is lost. */
   readonly breaks: readonly string[];
 }
 
-/** Written by both masters, or by Brine alone. */
+/** Options of Brine itself. */
 const OWN: ReadonlySet<string> = new Set(['brine']);
 
 /**
  * Sorts the options that a stock master's files set.
- * @param written what its files say, by name
- * @param warnings what Brine says of that
- * @param ours what our files say; undefined if both masters read the same files
+ * @param written options of its files, by name
+ * @param warnings Brine's warnings about them
+ * @param ours options of Brine's files; undefined if both masters read the same files
  */
 export function optionReport(
   written: Readonly<Record<string, unknown>>,
@@ -54,7 +54,7 @@ export function optionReport(
   };
 }
 
-/** Directories and ports are each master's own. */
+/** Directories and ports, which differ between masters. */
 const OF_THE_PLACE: ReadonlySet<string> = new Set([
   'cachedir',
   'conf_file',

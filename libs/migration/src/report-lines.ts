@@ -3,7 +3,7 @@ import type { KeyReport } from './edge/key-files.ts';
 import type { OptionReport } from './option-report.ts';
 import { type Kind, KINDS, type Tally } from './tally.ts';
 
-/** Names of options on one line. */
+/** Width of lines with names of options. */
 const LINE_WIDTH = 96;
 
 /** The report on options, as lines. */
@@ -30,7 +30,7 @@ function wrapped(names: readonly string[]): string[] {
   return lines;
 }
 
-/** What became of keys, as lines. */
+/** The result for keys, as lines. */
 export function keyLines(report: KeyReport, isDry: boolean): string {
   const { accepted, pending, rejected, denied, autosign } = report.counts;
   const all = `${accepted} accepted, ${pending} pending, ${rejected} rejected, ${denied} denied`;
@@ -50,7 +50,7 @@ export function keyLines(report: KeyReport, isDry: boolean): string {
   ].join('\n');
 }
 
-/** What became of the rest, as lines. */
+/** The result for everything else, as lines. */
 export function tallyLines(tally: Tally, isDry: boolean): string {
   const rows = KINDS.map((kind) => row(kind, tally, isDry));
   return [...rows, ...tally.notes(plainText).map((note) => `  not moved: ${note}`), ''].join('\n');

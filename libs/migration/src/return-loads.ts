@@ -2,7 +2,7 @@ import type { StockReturn } from '@brine/cachedir';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import type { JobHead } from './edge/stock-side.ts';
 
-/** A return, ready for a row. */
+/** A return, ready to be stored as a row. */
 export interface ReturnLoad {
   readonly jid: string;
   readonly id: string;
@@ -11,13 +11,13 @@ export interface ReturnLoad {
   readonly timeMs: number;
 }
 
-/** What a stock master keeps of a return (Salt: salt/returners/local_cache.py returner). */
+/** Fields that a stock master stores of a return (Salt: salt/returners/local_cache.py returner). */
 const KEPT = ['return', 'retcode', 'success'] as const;
 
-/** A return of a file as the minion sent it, as far as the file tells. */
+/** Rebuilds the load that a minion sent from a stored return, as far as the file allows. */
 export function returnLoad({ jid, load }: JobHead, given: StockReturn): ReturnLoad {
   const { id, value, out, timeMs } = given;
-  // Old masters wrote the value alone; a map without `return` is such a value too.
+  // Old masters stored the value alone; a map without `return` is such a value.
   const kept = isMap(value) && value.has('return') ? value : mapOf({ return: value });
   const named: SaltMap = mapOf({
     cmd: '_return',

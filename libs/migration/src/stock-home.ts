@@ -1,16 +1,16 @@
-/** The options of a stock master that say where it keeps things. */
+/** The options of a stock master that set where it stores data. */
 export interface StockOptions {
-  /** What its files say, by Salt's names. */
+  /** Options of its files, by Salt's names. */
   readonly written: Readonly<Record<string, unknown>>;
 }
 
-/** Whether it is one of several that share their keys. */
+/** True if it belongs to a cluster of masters that share their keys. */
 function isOfCluster({ written }: StockOptions): boolean {
   const id = written['cluster_id'];
   return typeof id === 'string' && id !== '';
 }
 
-/** Why a stock master's state can not be read from its files; undefined if it can. */
+/** The reason why a stock master's state is not in its files; undefined if it is. */
 export function unreadable({ written }: StockOptions): string | undefined {
   const driver = written['keys.cache_driver'];
   if (typeof driver === 'string' && driver !== 'localfs_key') {
@@ -28,7 +28,7 @@ export function unreadable({ written }: StockOptions): string | undefined {
   return undefined;
 }
 
-/** What is not in files that can be read, one line each, with what to do. */
+/** State that can not be read from files, one line each, with the remedy. */
 export function notInFiles({ written }: StockOptions): readonly string[] {
   const notes: string[] = [];
   const other = (name: string, ...usual: readonly string[]): string | undefined => {

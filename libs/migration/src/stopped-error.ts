@@ -1,6 +1,6 @@
 /**
- * The work failed after the other master was stopped. The cause is what failed; the message follows
- * the text of the cause, and names what does not run now.
+ * The move failed after the other master was stopped. `cause` is the failure. The message is
+ * appended to the text of the cause and names the master that is down.
  */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';

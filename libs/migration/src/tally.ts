@@ -1,4 +1,4 @@
-/** What moves, by the names of the report. */
+/** Kinds of data that move, by their names in the report. */
 export const KINDS = [
   'grains',
   'pillars',
@@ -9,26 +9,26 @@ export const KINDS = [
   'returns',
 ] as const;
 
-/** One of the kinds of things that move. */
+/** One of these kinds. */
 export type Kind = (typeof KINDS)[number];
 
-/** How many of one kind moved, and how many did not. */
+/** Counts of one kind. */
 export interface Count {
   /** New at the other master. */
   readonly moved: number;
-  /** There already, or there is something newer. */
+  /** Already at the other master, or newer there. */
   readonly known: number;
   /** Not moved; the notes say why. */
   readonly left: number;
 }
 
-/** Notes of one sort that are kept; the rest is counted. */
+/** Examples kept for each note; the rest is counted. */
 const NOTES_MAX = 5;
 
-/** What a second look does not tell again; beyond that it may. */
+/** Notes that a second pass does not repeat; beyond this number it may. */
 const LISTED_MAX = 10_000;
 
-/** Counts what moves, and keeps a few examples of what does not. */
+/** Counts moved data, and keeps a few examples of data that was not moved. */
 export class Tally {
   readonly #counts = new Map<Kind, { moved: number; known: number; left: number }>();
   readonly #notes = new Map<string, { count: number; examples: string[] }>();
@@ -36,14 +36,14 @@ export class Tally {
   readonly #seen = new Set<string>();
   #listedBefore: ReadonlySet<string> = new Set();
 
-  /** The tally of a second look at the same: what this one has told is not told again. */
+  /** A tally for a second pass over the same data. It does not repeat notes of this one. */
   after(): Tally {
     const later = new Tally();
     later.#listedBefore = this.#seen;
     return later;
   }
 
-  /** Adds a second look. What is there already by then has moved by the first one. */
+  /** Adds a second pass. Its known data is ignored: the first pass has moved it. */
   add(later: Tally): void {
     for (const kind of KINDS) {
       this.#of(kind).moved += later.#of(kind).moved;
@@ -64,20 +64,20 @@ export class Tally {
     this.#of(kind).known += count;
   }
 
-  /** Counts one by what a taker says of it. */
+  /** Counts one item as moved if it was new, else as known. */
   took(kind: Kind, isNew: boolean): void {
     if (isNew) this.moved(kind);
     else this.known(kind);
   }
 
-  /** One was not moved. `why` is the same text for all of its sort. */
+  /** Counts one item that was not moved. `why` is the same text for all with this reason. */
   left(kind: Kind, why: string, example: string): void {
     if (this.#listedBefore.has(`${why}: ${example}`)) return;
     this.#of(kind).left += 1;
     this.note(why, example);
   }
 
-  /** Keeps a remark. */
+  /** Records a note. */
   note(why: string, example: string): void {
     const text = `${why}: ${example}`;
     if (this.#listedBefore.has(text)) return;
@@ -93,7 +93,7 @@ export class Tally {
   }
 
   /**
-   * One line for each sort of remark.
+   * One line for each kind of note.
    * @param plain makes a text safe for a terminal: minions choose names that are in here
    */
   notes(plain: (text: string) => string = (text) => text): readonly string[] {

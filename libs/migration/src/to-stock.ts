@@ -7,7 +7,7 @@ import { tokenFile } from './token-records.ts';
 /** Files that are written at once. */
 const AT_ONCE = 8;
 
-/** What the way back works with. */
+/** Inputs of the way back. */
 export interface ToStock {
   readonly brine: BrineHistory;
   readonly stock: StockIntake;
@@ -19,8 +19,7 @@ export interface ToStock {
 }
 
 /**
- * Brings what Brine knows to a stock master, in its own layout. It may be done again, and go on
- * after it was killed.
+ * Exports Brine's data to a stock master, in its own layout. It can be repeated, also after a kill.
  */
 export async function toStock(moving: ToStock): Promise<void> {
   const { brine, stock, accepted, nowMs, sinceMs, tally } = moving;

@@ -2,7 +2,7 @@ import type { StockToken } from '@brine/cachedir';
 import type { TokenRecord } from '@brine/master';
 import { listOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 
-/** A stock master's token as Brine keeps it; undefined for one that names no user. */
+/** A stock master's token in Brine's form; undefined if it names no user. */
 export function tokenRecord({ data, expire }: StockToken): TokenRecord | undefined {
   const name = textOf(data, 'name');
   const eauth = textOf(data, 'eauth');
@@ -19,7 +19,7 @@ export function tokenRecord({ data, expire }: StockToken): TokenRecord | undefin
   };
 }
 
-/** Brine's token as a stock master keeps it. */
+/** Brine's token in a stock master's form. */
 export function tokenFile(token: string, record: TokenRecord): StockToken {
   const { start, expire, name, eauth, groups, authList } = record;
   const data: SaltMap = mapOf({

@@ -5,9 +5,9 @@ export interface Mark {
   readonly column: number;
 }
 
-/** What PyYAML knows of an error: `context` is where what is wrong began. */
+/** Content of a PyYAML error. `context` is the construct in which the problem is. */
 export interface YamlFault {
-  /** What the text is called in the error. */
+  /** Name of the text in the error. */
   readonly name: string;
   readonly kind: 'reader' | 'scanner' | 'parser' | 'composer' | 'constructor';
   readonly context?: string;
@@ -18,7 +18,7 @@ export interface YamlFault {
 
 /** A text that PyYAML would refuse to load. */
 export class YamlLoadError extends Error {
-  /** Absent where the text is beyond a bound that PyYAML does not have. */
+  /** Absent if the text exceeds a limit that PyYAML does not have. */
   readonly fault: YamlFault | undefined;
 
   constructor(text: string, options?: ErrorOptions & { readonly fault?: YamlFault }) {
@@ -28,7 +28,7 @@ export class YamlLoadError extends Error {
   }
 }
 
-/** The error with the words of PyYAML (lib/yaml/error.py MarkedYAMLError). */
+/** The error with the text of PyYAML (lib/yaml/error.py MarkedYAMLError). */
 export function faultError(fault: YamlFault): YamlLoadError {
   const { name, context, contextMark, problem, mark } = fault;
   const lines: string[] = [];

@@ -7,9 +7,10 @@ import { construct, type Constructing } from './values/construct.ts';
 import { YamlWork } from './work.ts';
 
 /**
- * Loads one YAML 1.1 document as Salt's loader does: what libyaml takes and refuses, with its
- * words, and the values that PyYAML makes with Salt's own rules (Salt: salt/utils/yamlloader.py).
- * @param work as of a peer where it is left out
+ * Loads one YAML 1.1 document as Salt's loader does. It accepts and refuses what libyaml does, with
+ * the same error texts. Values are those of PyYAML with Salt's rules (Salt:
+ * salt/utils/yamlloader.py).
+ * @param work default: the limit for a peer
  * @throws YamlLoadError; YamlWorkError for a text that is too large for the work
  */
 export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
@@ -17,8 +18,8 @@ export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
 }
 
 /**
- * The same as Salt's renderer of SLS files loads it: an ordered map is a map there
- * (Salt: salt/renderers/yaml.py). Throws as {@link loadYaml}.
+ * Loads a document as Salt's renderer of SLS files does: an ordered map becomes a map (Salt:
+ * salt/renderers/yaml.py). Throws as {@link loadYaml}.
  */
 export function loadSls(text: string, work: YamlWork): SaltValue {
   return valueOf(read(text, work), { work, omap: 'map' });
@@ -30,7 +31,7 @@ export interface YamlFile {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-/** Loads a file of the master's own, whose name is in its errors. Throws as {@link loadYaml}. */
+/** Loads a file of the master; errors contain its name. Throws as {@link loadYaml}. */
 export function loadYamlFile(text: string, name: string): YamlFile {
   const work = YamlWork.ofFile();
   const document = read(text, work, name);

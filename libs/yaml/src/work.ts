@@ -1,6 +1,6 @@
 import { YamlLoadError } from './errors.ts';
 
-/** Thrown where a text takes more work than its sender may cause. */
+/** Thrown if a text takes more work than its sender may cause. */
 export class YamlWorkError extends YamlLoadError {
   readonly code = 'SALT_YAML_WORK';
 
@@ -10,16 +10,16 @@ export class YamlWorkError extends YamlLoadError {
   }
 }
 
-/** Some 2 µs each at worst: what peers send in one request is read in a quarter of 50 ms. */
+/** About 2 µs each at worst: the texts of one peer request take a quarter of 50 ms. */
 const PEER_STEPS = 8_192;
 
-/** Files of the master's own, and what is made of them: those of real trees have some kilobytes. */
+/** Limit for the master's files and their results; real files have a few kilobytes. */
 const FILE_STEPS = 16 * 1_048_576;
 
-/** A node that an alias stands for, and all that is in it, is made once more. */
+/** Cost of each node that an alias repeats. */
 const STEPS_PER_ALIAS_NODE = 16;
 
-/** A bound on the work of reading, in steps of one character; several texts may share it. */
+/** A limit on the work of reading, in steps of one character; several texts may share it. */
 export class YamlWork {
   #left: number;
 
@@ -27,27 +27,27 @@ export class YamlWork {
     this.#left = steps;
   }
 
-  /** For all texts of a request. */
+  /** Limit for all texts of a request. */
   static ofPeer(): YamlWork {
     return new YamlWork(PEER_STEPS);
   }
 
-  /** For a file of the master's own, or a command of its operator. */
+  /** Limit for a file of the master, or a command of its operator. */
   static ofFile(): YamlWork {
     return new YamlWork(FILE_STEPS);
   }
 
-  /** Before a text is read. @throws YamlWorkError. */
+  /** Spends the work of reading a text. @throws YamlWorkError. */
   spendText(text: string): void {
     this.spend(text.length);
   }
 
-  /** For the nodes that an alias stands for. @throws YamlWorkError. */
+  /** Spends the work of the nodes that an alias repeats. @throws YamlWorkError. */
   spendAliasNodes(nodes: number): void {
     this.spend(STEPS_PER_ALIAS_NODE * nodes);
   }
 
-  /** For whatever else. @throws YamlWorkError. */
+  /** Spends any other work. @throws YamlWorkError. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < 0) throw new YamlWorkError();

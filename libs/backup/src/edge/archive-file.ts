@@ -8,29 +8,29 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { isAlive } from '@brine/files';
 import type { Write } from '../archive-writer.ts';
 
-/** Rows and keys shrink to a quarter by it; more effort would cost the master CPU. */
+/** Shrinks rows and keys to a quarter; a higher level would cost the master CPU. */
 const LEVEL = 1;
 const MODE = 0o600;
 
-/** A file that is there when it is whole, and not before. */
+/** A file that appears under its name only when it is complete. */
 export interface ArchiveFile {
   readonly write: Write;
-  /** Puts it in its place, on disk. Gives its size in bytes. */
+  /** Moves it to its place, on disk. Returns its size in bytes. */
   finish(): Promise<number>;
   /** Removes what was written. Never rejects. */
   drop(): Promise<void>;
 }
 
-/** Begins a file beside its place, and removes those of runs that were killed. */
+/** Begins a temporary file beside `path`, and removes those of killed runs. */
 export async function createArchive(path: string): Promise<ArchiveFile> {
   const place = resolve(path);
   await dropStale(place);
   const draft = draftOf(place, process.pid);
   const gzip = createGzip({ level: LEVEL });
   const file = createWriteStream(draft, { mode: MODE, flags: 'wx', flush: true });
-  // What stands there is replaced when this one is whole.
+  // An existing file is replaced when this one is complete.
   const written = pipeline(gzip, file);
-  written.catch(() => undefined); // Each write and the end tell of it.
+  written.catch(() => undefined); // Each write and the end throw it.
   await Promise.race([once(file, 'open'), written]);
   return {
     write: async (bytes) => {
@@ -53,10 +53,10 @@ export async function createArchive(path: string): Promise<ArchiveFile> {
   };
 }
 
-/** The bytes of an archive. Throws as the file system does, and for what is not packed by gzip. */
+/** The bytes of an archive. Throws errors of the file system, and for data that is not gzip. */
 export async function* readArchive(path: string): AsyncGenerator<Uint8Array, void> {
   const gunzip = createGunzip();
-  // A fault of the file ends the reading below.
+  // A failure of the file ends the reading below.
   pipe(createReadStream(path), gunzip, () => undefined);
   for await (const chunk of gunzip) yield chunk as Buffer;
 }

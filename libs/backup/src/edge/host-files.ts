@@ -7,11 +7,11 @@ import { BackupError } from '../backup-error.ts';
 import type { FileRecord, FileRoot } from '../file-records.ts';
 import { keyPath } from './key-file.ts';
 
-/** Keys and configuration are small; what is larger is neither. */
+/** Keys and configuration are small; a larger file is neither. */
 export const FILE_MAX = 16 * 1024 * 1024;
 const FILES_MAX = 1_000_000;
 
-/** The directories that paths of a backup begin at. */
+/** The directories that paths of a backup are relative to. */
 export type Roots = Readonly<Record<FileRoot, string>>;
 
 /** A file of the host with its content; a link has none. */
@@ -32,7 +32,7 @@ export function rootsOf({ configDir, pkiDir, ownPkiDir, brine }: MasterOptions):
   };
 }
 
-/** The root that a path is below, the nearest. */
+/** The nearest root above a path, and the path from there. */
 export function recordOf(roots: Roots, path: string): Pick<FileRecord, 'root' | 'path'> {
   let best: Pick<FileRecord, 'root' | 'path'> = { root: 'host', path: path.slice(1) };
   for (const [root, dir] of Object.entries(roots) as [FileRoot, string][]) {
@@ -43,14 +43,14 @@ export function recordOf(roots: Roots, path: string): Pick<FileRecord, 'root' | 
   return best;
 }
 
-/** The path from a directory to what is below it; undefined where it is not. */
+/** The path relative to a directory; undefined if it is not below it. */
 function pathBelow(dir: string, path: string): string | undefined {
   const below = relative(dir, path);
   const isBelow = below !== '' && !isAbsolute(below) && below.split(sep)[0] !== '..';
   return isBelow ? below : undefined;
 }
 
-/** All paths below a directory but for directories; none where there is no such directory. */
+/** All paths below a directory except directories; empty if the directory is missing. */
 export function pathsBelow(dir: string): Promise<string[]> {
   return asOwnerOf(dir, () => walk(dir));
 }
@@ -74,8 +74,8 @@ async function walk(dir: string): Promise<string[]> {
 }
 
 /**
- * Half-written files, and the journal of the key sync: where it is missing no key is deleted, and
- * one that is older than the record of keys would bring keys back or remove them.
+ * Half-written files, and the journal of the key sync. Without a journal no key is deleted. A
+ * journal older than the record of keys would restore or remove keys.
  */
 function isNoKey(name: string): boolean {
   return /^\..*\.new$/.test(name) || name.startsWith('.brine-keys');
@@ -102,7 +102,7 @@ export async function* hostFiles(options: MasterOptions): AsyncGenerator<HostFil
   }
 }
 
-/** A path, and the directory that is taken with all in it. */
+/** A path, and the directory that is saved with all its content. */
 interface Found {
   readonly path: string;
   readonly dir?: string | undefined;
@@ -124,7 +124,7 @@ async function* allPaths(
   }
 }
 
-/** Undefined where it is gone by now: a key that was deleted is not in the backup. */
+/** Undefined if the file no longer exists: a deleted key is not in the backup. */
 async function fileOf(
   { path, dir }: Found,
   place: Pick<FileRecord, 'root' | 'path'>,
@@ -143,7 +143,7 @@ async function fileOf(
       throw new BackupError(`${what}: mount that directory there in place of the link`);
     }
     const data = await readBounded(path, FILE_MAX);
-    // What is below a millisecond does not come back as it was.
+    // Fractions of a millisecond can not be restored.
     const mtimeMs = Math.round(found.mtimeMs);
     return data === undefined ? undefined : { record: { ...record, mtimeMs }, data };
   } catch (error) {
@@ -152,7 +152,7 @@ async function fileOf(
   }
 }
 
-/** The master reads passwords of its configuration by its group: files of root keep it. */
+/** The master reads passwords of its configuration by its group: files of root keep that group. */
 function ownerText({ uid, gid }: Owner, user: Owner | undefined): FileRecord['owner'] {
   if (uid !== 0) return uid === user?.uid ? 'user' : `${uid}:${gid}`;
   if (gid === 0) return 'root';
@@ -160,8 +160,8 @@ function ownerText({ uid, gid }: Owner, user: Owner | undefined): FileRecord['ow
 }
 
 /**
- * Where a link leads as a backup keeps it. Undefined where its target is outside of `dir`: another
- * host has no such target, so the content is taken. Null where there is no content either.
+ * The target of a link as a backup stores it. Undefined if the target is outside of `dir`: another
+ * host has no such target, so the content is saved. Null if there is no content either.
  */
 async function linkOf(path: string, dir: string | undefined): Promise<string | undefined | null> {
   let real: string;
@@ -169,7 +169,8 @@ async function linkOf(path: string, dir: string | undefined): Promise<string | u
     real = await realpath(path);
   } catch (error) {
     if (!isSystemError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error;
-    // It leads nowhere, and does so on another host; a restore makes none that could lead out.
+    // A dangling link stays dangling on another host. A restore makes no link that could leave
+    // `dir`.
     const link = await readlink(path);
     const place = normalize(join(dirname(path), link));
     const isInside = dir !== undefined && !isAbsolute(link) && pathBelow(dir, place) !== undefined;

@@ -8,12 +8,15 @@ import { BackupKey } from '../backup-key.ts';
 const KEY_MODE = 0o600;
 const KEY_MAX_BYTES = 4_096;
 
-/** Where a host has the key that proves its backups. It is in no backup. */
+/** Path of the key that proves the backups of a host. No backup contains it. */
 export function keyPath({ ownPkiDir }: Pick<MasterOptions, 'ownPkiDir'>): string {
   return join(ownPkiDir, 'backup.key');
 }
 
-/** The key in a file; undefined without a file. @throws BackupError for a file that has none */
+/**
+ * The key in a file; undefined if the file is missing. @throws BackupError if the file has no valid
+ * key
+ */
 export async function readKey(path: string): Promise<BackupKey | undefined> {
   const bytes = await asOwnerOf(dirname(path), () => readBounded(path, KEY_MAX_BYTES));
   if (bytes === undefined) return undefined;
@@ -25,7 +28,7 @@ export async function readKey(path: string): Promise<BackupKey | undefined> {
   }
 }
 
-/** The key of this host, made where there is none. */
+/** Reads the key of this host, or makes it if it is missing. */
 export async function loadOrMakeKey(
   options: MasterOptions,
   owner: Owner | undefined,
@@ -40,7 +43,7 @@ export async function loadOrMakeKey(
   return { key: other, isNew: false };
 }
 
-/** Makes a key that of this host; false where it has one. */
+/** Stores a key as that of this host; false if it already has one. */
 export function putKey(
   options: MasterOptions,
   { text }: BackupKey,

@@ -15,14 +15,14 @@ import { BackupError } from '../backup-error.ts';
 import type { Json, StreamRecord } from '../manifest.ts';
 import { hostFiles } from './host-files.ts';
 
-/** A stream as it comes: a snapshot of the server, or one value after the other. */
+/** Content of a stream: a snapshot of the server, or its values one after the other. */
 type StreamContent = Omit<StreamRecord, 'name'> &
   ({ readonly chunks: AsyncIterable<Uint8Array> } | { readonly values: AsyncIterable<Json> });
 
-/** What a backup is made of. */
+/** The data that a backup is made from. */
 export type BackupSource = ReturnType<typeof liveSource>;
 
-/** What a master has, read while it goes on. */
+/** Reads the data of a master while it runs. */
 export function liveSource(
   options: MasterOptions,
   { bus, postgresUrl }: Pick<Servers, 'bus' | 'postgresUrl'>,
@@ -32,12 +32,12 @@ export function liveSource(
     streams: KEPT_STREAMS,
     files: () => hostFiles(options),
     readers: () => readerPlaces(bus),
-    /** Undefined where there is no such stream. */
+    /** Undefined if the stream is missing. */
     stream: (name: string): Promise<StreamContent | undefined> =>
       isCopiedByValue(name) ? valuesOf(bus, name) : takeSnapshot(bus, name),
-    /** The highest sequence of each stream whose sequences others keep. */
+    /** The last sequence of each stream whose sequences are stored elsewhere. */
     lastSequences: () => lastSequences(bus),
-    /** PostgreSQL as it is at one moment: opened when all streams are read. */
+    /** A consistent snapshot of PostgreSQL, opened after all streams are read. */
     tables: () => openTables(postgresUrl),
   };
 }

@@ -38,10 +38,10 @@ const DIR_MODES: Readonly<Record<FileRoot, number>> = {
   certificates: 0o700,
 };
 
-/** All below them is the master's. */
+/** All files below them belong to the master's user. */
 const KEY_ROOTS: ReadonlySet<FileRoot> = new Set(['pki', 'own-pki', 'certificates']);
 
-/** Which configuration a restored master has. */
+/** The configuration of a restored master. */
 export interface RestoredConfig {
   readonly options: MasterOptions;
   /** False: this host has one of its own, which stays. */
@@ -50,18 +50,18 @@ export interface RestoredConfig {
   readonly itsFiles: ReadonlySet<string>;
 }
 
-/** The options that this host has now. @throws RefusedError where they can not be read */
+/** The options that this host has now. @throws RefusedError if they can not be read */
 export function hostOptions(configDir: string | undefined): MasterOptions {
   return load({ configDir }).options;
 }
 
-/** Whether an entry of a backup is of its configuration, which restoredConfig reads. */
+/** True for entries of the configuration, which restoredConfig reads. */
 export const isConfigEntry = (entry: string): boolean => entry.startsWith('files/config/');
 
 /**
- * The options by which the backup is put back: those of this host, where it has a configuration,
- * else those of the backup, read without writing to the directory.
- * @throws RefusedError where they can not be read
+ * The options that the restore uses: those of this host if it has a configuration, else those of
+ * the backup, read without writing to the directory.
+ * @throws RefusedError if they can not be read
  */
 export async function restoredConfig(
   here: MasterOptions,
@@ -103,7 +103,7 @@ export async function restoredConfig(
   }
 }
 
-/** They can not be read from another place, and may say where everything goes. */
+/** Included files can not be read from another place, and may set any directory. */
 function refuseIncludes({ files }: Manifest): void {
   const missing = files.find(({ root, path }) => root === 'include' && !existsSync(`/${path}`));
   if (missing === undefined) return;
@@ -114,7 +114,7 @@ function refuseIncludes({ files }: Manifest): void {
   );
 }
 
-/** Backups of earlier releases hold a link in place of its content. */
+/** Backups of earlier releases contain a link in place of its content. */
 function refuseLinks(configDir: string, records: readonly FileRecord[]): void {
   const found = records.find(({ link }) => link !== undefined);
   if (found === undefined) return;
@@ -133,7 +133,7 @@ function load(location: Parameters<typeof loadMasterConfig>[0]): LoadedConfig<Ma
   }
 }
 
-/** Puts files of a backup on this host. */
+/** Writes files of a backup to this host. */
 export class RestoreFiles {
   readonly #manifest: Manifest;
   readonly #config: RestoredConfig;
@@ -142,7 +142,7 @@ export class RestoreFiles {
   readonly #keepsCertificates: boolean;
 
   /**
-   * @param user to whom files of the master's user go; undefined: to this process's user
+   * @param user owner of files of the master's user; default this process's user
    * @param keepsCertificates whether this host has certificates, which stay
    */
   constructor(
@@ -159,7 +159,7 @@ export class RestoreFiles {
   }
 
   /**
-   * Files of this host that stand where others of the backup would, or keys that it does not know:
+   * Files of this host that differ from those of the backup, or keys that the backup does not have:
    * this host has been another master.
    */
   async conflicts(): Promise<string[]> {
@@ -176,10 +176,10 @@ export class RestoreFiles {
     for (const dir of [this.#roots.pki, this.#roots['own-pki']]) {
       for (const path of await pathsBelow(dir)) there.add(path);
     }
-    // It proves backups, and is in none.
+    // The key that proves backups is in no backup.
     there.delete(keyPath(this.#config.options));
     const journal = journalPath(this.#config.options.pkiDir);
-    // It tells of keys that another master of this host had.
+    // The journal names keys of another master of this host.
     const found = existsSync(journal) ? [journal] : [];
     for (const path of there) {
       const now = await asOwnerOf(dirname(path), () => hashOf(path));
@@ -189,14 +189,14 @@ export class RestoreFiles {
     return found;
   }
 
-  /** Writes a file; one that is there already is the same, as {@link conflicts} has looked. */
+  /** Writes a file; an existing one has the same content, as {@link conflicts} has checked. */
   async put(record: FileRecord, data: Uint8Array): Promise<void> {
     if (!this.#isWanted(record)) return;
     const path = this.pathOf(record);
     const dir = dirname(path);
     const isAlone = record.root === 'host' || record.root === 'include';
     const top = isAlone ? dir : this.#roots[record.root];
-    // Where root works as another user, it is that one's.
+    // In a directory where root acts as another user, the file is that user's.
     const owner = isRootsOwn(dir) ? this.#ownerOf(record) : undefined;
     await asOwnerOf(dir, async () => {
       await makeDirectories(top, dir, DIR_MODES[record.root]);
@@ -212,8 +212,8 @@ export class RestoreFiles {
   }
 
   /**
-   * Where a file stands on this host: below a directory of this master's, or where its options name
-   * that very file.
+   * The path of a file on this host: below a directory of this master, or exactly a file that its
+   * options name.
    * @throws BackupError for any other path
    */
   pathOf(record: FileRecord): string {
@@ -224,7 +224,7 @@ export class RestoreFiles {
     );
   }
 
-  /** Files that only the configuration of the backup names, where that is not put. */
+  /** Files that only the configuration of the backup names, if that is not restored. */
   leftOut(): string[] {
     if (this.#config.isOfBackup) return [];
     const lists = this.#manifest.files.filter(({ root }) => root === 'host');
@@ -262,7 +262,7 @@ export class RestoreFiles {
   }
 }
 
-/** Also of a file that an earlier run wrote: it may have been killed before this. */
+/** Applies also to files of an earlier run, which may have been killed before this. */
 async function setTime(path: string, ms: number, isOurs: boolean): Promise<void> {
   try {
     await lutimes(path, ms / 1_000, ms / 1_000);
@@ -271,7 +271,7 @@ async function setTime(path: string, ms: number, isOurs: boolean): Promise<void>
   }
 }
 
-/** Makes what is missing between a directory of the master's and one below it; follows no link. */
+/** Makes missing directories between one of the master's and one below it; follows no link. */
 async function makeDirectories(top: string, dir: string, mode: number): Promise<void> {
   await mkdir(top, { recursive: true, mode });
   let at = top;
@@ -295,7 +295,7 @@ function below(root: string, record: FileRecord): string {
   return join(root, path);
 }
 
-/** Of a link the text of its target; undefined where nothing is. */
+/** The hash of a file, or the target of a link; undefined if it is missing. */
 async function hashOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
@@ -306,7 +306,7 @@ async function hashOf(path: string): Promise<string | undefined> {
     const data = await readBounded(path, FILE_MAX);
     return data && createHash('sha256').update(data).digest('hex');
   } catch (error) {
-    // Whatever it is, it is not in a backup.
+    // No file of a backup is so large, so no hash matches.
     if (error instanceof TooMuchError) return error.message;
     throw error;
   }

@@ -20,7 +20,7 @@ import type { DatabaseRecord, Json, Manifest, StreamRecord } from '../manifest.t
 import { readMarker, removeMarker, type RestoreMarker, writeMarker } from '../marker/marker.ts';
 import type { RestoreFiles } from './restore-files.ts';
 
-/** What is put back. */
+/** The backup that is restored. */
 export interface RestoreOf {
   readonly manifest: Manifest;
   readonly file: string;
@@ -29,13 +29,13 @@ export interface RestoreOf {
   readonly without: readonly string[];
 }
 
-/** Where a backup is put back; empty, or with parts of this backup in it. */
+/** The target of a restore: empty, or with parts of this backup in it. */
 export type BackupTarget = Omit<RestoreTarget, 'begin' | 'end' | 'close'>;
 
-/** Tables that are put back in one transaction. */
+/** Tables that are restored in one transaction. */
 export type TablesTarget = Awaited<ReturnType<RestoreTarget['tables']>>;
 
-/** Where a backup goes: NATS, PostgreSQL and files of a host that is no master yet. */
+/** Target of a restore: NATS, PostgreSQL and files of a host that is not yet a master. */
 export class RestoreTarget {
   readonly #options: MasterOptions;
   readonly #bus: Servers['bus'];
@@ -58,9 +58,9 @@ export class RestoreTarget {
   }
 
   /**
-   * Looks whether NATS and PostgreSQL are empty, or have parts of this backup by a run that was
-   * killed; writes nothing.
-   * @throws RefusedError where they are not
+   * Checks that NATS and PostgreSQL are empty, or have only parts of this backup from a killed run;
+   * writes nothing.
+   * @throws RefusedError if they are not
    */
   static async open(
     options: MasterOptions,
@@ -87,7 +87,7 @@ export class RestoreTarget {
       if (begun !== undefined && state.kind === 'restored' && state.from === name) {
         done.add('tables');
       } else if (state.kind === 'used' || state.kind === 'restored') {
-        const where = state.kind === 'used' ? `${state.table} has rows` : 'it holds another backup';
+        const where = state.kind === 'used' ? `${state.table} has rows` : 'it contains another backup';
         throw new RefusedError(
           `PostgreSQL is not empty: ${where}. ${whatToEmpty(options, 'postgres')}`,
         );
@@ -102,17 +102,17 @@ export class RestoreTarget {
     }
   }
 
-  /** Parts that an earlier run has put back. */
+  /** Parts that an earlier run has restored. */
   get done(): ReadonlySet<string> {
     return new Set(this.#marker.done);
   }
 
-  /** From here on a master does not start on this host before the restore is done. */
+  /** Keeps a master from starting on this host until the restore is done. */
   begin(): Promise<void> {
     return writeMarker(this.#options.brine.stateDir, this.#marker);
   }
 
-  /** Remembers a part, so that the next run leaves it out. */
+  /** Records a part as done, so that the next run skips it. */
   async finished(part: string): Promise<void> {
     this.#marker = { ...this.#marker, done: [...this.#marker.done, part] };
     await this.begin();
@@ -122,18 +122,18 @@ export class RestoreTarget {
     return this.#files.put(record, data);
   }
 
-  /** Puts a stream back; what an earlier run left of it goes before that. */
+  /** Restores a stream, after deleting the remains of an earlier run. */
   async stream(
     { name, config, state }: StreamRecord,
     chunks: AsyncIterable<Uint8Array>,
   ): Promise<void> {
     assertKept(name);
-    // Untouched, or of a run that was killed before it could remember it.
+    // Absent, or left by a run that was killed before it recorded the stream as done.
     await deleteStream(this.#bus, name);
     await restoreStream(this.#bus, { config, state, chunks }, this.#options.brine.streamReplicas);
   }
 
-  /** As {@link stream}, of a stream that was read value by value. */
+  /** As {@link stream}, for a stream that was read value by value. */
   async values({ name, config }: StreamRecord, values: AsyncIterable<Json>): Promise<void> {
     assertKept(name);
     await deleteStream(this.#bus, name);
@@ -166,7 +166,7 @@ export class RestoreTarget {
   /** The restore is done: a master may start. */
   async end(): Promise<void> {
     await removeMarker(this.#options.brine.stateDir);
-    // Later than the marker: with it, rows of an earlier run are known for what they are.
+    // Only after the marker: while it exists, rows are recognized as those of an earlier run.
     await this.#copy.forget();
   }
 
@@ -175,7 +175,7 @@ export class RestoreTarget {
   }
 }
 
-/** The backup names its streams: it must not name any other of this NATS. */
+/** Refuses streams that no backup contains: a backup must not write to others of this NATS. */
 function assertKept(stream: string): void {
   if (KEPT_STREAMS.includes(stream)) return;
   throw new BackupError(`the stream ${stream} in it is none of a master`);

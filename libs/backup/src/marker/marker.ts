@@ -18,13 +18,13 @@ function pathOf(stateDir: string): string {
   return join(stateDir, 'restore.json');
 }
 
-/** The restore that was begun here; undefined where none is to be ended. */
+/** The unfinished restore of this host; undefined if there is no marker. */
 export function readMarker(stateDir: string): RestoreMarker | undefined {
   const text = asOwnerOfNow(stateDir, () => textNowIfThere(pathOf(stateDir)));
   return text === undefined ? undefined : (JSON.parse(text) as RestoreMarker);
 }
 
-/** Remembers how far a restore is, on disk. */
+/** Records the progress of a restore on disk. */
 export async function writeMarker(stateDir: string, marker: RestoreMarker): Promise<void> {
   await asOwnerOf(stateDir, async () => {
     await mkdir(stateDir, { recursive: true, mode: 0o711 });

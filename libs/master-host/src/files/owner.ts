@@ -3,9 +3,9 @@ import { giveTree, isRootsOwn, type Owner } from '@brine/files';
 import { RefusedError } from '../refused-error.ts';
 
 /**
- * The owner that files of a master must have: the user that it runs as. Undefined where this
- * process can not give files away, and needs not.
- * @throws RefusedError where root finds no such user
+ * The owner that files of a master must have: the user that it runs as. Undefined if this process
+ * can not, and need not, change owners.
+ * @throws RefusedError if root finds no such user
  */
 export async function ownerOf(user: string): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -15,14 +15,14 @@ export async function ownerOf(user: string): Promise<Owner | undefined> {
   return owner;
 }
 
-/** The owner for what is written into a directory; where root works as another, it is that one. */
+/** The owner of files written to a directory. If root acts as another user there, that user. */
 export function ownerIn(dir: string, owner: Owner | undefined): Owner | undefined {
   return isRootsOwn(dir) ? owner : undefined;
 }
 
 /**
- * Gives directories with all in them to a master's user. Those of others stay theirs: root has
- * worked there as they.
+ * Gives directories and their content to a master's user. Directories of other users stay theirs:
+ * root has acted as those users there.
  */
 export async function giveTo(
   owner: Owner | undefined,

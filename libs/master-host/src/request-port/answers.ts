@@ -8,9 +8,9 @@ const ASK_MS = 5_000;
 const PAUSE_MS = 200;
 
 /**
- * Resolves with true once the request port has answered a ping, through a gateway and a worker as
- * any request; with false when the signal is aborted before. Without a fixed port there is nothing
- * to ask: then at once.
+ * Resolves with true once the request port has answered a ping, which takes the way of any request
+ * through a gateway and a worker. Resolves with false if the signal is aborted first. Without a
+ * fixed port it resolves at once.
  */
 export async function untilAnswers(options: MasterOptions, signal: AbortSignal): Promise<boolean> {
   if (options.retPort === 0) return !signal.aborted;
@@ -23,7 +23,7 @@ export async function untilAnswers(options: MasterOptions, signal: AbortSignal):
       const reply = unpack(await client.request(body, { timeoutMs: ASK_MS, signal }));
       if (isMap(reply) && reply.get('cmd') === 'ping') return true;
     } catch {
-      // Not yet: it is asked again, and the caller's signal ends that.
+      // No answer yet: retry until the caller's signal is aborted.
     } finally {
       await client.close();
     }

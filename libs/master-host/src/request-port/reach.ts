@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 const CONNECT_MS = 3_000;
 
-/** Why no TCP connection came about; undefined where one did. Nothing is sent. */
+/** The reason why a TCP connection failed; undefined on success. Sends nothing. */
 export function reach(server: {
   readonly host: string;
   readonly port: number;

@@ -10,13 +10,13 @@ import type { Log } from '@brine/telemetry';
 /** NATS or PostgreSQL: a server of this master's own, or one that is configured. */
 export interface Neighbour<T> {
   readonly value: T;
-  /** Stops the server if it is this master's own. Never rejects. */
+  /** Stops the server if this master started it. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Where each service finds NATS: the configured server, or one that is started here.
- * @param isKept whether it is started again when it ends
+ * Returns the address of NATS for each service: the configured server, or one started here.
+ * @param isKept restarts the server when it ends
  */
 export async function openNats(
   options: MasterOptions,
@@ -25,7 +25,7 @@ export async function openNats(
 ): Promise<Neighbour<(service: MasterServiceName) => string>> {
   const named = options.brine.nats.url;
   if (named !== undefined && named !== '') {
-    // Checked here, because otherwise each service would start again and again over it.
+    // Checked here, because otherwise each service would restart forever on an invalid URL.
     for (const name of MASTER_SERVICES) readServers({ ...options.brine.nats, url: named, name });
     return { value: () => named, stop: async () => {} };
   }
@@ -68,7 +68,7 @@ export async function openNats(
   };
 }
 
-/** As {@link openNats}, where the job cache is. */
+/** As {@link openNats}, for PostgreSQL, which the job cache uses. */
 export async function openPostgres(
   options: MasterOptions,
   log: Log,
@@ -90,7 +90,7 @@ export async function openPostgres(
   };
 }
 
-/** The same server and user at another address, where one is given. */
+/** The same server and user at another address, if one is given. */
 function through(address: string | undefined, url: string): string {
   return address === undefined || address === '' ? url : url.replace(/@[^@/]+/, `@${address}`);
 }

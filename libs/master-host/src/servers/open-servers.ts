@@ -9,7 +9,7 @@ import { RefusedError } from '../refused-error.ts';
 import { ownNatsUrl, ownPostgresUrl, runningMaster } from '../state-dir.ts';
 import { openNats, openPostgres } from './neighbours.ts';
 
-/** Services whose supervisor was killed leave within this, in ms. */
+/** Services whose supervisor was killed end within this, in ms. */
 const LEFTOVER_MS = 15_000;
 const CONNECT_MS = 10_000;
 
@@ -17,7 +17,7 @@ const CONNECT_MS = 10_000;
 export interface Servers {
   readonly bus: Bus;
   readonly postgresUrl: string;
-  /** Stops what was started for it. Never rejects. */
+  /** Stops the servers that were started. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -29,9 +29,9 @@ export interface OpenServersOptions {
 }
 
 /**
- * Opens NATS and PostgreSQL as the master has them: servers that are configured, those of a master
- * that runs, or its own, which then run until `close`. Without a master that runs none may start
- * meanwhile. Root starts them as the owner of the state directory.
+ * Opens NATS and PostgreSQL of a master: configured servers, those of the running master, or its
+ * own, which then run until `close`. In the last case no master can start meanwhile. Root starts
+ * them as the owner of the state directory.
  * @throws RefusedError, HostTakenError, BusError
  */
 export async function openServers(
@@ -70,7 +70,7 @@ function startBoth(options: MasterOptions, log: Log, releasers: Releasers): Prom
     const claim = { ports: [], sockets: [], pidfile: '', stateDir, leftoverMs: LEFTOVER_MS };
     const claimed = await claimHost(claim);
     releasers.add(() => there(async () => claimed.release()));
-    // One that ends stays down: the command fails by it, and nothing is done behind its back.
+    // A server that ends is not restarted: the command must fail.
     const nats = await openNats(options, log, false);
     releasers.add(() => there(() => nats.stop()));
     const postgres = await openPostgres(options, log, false);

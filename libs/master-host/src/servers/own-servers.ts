@@ -5,14 +5,14 @@ import type { MasterOptions } from '@brine/config';
 import { CERTIFICATE_FILES } from '@brine/crypt';
 import { ownNatsUrl, ownPostgresUrl } from '../state-dir.ts';
 
-/** Users of NATS that may ask about streams; a host has the certificate of one of them, or none. */
+/** Users of NATS that may ask about streams; a host has the certificate of at most one. */
 const ASKERS: readonly ServiceName[] = ['admin', 'event-bus'];
-/** A server that is there answers within this, ms. */
+/** A running server answers within this, ms. */
 const CONNECT_MS = 3_000;
 
 /**
- * A connection to NATS with the rights of `admin`, or of `event-bus` where this host has no more.
- * @throws Error that says what to do
+ * Connects to NATS with the rights of `admin`, or of `event-bus` if this host has only those.
+ * @throws Error whose message names the remedy
  */
 export async function connectOwnBus(options: MasterOptions): Promise<Bus> {
   const { brine } = options;
@@ -32,7 +32,7 @@ export async function connectOwnBus(options: MasterOptions): Promise<Bus> {
   return connectBus({ ...brine.nats, url, name, connectTimeoutMs: CONNECT_MS });
 }
 
-/** The URL of PostgreSQL. @throws Error where this host knows none */
+/** The URL of PostgreSQL. @throws Error if this host knows none */
 export function ownDatabaseUrl(options: MasterOptions): string {
   const { url } = options.brine.postgres;
   if (url !== undefined && url !== '') return url;

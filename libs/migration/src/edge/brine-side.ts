@@ -13,13 +13,13 @@ import type { ReturnLoad } from '../return-loads.ts';
 import type { JobFile, JobHead } from './stock-side.ts';
 import type { BrineStores } from './stores.ts';
 
-/** Jobs of one look. */
+/** Jobs of one query. */
 const JOBS_AT_ONCE = 500;
 
-/** Where Brine takes what a stock master knows. Each call resolves with whether it was new. */
+/** Takes a stock master's data into Brine. Each call resolves with true if the data was new. */
 export type BrineIntake = ReturnType<typeof brineIntake>;
 
-/** How Brine takes what a stock master knows. */
+/** Writes a stock master's data to Brine. */
 export function brineIntake(
   { state, jobs }: BrineStores,
   of: { readonly deadlineSeconds: number; readonly host: string },
@@ -28,7 +28,7 @@ export function brineIntake(
     bank: (record: StockBankRecord) => state.takeBank(record),
     token: (token: string, record: TokenRecord) => state.takeToken(token, record),
     session: ({ id, key, timeMs }: StockSession) => state.takeSession(id, key, timeMs),
-    /** Takes jobs, and returns of these or of jobs before them, all or none. */
+    /** Takes jobs, and returns of these or earlier jobs, in one transaction. */
     async jobs(some: readonly JobHead[], returns: readonly ReturnLoad[]) {
       const taken = await jobs.importRows(exchangeFile(some, returns, of));
       return { jobs: taken.jobs, returns: taken.returns };
@@ -53,14 +53,14 @@ function exchangeFile(
   return `${[...lines, reader.tail()].join('\n')}\n`;
 }
 
-/** What Brine knows, to be read. */
+/** Reads the data of Brine. */
 export type BrineHistory = ReturnType<typeof brineHistory>;
 
-/** What Brine knows, for a stock master. */
+/** Reads the data of Brine in the form of a stock master. */
 export function brineHistory({ state, jobs }: BrineStores) {
   return {
     banks: (): AsyncIterable<StockBankRecord> => state.banks(),
-    /** Those that have ended by then, unix ms, are left out. */
+    /** Tokens that are valid at `nowMs`, unix ms. */
     tokens: (nowMs: number) => state.tokens(nowMs),
     sessions: (): AsyncIterable<StockSession> => state.sessions(),
     /** Jobs that people asked for, oldest first, since a time in unix ms. */
@@ -91,7 +91,7 @@ async function jobFile(cache: JobCache, jid: string): Promise<JobFile | undefine
   if (load === undefined) return undefined;
   const listed = load.get('Minions');
   load.delete('Minions');
-  // A job without it ends `jobs.list_jobs` of a stock master with a KeyError.
+  // Without it, a job fails `jobs.list_jobs` of a stock master with a KeyError.
   if (!load.has('jid')) load.set('jid', jid);
   const minions = Array.isArray(listed) ? listed.filter((id) => typeof id === 'string') : [];
   return { jid, load, minions, returns: returnFiles(cache, jid) };
@@ -109,7 +109,7 @@ async function* returnFiles(cache: JobCache, jid: string): AsyncGenerator<StockR
 function returnFile(jid: string, id: string, ret: SaltMap): StockReturn {
   const out = textOf(ret, 'out');
   ret.delete('out');
-  // When it came is not told here; a stock master needs it only to remove old rows.
+  // The arrival time is unknown here. A stock master uses it only to remove old rows.
   const timeMs = isJid(jid) ? jidTimeMs(jid) : 0;
   return { id, value: ret, ...(out === undefined ? {} : { out }), timeMs };
 }

@@ -7,10 +7,10 @@ import { RefusedError } from '@brine/master-host';
 import { isListenedOn, isOfOwner, whoListens } from '@brine/service/processes';
 
 const LOOK_MS = 50;
-/** A stock master gives its workers time to end what they have, in ms. */
+/** A stock master gives its workers time to finish their requests, in ms. */
 const STOP_MS = 60_000;
 
-/** The process of a stock master that runs with these options; undefined where none does. */
+/** The process of a stock master that runs with these options; undefined if none does. */
 export function stockMaster({ pidfile, retPort }: MasterOptions): number | undefined {
   const named = Number(asOwnerOfNow(dirname(pidfile), () => pidText(pidfile)).trim());
   if (isStockMaster(named) && isOfOwner(pidfile, named)) return named;
@@ -21,8 +21,8 @@ export function stockMaster({ pidfile, retPort }: MasterOptions): number | undef
 
 /**
  * Stops a master by SIGTERM and waits until it is gone and its ports are free.
- * @param name as the text of an error has it
- * @throws RefusedError `PORTS_TAKEN` where that does not happen, or another program has the ports
+ * @param name name of the master in errors
+ * @throws RefusedError `PORTS_TAKEN` if it does not end, or another program uses the ports
  */
 export async function stopMaster(
   pid: number,
@@ -55,13 +55,13 @@ function whyNot(pid: number, name: string, publishPort: number, retPort: number)
   );
 }
 
-/** A worker of a stock master has the same name, and its parent too, up to the first. */
+/** Workers of a stock master and their parents share one name: walk up to the first. */
 function mainProcess(pid: number): number {
   const parent = Number(/^PPid:\s*(\d+)$/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0);
   return isStockMaster(parent) ? mainProcess(parent) : pid;
 }
 
-/** The number in a pid file may be another program's by now. */
+/** The pid in a file may belong to another program by now. */
 function isStockMaster(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 1) return false;
   const command = readText(`/proc/${pid}/cmdline`);
@@ -82,7 +82,7 @@ function signal(pid: number, which: NodeJS.Signals, name: string): void {
   }
 }
 
-/** What can not be read names no process. */
+/** Text of a pid file; empty if it can not be read. */
 function pidText(path: string): string {
   try {
     return textNowIfThere(path) ?? '';

@@ -27,10 +27,10 @@ const PUBLIC_MODE = 0o644;
 /** Keys are small, and so are lists of ids that people write. */
 const KEY_MAX_BYTES = 1024 * 1024;
 const LIST_MAX_BYTES = 16 * 1024 * 1024;
-/** Keys that are read, and then written, in one go. */
+/** Keys that are read, then written, at once. */
 const KEYS_AT_ONCE = 1_000;
 
-/** Where a master has its keys, and the name of its pair, as minions know it. */
+/** The key directory of a master, and the file names of its pair. */
 interface KeyHome {
   readonly dir: string;
   readonly pair: 'master' | 'cluster';
@@ -42,32 +42,32 @@ function homeOf({ pkiDir, masterKeyName, id }: MasterOptions): KeyHome {
   return { dir: pkiDir, pair: masterKeyName, otherName: id.replace(/_master$/, '') };
 }
 
-/** What became of the key files. */
+/** The result of moving key files. */
 export interface KeyReport {
   /** True where both masters use the same directory. */
   readonly isShared: boolean;
-  /** Of the master whose keys are taken. */
+  /** Number of keys of the source, by state. */
   readonly counts: Readonly<Record<Shelf, number>>;
   readonly added: number;
   readonly removed: number;
-  /** Minions whose key or state differs, and was left. */
+  /** Minions whose key or state differs and was not changed. */
   readonly differ: readonly string[];
   readonly accepted: ReadonlySet<string>;
 }
 
-/** Two masters, and which way keys go. */
+/** Two masters, and the direction. */
 export interface KeyWay {
   readonly from: MasterOptions;
   readonly to: MasterOptions;
-  /** `add`: what is there stays; `mirror`: afterwards both are the same. */
+  /** `add`: existing keys stay; `mirror`: afterwards both are the same. */
   readonly how: 'add' | 'mirror';
   readonly owner: Owner | undefined;
   readonly isDry: boolean;
 }
 
 /**
- * Brings key files from one master to another: the master's own pair, then those of minions.
- * @throws RefusedError where the masters have different keys, or one can not be read
+ * Copies key files from one master to another: the master's own pair, then those of minions.
+ * @throws RefusedError if the masters' own keys differ, or one can not be read
  */
 export async function moveKeys(way: KeyWay): Promise<KeyReport> {
   const [from, to] = [homeOf(way.from), homeOf(way.to)];
@@ -99,7 +99,7 @@ export async function moveKeys(way: KeyWay): Promise<KeyReport> {
   return { ...report, isShared: false, added, removed: moves.length - added, differ };
 }
 
-/** Works in a pki_dir, as the one user to whom all of it belongs. */
+/** Runs `work` as the owner of a pki_dir. */
 function inKeys<T>(dir: string, work: () => Promise<T>): Promise<T> {
   return asOwnerOf(keyDirs(dir), work);
 }
@@ -110,7 +110,7 @@ async function textIn(path: string, maxBytes = KEY_MAX_BYTES): Promise<string | 
   return (await asOwnerOf(dirname(path), read))?.toString('utf8');
 }
 
-/** A master's directory without `minions` is none in which a master has run. */
+/** Without a directory `minions`, no master has run there. */
 async function listingOf(dir: string): Promise<Shelves> {
   try {
     await inKeys(dir, () => new KeyStore(dir).names('accepted'));
@@ -141,7 +141,7 @@ async function listingIfThere(dir: string): Promise<Shelves> {
   });
 }
 
-/** Reads the keys that both have; the comparison itself must not wait for files. */
+/** Reads the keys that both have, so that the comparison itself is synchronous. */
 async function sameTexts(
   from: string,
   to: string,
@@ -154,7 +154,7 @@ async function sameTexts(
     const both = given[shelf].filter((name) => known.has(name));
     for (let at = 0; at < both.length; at += KEYS_AT_ONCE) {
       const some = both.slice(at, at + KEYS_AT_ONCE);
-      // A stub of autosign says all by its name.
+      // An autosign stub has no content to compare.
       const isStub = shelf === 'autosign';
       const [ours, theirs] = isStub
         ? [[], []]
@@ -180,7 +180,7 @@ function keysIn(
   });
 }
 
-/** A file of a key as it is there. */
+/** Content and times of a key file. */
 interface KeyFile {
   readonly text: string;
   readonly atime: Date;
@@ -204,13 +204,13 @@ async function apply(moves: readonly KeyMove[], from: string, to: string): Promi
         continue;
       }
       const found = texts.get(move);
-      // Removed meanwhile: the master that has it runs.
+      // Removed meanwhile by its running master.
       if (found === undefined) continue;
       if (shelf !== 'autosign') {
         await store.write(shelf, id, found.text);
         continue;
       }
-      // It may be empty, and its time says how long it counts.
+      // A stub may be empty; it expires by its time.
       const target = join(shelfDir(to, shelf), id);
       await writeAtomic(target, found.text, { mode: PUBLIC_MODE });
       await utimes(target, found.atime, found.mtime);
@@ -225,7 +225,7 @@ async function keyFile(store: KeyStore, { shelf, id }: KeyMove): Promise<KeyFile
   return { text, atime, mtime };
 }
 
-/** Minions know one key of their master: with another they refuse it. */
+/** Minions refuse a master whose key they do not know. */
 async function assertSamePair(from: KeyHome, to: KeyHome): Promise<void> {
   const [given, there] = [await publicOf(from), await publicOf(to)];
   if (given === undefined) {
@@ -256,7 +256,7 @@ function pairPath({ dir, pair }: KeyHome, end: 'pem' | 'pub'): string {
   return join(dir, `${pair}.${end}`);
 }
 
-/** The pair of the master, and the pair that signs it where there is one. */
+/** The pair of the master, and the signing pair if it has one. */
 async function copyPairs(way: KeyWay, from: KeyHome, to: KeyHome): Promise<void> {
   const put = async (text: string | undefined, target: string, mode: number): Promise<void> => {
     if (text === undefined) return;
@@ -280,8 +280,8 @@ async function copyPairs(way: KeyWay, from: KeyHome, to: KeyHome): Promise<void>
 }
 
 /**
- * Brings the files that say which keys are accepted or rejected by themselves, where the other
- * master looks for them and has none. Gives a line for each, also for one that has no place there.
+ * Copies the autosign and autoreject files to where the other master expects them, if it has none.
+ * Returns a line for each file, also if it was not copied.
  */
 export async function moveSigningFiles(
   from: MasterOptions,
@@ -324,7 +324,7 @@ async function namesIn(dir: string): Promise<readonly string[]> {
   }
 }
 
-/** The place that a path stands for; undefined where there is none. */
+/** Identity of the file or directory at a path; undefined if it is missing. */
 async function realPlace(path: string): Promise<string | undefined> {
   try {
     const { dev, ino } = await asOwnerOf(path, () => stat(path));

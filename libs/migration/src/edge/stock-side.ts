@@ -25,27 +25,27 @@ import { ownerIn } from '@brine/master-host/files';
 import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { readJson, toJson } from '@brine/wire/text';
 
-/** A job with its returns. A job of a large fleet has more of them than fit into memory. */
+/** A job with its returns, which may not fit into memory. */
 export type JobFile = Omit<StockJob, 'timeMs'>;
 
-/** A job, as a stock master keeps it. */
+/** A job as a stock master stores it. */
 export type JobHead = Omit<JobFile, 'returns'>;
 
-/** Below cachedir: what is a stock master's, and what its files are written in. */
+/** Directories below cachedir that a stock master owns, or that its files are written to. */
 export const STOCK_CACHES = [
   ...['grains', 'jobs', 'mine', 'minions', 'pillar', 'sessions', 'syndics'],
   '.brine-drafts',
 ];
 
-/** A cachedir, and what is a stock master's in it: of one user. */
+/** A cachedir and the stock master's directories in it: all have one owner. */
 function stockDirs(cachedir: string): readonly string[] {
   return [cachedir, ...STOCK_CACHES.map((name) => join(cachedir, name))];
 }
 
-/** What a stock master has, to be read. */
+/** Reads the data of a stock master. */
 export type StockHistory = ReturnType<typeof stockHistory>;
 
-/** What a stock master has: its files, and its database where it has one. */
+/** Reads a stock master's files, and its database if it has one. */
 export function stockHistory(
   options: MasterOptions,
   tables: StockTables | undefined,
@@ -68,7 +68,7 @@ export function stockHistory(
   };
 }
 
-/** Jobs of a database; a return that came later belongs to a job that began before. */
+/** Jobs of a database, from some time before `sinceMs`: late returns belong to earlier jobs. */
 async function* tableJobs(
   tables: StockTables,
   sinceMs: number | undefined,
@@ -85,17 +85,17 @@ async function* tableReturns(tables: StockTables, jid: string): AsyncGenerator<S
   for await (const some of tables.returns(jid)) for (const one of some) yield tableReturn(one);
 }
 
-/** Returns of one statement; of states they have some 100 KB each. */
+/** Returns of one statement. A highstate return is about 100 KB. */
 const ROWS_AT_ONCE = 100;
 
-/** Jobs run for an hour at most, as Brine's deadline has it by default. */
+/** Longest run of a job: an hour, the default of Brine's deadline. */
 const LONGEST_JOB_MS = 3_600_000;
 
 function jidBefore(ms: number): string {
   return new Date(ms - LONGEST_JOB_MS).toISOString().replace(/[-:T.Z]/g, '');
 }
 
-/** These tables hold no lists of minions; only a list target tells them. */
+/** These tables have no lists of minions; only a list target names them. */
 function targetsOf(load: SaltMap): readonly string[] | undefined {
   const tgt = load.get('tgt');
   if (textOf(load, 'tgt_type') !== 'list') return undefined;
@@ -119,33 +119,33 @@ function mapOfJson(json: string): SaltMap {
   return isMap(value) ? value : mapOf({});
 }
 
-/** What the files of a stock master are written with. */
+/** Inputs for writing a stock master's files. */
 export interface StockFiles {
   readonly options: MasterOptions;
-  /** As `3006.26`. */
+  /** Release, as `3006.26`. */
   readonly release: string;
   readonly tables: StockTables | undefined;
   readonly owner: Owner | undefined;
-  /** Of a minion, both that share a file in 3006. */
+  /** Grains and pillar of a minion, which share a file in 3006. */
   readonly dataOf: (
     id: string,
   ) => Promise<{ readonly grains: SaltMap | undefined; readonly pillar: SaltMap | undefined }>;
 }
 
-/** What became of one job. */
+/** The result for one job. */
 export interface JobCounts {
-  /** 1 if it was new. */
+  /** 1 if the job was new. */
   readonly jobs: number;
-  /** Those that were new. */
+  /** Number of new returns. */
   readonly returns: number;
-  /** Returns that were there already. */
+  /** Number of returns that existed already. */
   readonly known: number;
 }
 
-/** Where a stock master takes what Brine knows. Each call resolves with whether it was new. */
+/** Takes Brine's data into a stock master. Each call resolves with true if the data was new. */
 export type StockIntake = ReturnType<typeof stockIntake>;
 
-/** How a stock master of a release takes what Brine knows. */
+/** Writes Brine's data in the layout of a release of Salt. */
 export function stockIntake({ options, release, tables, owner, dataOf }: StockFiles) {
   const { cachedir, hashType, tokenDir } = options;
   const layout = bankLayoutOf(release);
@@ -164,7 +164,8 @@ export function stockIntake({ options, release, tables, owner, dataOf }: StockFi
           return true;
         });
       }
-      // 3006 keeps the last pillar of any environment; this is that of none.
+      // 3006 stores one pillar per minion, for whichever environment came last. Take only the one
+      // without an environment.
       if (env !== undefined) return false;
       if (done.has(id)) return true;
       if (await there(() => isNewer(banks, record))) return false;
@@ -173,7 +174,7 @@ export function stockIntake({ options, release, tables, owner, dataOf }: StockFi
       done.add(id);
       return true;
     },
-    /** Removes all other tokens: their users gave them back, or they ended. */
+    /** Removes all other tokens: they were revoked, or have expired. */
     async keepTokens(wanted: ReadonlySet<string>): Promise<void> {
       await asOwnerOf(tokenDir, () => keepStockTokens(tokenDir, wanted));
     },
@@ -196,7 +197,7 @@ async function isNewer(
   banks: BankFiles,
   { bank, id, env, timeMs }: StockBankRecord,
 ): Promise<boolean> {
-  // Times of files lose what is below a microsecond.
+  // File times are rounded to microseconds.
   return ((await banks.writtenMs(bank, id, env)) ?? -Infinity) + 1 >= timeMs;
 }
 

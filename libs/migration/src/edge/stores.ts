@@ -7,23 +7,23 @@ import { MovedState } from '@brine/master-state';
 import { keyDirs, loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { Log } from '@brine/telemetry';
 
-/** How long to look for streams that another process has made, in ms. */
+/** Time to wait for streams that another process has made, in ms. */
 const STREAMS_MS = 1_000;
 
-/** What Brine keeps, opened for a migration. */
+/** The stores of Brine, opened for a migration. */
 export interface BrineStores {
   readonly state: MovedState;
   readonly jobs: JobCache;
-  /** Stops what was started for it. Never rejects. */
+  /** Stops the servers that were started. Never rejects. */
   close(): Promise<void>;
 }
 
 /**
- * Opens what Brine keeps, with its streams and the master's key.
+ * Opens the stores of Brine, with its streams and the master's key.
  * @throws RefusedError, HostTakenError, BusError, JobCacheError
  */
 export async function openStores(options: MasterOptions, log: Log): Promise<BrineStores> {
-  // The owner of the streams: it may make them, and write every bucket.
+  // The user `event-bus` owns the streams: it may make them, and write every bucket.
   const servers = await openServers(options, { as: 'event-bus', log });
   try {
     const { pkiDir, keysize } = options;
@@ -43,7 +43,7 @@ export async function openStores(options: MasterOptions, log: Log): Promise<Brin
   }
 }
 
-/** A master that runs, or ran, has made them with limits of its own. */
+/** Keeps existing streams: the master made them with its own limits. */
 async function makeStreams(bus: Bus, { brine }: MasterOptions): Promise<void> {
   try {
     await waitForStreams(bus, { timeoutMs: STREAMS_MS });

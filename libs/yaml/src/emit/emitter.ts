@@ -250,7 +250,7 @@ function sortedEntries(map: SaltMap): [SaltValue, SaltValue][] {
   return keys.map((key) => [key, map.get(key) ?? null]);
 }
 
-/** Numbers, booleans and None as PyYAML's representer writes them. */
+/** Formats numbers, booleans and None as PyYAML's representer does. */
 function scalarText(value: SaltValue): string {
   if (value === null) return 'null';
   if (typeof value === 'boolean') return String(value);

@@ -1,6 +1,6 @@
 import { resolvePlain } from '../values/resolve.ts';
 
-/** What libyaml's emitter finds out about a scalar before it chooses a style. */
+/** The facts by which libyaml's emitter chooses the style of a scalar. */
 export interface ScalarFacts {
   readonly multiline: boolean;
   readonly flowPlain: boolean;
@@ -92,7 +92,7 @@ function findIndicators(characters: readonly string[], at: number, found: Findin
   if (character === '#' && isBlank(characters[at - 1])) found.flow = found.block = true;
 }
 
-/** How a text is to be written so that it is read as that text again. */
+/** The style in which a text is read back as the same text. */
 export function styleOfText(
   text: string,
   flow: boolean,
@@ -123,7 +123,7 @@ const SHORT_ESCAPES: ReadonlyMap<number, string> = new Map([
   [0x2029, 'P'],
 ]);
 
-/** The escape of a character in double quotes; undefined where it stands for itself. */
+/** The escape of a character in double quotes; undefined if it needs none. */
 export function escapeOf(character: string): string | undefined {
   const code = character.codePointAt(0) ?? 0;
   const quoted = character === '"' || character === '\\';

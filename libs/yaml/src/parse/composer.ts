@@ -5,10 +5,10 @@ import type { MappingNode, Node, ScalarNode, SequenceNode } from './nodes.ts';
 import { Scanner } from './scanner.ts';
 import type { Token, TokenKind } from './tokens.ts';
 
-/** Levels of a text. PyYAML goes as deep as the stack of the machine. */
+/** Maximum nesting. PyYAML is limited only by the stack of the machine. */
 const DEPTH_MAX = 500;
 
-/** What every text may use (YAML 1.1, 7.2). */
+/** Tag handles of every document (YAML 1.1, 7.2). */
 const HANDLES: readonly (readonly [handle: string, prefix: string])[] = [
   ['!', '!'],
   ['!!', 'tag:yaml.org,2002:'],
@@ -22,28 +22,28 @@ const NO_CONTENT: readonly TokenKind[] = [
 
 /**
  * The document of a text, as libyaml 0.2.5 parses it (src/parser.c) and PyYAML composes it, with
- * their errors. Undefined for a text without one.
+ * their errors. Undefined if the text has no document.
  * @throws YamlLoadError; YamlWorkError where aliases stand for too much
  */
 export function compose(cursor: Cursor, work: YamlWork): Node | undefined {
   return new Composer(cursor, work).single();
 }
 
-/** What stands in front of a node. */
+/** The properties in front of a node. */
 interface Properties {
   readonly start: number;
   readonly anchor: string | undefined;
   readonly tag: string | undefined;
 }
 
-/** What an alias stands for. */
+/** The node of an anchor. */
 interface Anchored {
   readonly node: Node;
-  /** Nodes in it and itself, those of its aliases too; undefined while it is read. */
+  /** Number of nodes in it with itself and those of its aliases; undefined while it is read. */
   size: number | undefined;
 }
 
-/** An alias within what it stands for. */
+/** An alias inside its own node. */
 function withinItself(node: Node): Node {
   if (node.kind === 'sequence') return { ...node, items: [], within: node };
   return node.kind === 'mapping' ? { ...node, pairs: [], within: node } : node;
@@ -56,7 +56,7 @@ class Composer {
   readonly #anchors = new Map<string, Anchored>();
   #handles = new Map<string, string>();
   #depth = 0;
-  /** Nodes so far, each as often as an alias stands for it. */
+  /** Nodes so far, those of aliases counted again. */
   #nodes = 0;
 
   constructor(cursor: Cursor, work: YamlWork) {
@@ -86,7 +86,9 @@ class Composer {
     return node;
   }
 
-  /** Reads what stands in front of a document. True where there is nothing, not even `---`. */
+  /**
+   * Reads directives and `---` in front of a document. True where there is nothing, not even `---`.
+   */
   #begin(isFirst: boolean): boolean {
     let hasVersion = false;
     const own = new Map<string, string>();
@@ -118,8 +120,8 @@ class Composer {
   }
 
   /**
-   * A node. @param isBlock what is indented may stand here
-   * @param isIndentless a list may stand here at the column of the keys around it
+   * Reads a node. @param isBlock block collections are allowed here
+   * @param isIndentless a list may begin here at the column of the keys around it
    */
   #node(isBlock: boolean, isIndentless = false): Node {
     const token = this.#peek();
@@ -174,7 +176,7 @@ class Composer {
   ): Node {
     const token = this.#peek();
     const { start, anchor } = properties;
-    // `!` alone says nothing of a list or a map, and of a scalar that it is as if without quotes.
+    // `!` alone has no meaning for a list or a map; a scalar counts as unquoted.
     const tag = properties.tag === '!' || properties.tag === '' ? undefined : properties.tag;
     const sequence: SequenceNode = { kind: 'sequence', tag, start, items: [] };
     const mapping: MappingNode = { kind: 'mapping', tag, start, pairs: [] };
@@ -207,7 +209,7 @@ class Composer {
     return this.#filled({ ...this.#empty(start), tag, isPlain: !properties.tag }, anchor);
   }
 
-  /** Notes the anchor of a node before what is in the node is read: that may name it. */
+  /** Registers the anchor of a node before its content is read, which may refer to it. */
   #filled<T extends Node>(node: T, anchor: string | undefined, fill?: () => void): T {
     const before = this.#nodes;
     this.#nodes += 1;
@@ -253,7 +255,7 @@ class Composer {
     this.#close('block end', start, 'a block mapping', 'key');
   }
 
-  /** What follows a `?` or `:`, also where those are not written. */
+  /** Reads the node after a `?` or `:`, also if the sign is implied. */
   #blockValue(): Node {
     const { end } = this.#take();
     return this.#is(...NO_VALUE) ? this.#empty(end) : this.#node(true, true);

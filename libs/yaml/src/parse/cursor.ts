@@ -9,10 +9,10 @@ const LINE_SEPARATOR = 0x2028;
 const PARAGRAPH_SEPARATOR = 0x2029;
 const BOM = 0xfeff;
 
-/** What PyYAML calls a text that is no file. */
+/** PyYAML's name for a text that is not a file. */
 const TEXT = '<unicode string>';
 
-/** What YAML texts may not hold (libyaml: src/reader.c). A half of a pair stands for nothing. */
+/** Characters that YAML refuses (libyaml: src/reader.c), with lone surrogates. */
 const FORBIDDEN = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 /** True for a line break, as YAML 1.1 has them. */
@@ -42,10 +42,10 @@ export function isBlankOrEnd(code: number): boolean {
   return isBlank(code) || isBreakOrEnd(code);
 }
 
-/** A text, and how far it is read. Places are offsets in it, which become marks only in errors. */
+/** A text and the read position. Positions are offsets; only errors convert them to marks. */
 export class Cursor {
   readonly text: string;
-  /** What the text is called in errors. */
+  /** Name of the text in errors. */
   readonly name: string;
   /** Offset of the next character, in UTF-16 units. */
   at = 0;
@@ -79,14 +79,14 @@ export class Cursor {
     return this.text[this.at + offset] === sign;
   }
 
-  /** Whether a line begins here with `---` or `...` alone. */
+  /** True if a line begins here with `---` or `...` alone. */
   get isAtDocumentSign(): boolean {
     if (this.column !== 0) return false;
     const sign = this.text.slice(this.at, this.at + 3);
     return (sign === '---' || sign === '...') && isBlankOrEnd(this.code(3));
   }
 
-  /** Goes over one character that is no line break. */
+  /** Skips one character that is not a line break. */
   skip(): void {
     const code = this.code();
     if (code >= 0xd800 && code <= 0xdbff) {
@@ -100,12 +100,12 @@ export class Cursor {
     while (isBlank(this.code())) this.at += 1;
   }
 
-  /** Goes to the end of the line, over a comment. */
+  /** Skips a comment up to the end of the line. */
   skipComment(): void {
     if (this.is('#')) while (!isBreakOrEnd(this.code())) this.skip();
   }
 
-  /** Goes over a line break, if there is one; gives what it stands for in a scalar. */
+  /** Skips a line break, if present; returns its value in a scalar. */
   takeBreak(): string {
     const code = this.code();
     if (!isBreak(code)) return '';
@@ -125,7 +125,7 @@ export class Cursor {
     this.#lineStart = this.index;
   }
 
-  /** Ends the reading: `context` began at the offset `from`. */
+  /** Throws an error: `context` began at the offset `from`. */
   fail(kind: YamlFault['kind'], context: string | undefined, from: number, problem: string): never {
     throw this.faultAt({ kind, context, from, problem, at: this.at });
   }
@@ -161,8 +161,8 @@ export class Cursor {
 }
 
 /**
- * A text as it is read: without the mark of its byte order.
- * @throws YamlLoadError for characters that YAML does not have; its words count bytes, as PyYAML's
+ * Returns the text without its byte order mark.
+ * @throws YamlLoadError for characters that YAML refuses; its text counts bytes, as PyYAML's does
  */
 export function readable(given: string, name = TEXT): string {
   const text = given.charCodeAt(0) === BOM ? given.slice(1) : given;

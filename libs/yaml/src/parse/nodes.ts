@@ -1,14 +1,14 @@
 import type { ScalarStyle } from './tokens.ts';
 
-/** What a text says before it is known what it means. Places are offsets in the text. */
+/** A node of the syntax tree, before values are made. Positions are offsets in the text. */
 export type Node = ScalarNode | SequenceNode | MappingNode;
 
 interface NodeBase {
-  /** The whole tag; undefined where what is written decides. */
+  /** The full tag; undefined if the content decides. */
   readonly tag: string | undefined;
-  /** Where it begins, with its anchor and its tag. */
+  /** Start offset, including anchor and tag. */
   readonly start: number;
-  /** Of an alias that stands in what it stands for: that node. Nothing else is in it then. */
+  /** Set for an alias inside its own node: that node. The rest is empty then. */
   readonly within?: Node;
 }
 
@@ -17,7 +17,7 @@ export interface ScalarNode extends NodeBase {
   readonly kind: 'scalar';
   readonly value: string;
   readonly style: ScalarStyle;
-  /** It has no quotes, so that it may be a number, or is tagged with `!` alone. */
+  /** True if unquoted, or tagged with `!` alone: the value may be a number. */
   readonly isPlain: boolean;
 }
 

@@ -1,10 +1,10 @@
 import { type Cursor, isBlank, isBlankOrEnd, isBreak, isBreakOrEnd } from './cursor.ts';
 
-/** Where a scalar stands. */
+/** The position of a scalar. */
 export interface ScalarPlace {
   /** Within brackets or braces. */
   readonly isInFlow: boolean;
-  /** Column of the block that it stands in; -1 at the top. */
+  /** Column of the block around it; -1 at the top. */
   readonly indent: number;
 }
 
@@ -15,7 +15,7 @@ export interface ScannedScalar {
   readonly end: number;
 }
 
-/** Breaks between two lines of a scalar, and the blanks that may count instead. */
+/** Breaks between two lines of a scalar, or the blanks that count if there is no break. */
 class Gap {
   #blanks = '';
   #first = '';
@@ -23,9 +23,9 @@ class Gap {
   hasBreak = false;
 
   /**
-   * Goes over all blanks and breaks.
-   * @param hasBreak a break came before, and stands for nothing
-   * @param refuseTab is asked before a blank behind a break
+   * Skips all blanks and breaks.
+   * @param hasBreak a break came before, and has no value
+   * @param refuseTab called before a blank behind a break
    */
   static over(cursor: Cursor, hasBreak: boolean, refuseTab?: () => void): Gap {
     const gap = new Gap();
@@ -45,7 +45,7 @@ class Gap {
     }
   }
 
-  /** What it stands for: one line end is a space, further ones are kept. */
+  /** Value of the gap: one line end is a space, further ones are kept. */
   get folded(): string {
     if (!this.hasBreak) return this.#blanks;
     if (this.#first !== '\n') return this.#first + this.#more;
@@ -126,7 +126,7 @@ const NUMBERED: ReadonlyMap<string, number> = new Map([
   ['U', 8],
 ]);
 
-/** Reads a scalar in quotes, of which the cursor stands at the first. */
+/** Reads a scalar in quotes; the cursor is at the first quote. */
 export function scanQuoted(cursor: Cursor, quote: "'" | '"'): ScannedScalar {
   const from = cursor.at;
   const context = 'while scanning a quoted scalar';
@@ -213,7 +213,7 @@ function escaped(cursor: Cursor, from: number): string {
   return String.fromCodePoint(code);
 }
 
-/** Reads a literal or folded scalar, of which the cursor stands at the `|` or `>`. */
+/** Reads a literal or folded scalar; the cursor is at the `|` or `>`. */
 export function scanBlock(
   cursor: Cursor,
   style: 'literal' | 'folded',
@@ -248,7 +248,7 @@ export function scanBlock(
   return { value, end };
 }
 
-/** What follows the sign of a block scalar: which breaks at its end count, and its column. */
+/** Reads the header of a block scalar: how breaks at its end count, and its column. */
 function blockHeader(
   cursor: Cursor,
   from: number,
@@ -282,8 +282,8 @@ function blockHeader(
 }
 
 /**
- * Goes over empty lines, and the indentation of the next other one.
- * @param indent 0 where the first line that is not empty is to say it
+ * Skips empty lines, and the indentation of the next other line.
+ * @param indent 0 if the first line that is not empty decides it
  */
 function leadingBreaks(
   cursor: Cursor,

@@ -61,7 +61,7 @@ function shortTag(cursor: Cursor, start: number): Tag {
   if (found.length > 1 && found.endsWith('!')) {
     return { handle: found, suffix: scanUri(cursor, { ...uri, head: '' }) };
   }
-  // It was no handle: the beginning of the suffix.
+  // Not a handle, but the beginning of the suffix.
   const suffix = scanUri(cursor, { ...uri, head: found });
   return suffix === '' ? { handle: '', suffix: '!' } : { handle: '!', suffix };
 }
@@ -92,7 +92,7 @@ interface Uri {
   readonly start: number;
   readonly isDirective: boolean;
   readonly isWhole: boolean;
-  /** What was read of it as a handle; its `!` does not belong to it. */
+  /** The part that was read as a handle, without its `!`. */
   readonly head: string;
 }
 

@@ -4,18 +4,18 @@ import { scanBlock, scanPlain, scanQuoted } from './scan-scalars.ts';
 import { scanAnchor, scanDirective, scanTag } from './scan-words.ts';
 import type { ScalarStyle, Sign, Token } from './tokens.ts';
 
-/** Brackets and braces within each other; PyYAML ends where the stack of the machine does. */
+/** Maximum nesting of brackets and braces. PyYAML is limited by the stack of the machine. */
 const FLOW_MAX = 1_000;
-/** A key without `?` is on one line, and so long at most (YAML 1.1, 9.1.3). */
+/** Longest key without `?`, which must be on one line (YAML 1.1, 9.1.3). */
 const KEY_LENGTH_MAX = 1_024;
 
-/** A place where a key may have begun: what stands there becomes one when a `:` follows. */
+/** A position where a key may begin: it is a key if a `:` follows. */
 interface PossibleKey {
   /** Brackets around it. */
   readonly level: number;
-  /** Number of the token that stands there, from the beginning. */
+  /** Index of its token, from the beginning. */
   readonly token: number;
-  /** Without a `:` it is an error. */
+  /** A missing `:` is an error. */
   readonly isRequired: boolean;
   readonly at: number;
   readonly index: number;
@@ -24,18 +24,18 @@ interface PossibleKey {
 }
 
 /**
- * Tells the tokens of a text apart, as libyaml 0.2.5 does (src/scanner.c), with its errors. Blocks
- * become brackets of their own: each deeper column begins one, each lesser column ends some.
+ * Splits a text into tokens as libyaml 0.2.5 does (src/scanner.c), with its errors. Blocks become
+ * brackets of their own: each deeper column begins one, each lesser column ends some.
  */
 export class Scanner {
   readonly #cursor: Cursor;
   readonly #tokens: Token[] = [];
-  /** Of `#tokens`, those in front of it are taken. */
+  /** Index of the next token in `#tokens`. */
   #head = 0;
   #taken = 0;
   #indent = -1;
   readonly #indents: number[] = [];
-  /** Brackets that are open. */
+  /** Number of open brackets. */
   #flow = 0;
   /** In the order of the text: the first is the oldest, and at most one is of each level. */
   readonly #keys: PossibleKey[] = [];
@@ -67,7 +67,7 @@ export class Scanner {
     return token;
   }
 
-  /** While the next token may yet become a key, what comes before it is not known. */
+  /** True while the next token may still become a key, because then a token goes before it. */
   #needsMore(): boolean {
     if (this.#head === this.#tokens.length) return !this.#isOver;
     this.#dropStaleKeys();
@@ -94,7 +94,7 @@ export class Scanner {
     cursor.fail('scanner', 'while scanning for the next token', cursor.at, problem);
   }
 
-  /** The token that begins with a sign. False: none does here. */
+  /** Reads a token that begins with a sign; false if there is none here. */
   #fetchSigned(sign: string): boolean {
     switch (sign) {
       case '[':
@@ -135,7 +135,7 @@ export class Scanner {
     const cursor = this.#cursor;
     for (;;) {
       if (cursor.column === 0 && cursor.is(BOM)) cursor.skip();
-      // Where a key may begin, a tab would stand for an indentation.
+      // Where a key may begin, a tab would be an indentation.
       while (cursor.is(' ') || (cursor.is('\t') && (this.#isInFlow || !this.#mayBeKey))) {
         cursor.at += 1;
       }
@@ -174,7 +174,7 @@ export class Scanner {
     this.#keys.push({ level: this.#flow, token, isRequired, at, index, line, column });
   }
 
-  /** The key of this level, which is no longer one. */
+  /** Removes and returns the possible key of this level. */
   #takeKey(): PossibleKey | undefined {
     return this.#keys.at(-1)?.level === this.#flow ? this.#keys.pop() : undefined;
   }
@@ -186,7 +186,7 @@ export class Scanner {
 
   // Blocks
 
-  /** A block begins where the column is greater. `token`: in front of which token. */
+  /** Begins a block if the column is greater. `token`: the token that it goes before. */
   #beginBlock(kind: Sign, column: number, at: number, token?: number): void {
     if (this.#isInFlow || this.#indent >= column) return;
     this.#indents.push(this.#indent);
@@ -319,7 +319,7 @@ export class Scanner {
     return true;
   }
 
-  /** Whether `?` and `:` have their meaning here. */
+  /** True if `?` and `:` are indicators here. */
   get #isIndicator(): boolean {
     return this.#isInFlow || this.#isInFrontOfBlank;
   }
@@ -330,7 +330,7 @@ export class Scanner {
 }
 
 const BOM = '\ufeff';
-/** Signs that begin nothing; a tab does so where it would be an indentation. */
+/** Signs that can not begin a token; a tab only if it would be an indentation. */
 const NEVER_FIRST = '\t#%@`';
 
 const NOT_HERE = {

@@ -1,7 +1,7 @@
 /** How a scalar is written. */
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal' | 'folded';
 
-/** What the scanner tells apart. Offsets are places in the text. */
+/** A token of the scanner. Offsets are positions in the text. */
 export type Token = { readonly start: number; readonly end: number } & (
   | { readonly kind: Sign }
   | { readonly kind: 'alias' | 'anchor'; readonly name: string }
@@ -11,7 +11,7 @@ export type Token = { readonly start: number; readonly end: number } & (
   | { readonly kind: 'scalar'; readonly value: string; readonly style: ScalarStyle }
 );
 
-/** Tokens that have nothing but their place; the names are those of libyaml. */
+/** Tokens without content; the names are those of libyaml. */
 export type Sign =
   | 'stream end'
   | 'document start'

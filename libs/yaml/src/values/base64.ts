@@ -1,4 +1,4 @@
-/** What counts in base64; Python passes over all other signs. */
+/** Characters of base64; Python skips all others. */
 const DIGIT = /[A-Za-z0-9+/=]/g;
 
 /**

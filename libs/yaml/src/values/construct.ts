@@ -12,19 +12,19 @@ import { taggedBool, taggedFloat, taggedInt } from './tagged.ts';
 /** How values are made. */
 export interface Constructing {
   readonly work: YamlWork;
-  /** What `!!omap` makes: a map, or a list of pairs. */
+  /** Value of `!!omap`: a map, or a list of pairs. */
   readonly omap: 'map' | 'pairs';
 }
 
 /**
- * The value of a node, as PyYAML's safe constructor makes it with those of Salt
- * (Salt: salt/utils/yamlloader.py): dates stay texts, a key twice is an error, no tag makes an
- * object of Python (CVE-2025-62348).
+ * The value of a node, as PyYAML's safe constructor makes it with those of Salt (Salt:
+ * salt/utils/yamlloader.py): dates stay texts, a key twice is an error, no tag makes an object of
+ * Python (CVE-2025-62348).
  *
- * A level is made when the one around it is whole, as in PyYAML: so the first error is the same.
- * Each alias gets a value of its own.
+ * A level is made when the level around it is complete, as in PyYAML, so that the first error is
+ * the same. Each alias gets a value of its own.
  *
- * @throws YamlLoadError; YamlWorkError where its words would be too many
+ * @throws YamlLoadError; YamlWorkError if it needs too much work
  */
 export function construct(node: Node, cursor: Cursor, how: Constructing): SaltValue {
   const constructor = new Constructor(cursor, how);
@@ -63,7 +63,7 @@ class Constructor {
     throw this.#fault(`could not determine a constructor for the tag ${pyRepr(tag)}`, node);
   }
 
-  /** Undefined for a tag that makes nothing plain. */
+  /** Undefined for a tag that makes no plain value. */
   #tagged(name: string, node: Node): SaltValue | undefined {
     switch (name) {
       case 'str':
@@ -100,14 +100,14 @@ class Constructor {
     return this.#scalar(node).value;
   }
 
-  /** Salt makes the nodes of a list or a map a value, which nothing can print or send. */
+  /** In Salt the nodes of a list or a map become a value that nothing can print or send. */
   #unicode(node: Node): SaltValue {
     if (node.kind === 'scalar') return node.value;
     if (isEmpty(node)) return [];
     throw this.#fault(`expected a scalar node, but found ${node.kind}`, node);
   }
 
-  /** A map may say by `=` which scalar it is. */
+  /** The key `=` of a map gives its scalar value. */
   #scalar(node: Node): ScalarNode {
     if (node.kind === 'scalar') return node;
     const pair =
@@ -221,12 +221,15 @@ function isEmpty(node: Node): boolean {
   return (node.kind === 'sequence' ? node.items : node.pairs).length === 0;
 }
 
-/** Whatever `!!null` stands before. */
+/** The value of `!!null`, whatever its text. */
 function nothing(_text: string): null {
   return null;
 }
 
-/** The same for keys that are one in Python: 1, 1.0 and True are. Bytes as hexadecimal digits. */
+/**
+ * Returns equal values for keys that are equal in Python, as 1, 1.0 and True. Bytes are hexadecimal
+ * digits.
+ */
 function equalInPython(key: SaltValue): unknown {
   if (key instanceof Uint8Array) return Buffer.from(key).toString('hex');
   if (typeof key === 'boolean') return Number(key);
@@ -237,7 +240,7 @@ function equalInPython(key: SaltValue): unknown {
 /** As `repr` shows the nodes of a list or a map (PyYAML: lib/yaml/nodes.py). */
 function listRepr(node: Node, work: YamlWork): string {
   if (node.kind === 'scalar') {
-    // Aliases may name one long text often.
+    // Aliases may repeat one long text.
     work.spendText(node.value);
     return pyRepr(node.value);
   }

@@ -4,9 +4,9 @@ import type { MappingNode, Node } from '../parse/nodes.ts';
 import { MERGE, tagOf } from './implicit-tags.ts';
 
 /**
- * The pairs of a map with those that its `<<` name in front: of two maps in a list the later comes
- * first, and a merged key that the map has itself is left out, whatever its kind
- * (Salt: salt/utils/yamlloader.py flatten_mapping). Doubles stay, so that they are refused.
+ * The pairs of a map, after those of its `<<`. Of two maps in a list the later comes first. Keys
+ * that the map has itself are not merged, whatever their kind (Salt: salt/utils/yamlloader.py
+ * flatten_mapping). Duplicates stay, so that they are refused.
  * @throws YamlLoadError
  */
 export function withMerged(node: MappingNode, cursor: Cursor): MappingNode['pairs'] {
@@ -22,7 +22,7 @@ export function withMerged(node: MappingNode, cursor: Cursor): MappingNode['pair
   return [...merged.filter(([key]) => !names.has(nameOf(key))), ...own];
 }
 
-/** PyYAML makes a list or a map that is in itself, which nothing of Salt can print or send. */
+/** PyYAML allows a list or a map that contains itself; Salt can not print or send it. */
 export function recursionFault({ start: at }: Node, cursor: Cursor): YamlLoadError {
   const problem = 'found unconstructable recursive node';
   return cursor.faultAt({ kind: 'constructor', problem, at });

@@ -4,7 +4,7 @@ import { YamlLoadError } from '../errors.ts';
 /** Python's own bound for the digits of a number (sys.set_int_max_str_digits). */
 export const DIGITS_MAX = 4300;
 
-/** The value of digits by sixties. */
+/** The value of base 60 digits. */
 export function sexagesimal(parts: readonly string[]): number {
   return parts.reduce((sum, digits) => sum * 60 + Number(digits), 0);
 }
@@ -12,14 +12,14 @@ export function sexagesimal(parts: readonly string[]): number {
 /**
  * The integer that PyYAML reads in a text (lib/yaml/constructor.py construct_yaml_int). A leading
  * zero is decimal, but not behind a sign (Salt: salt/utils/yamlloader.py construct_scalar).
- * @throws YamlLoadError with Python's words
+ * @throws YamlLoadError with Python's text
  */
 export function integerOf(text: string): bigint {
   const isZeros = text.startsWith('0') && !text.startsWith('0b') && !text.startsWith('0x');
   const plain = (isZeros ? text.replace(/^0+/, '') || '0' : text).replaceAll('_', '');
   const body = plain.replace(/^[-+]/, '');
   if (body === '') throw new YamlLoadError('string index out of range');
-  // Python has it for decimal digits alone; digits by sixties would take time without end.
+  // Python limits only decimal digits; long base 60 numbers would take unbounded time.
   if (body.length > DIGITS_MAX) {
     throw new YamlLoadError(
       `Exceeds the limit (${DIGITS_MAX} digits) for integer string conversion: value has ` +

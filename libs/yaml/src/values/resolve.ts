@@ -1,6 +1,8 @@
 import { DIGITS_MAX, integerOf, sexagesimal } from './numbers.ts';
 
-/** What an unquoted YAML 1.1 scalar means; dates are told from text so that dumps quote them. */
+/**
+ * The type of an unquoted YAML 1.1 scalar. Dates are a type of their own so that dumps quote them.
+ */
 export type PlainMeaning =
   | { readonly kind: 'str' | 'timestamp' | 'merge' | 'value' }
   | { readonly kind: 'null' }
@@ -10,7 +12,7 @@ export type PlainMeaning =
 
 const STR: PlainMeaning = { kind: 'str' };
 
-/** What texts begin with that are not only text. */
+/** First characters of scalars that may be more than text. */
 const FIRST = /^[-+.0-9<=yYnNtTfFoO]/;
 
 // The patterns of PyYAML's resolver (PyYAML: lib/yaml/resolver.py).
@@ -26,7 +28,7 @@ const FLOAT = new RegExp(
 );
 const INT = new RegExp(
   [
-    // No number has underscores alone: PyYAML takes those for one, and then fails.
+    // A number needs a digit: PyYAML accepts underscores alone, and then fails.
     '^(?:[-+]?0b_*[0-1][0-1_]*',
     '[-+]?0_*[0-7][0-7_]*',
     '[-+]?(?:0|[1-9][0-9_]*)',
@@ -39,7 +41,7 @@ const TIMESTAMP = new RegExp(
     ':\\d{2}:\\d{2}(?:\\.\\d*)?(?:[ \\t]*(?:Z|[-+]\\d{1,2}(?::\\d{2})?))?)$',
 );
 
-/** The kind of an unquoted scalar, as PyYAML's resolver tells it. */
+/** The kind of an unquoted scalar, as in PyYAML's resolver. */
 export function plainKind(text: string): PlainMeaning['kind'] {
   if (text === '' || text === '~' || text === 'null' || text === 'Null' || text === 'NULL') {
     return 'null';
@@ -53,7 +55,7 @@ export function plainKind(text: string): PlainMeaning['kind'] {
   return text === '=' ? 'value' : 'str';
 }
 
-/** What an unquoted scalar means to Salt's commands; a number that Python does not read is text. */
+/** The type of an unquoted scalar in Salt's commands; a number that Python refuses is text. */
 export function resolvePlain(text: string): PlainMeaning {
   const kind = plainKind(text);
   switch (kind) {

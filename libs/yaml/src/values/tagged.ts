@@ -5,23 +5,23 @@ import { integerOf, sexagesimal } from './numbers.ts';
 import { smallest } from './plain-value.ts';
 import { resolvePlain } from './resolve.ts';
 
-// Errors have the words of Python, as PyYAML lets those through.
+// Errors have the text of Python, because PyYAML passes them through.
 
-/** A text that `!!bool` stands before, or that means one. @throws YamlLoadError */
+/** The value of a text with `!!bool`, or that means a boolean. @throws YamlLoadError */
 export function taggedBool(text: string): boolean {
   const meaning = resolvePlain(text.toLowerCase());
   if (meaning.kind === 'bool') return meaning.value;
   throw new YamlLoadError(pyRepr(text.toLowerCase()));
 }
 
-/** A text that `!!int` stands before, or that means one. @throws YamlLoadError */
+/** The value of a text with `!!int`, or that means an integer. @throws YamlLoadError */
 export function taggedInt(text: string): SaltValue {
   return smallest(integerOf(text));
 }
 
 const DECIMAL = /^(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?$/;
 
-/** A text that `!!float` stands before, or that means one. @throws YamlLoadError */
+/** The value of a text with `!!float`, or that means a float. @throws YamlLoadError */
 export function taggedFloat(text: string): SaltValue {
   const plain = text.replaceAll('_', '').toLowerCase();
   if (plain === '') throw new YamlLoadError('string index out of range');

@@ -296,7 +296,7 @@ test('a restore that was killed at any part is ended by the same command', async
   }
   const { code, out, err } = await brine('restore', file, '-c', target);
   expect(code, err).toBe(0);
-  expect(out).toContain('goes on: an earlier run was not ended');
+  expect(out).toContain('resuming: an earlier run did not finish');
   expect(await found(empty)).toEqual(await found({ nats, database }));
 });
 
