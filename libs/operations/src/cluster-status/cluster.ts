@@ -9,25 +9,25 @@ import { errorText } from '@brine/tasks';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { plainText, pyStr } from '@brine/wire/text';
 
-/** A service of any host, as it told of itself. All texts are safe to print. */
+/** A service of any host, as it reports itself. All texts are safe to print. */
 export interface ClusterService {
   /** `worker-pool`. */
   readonly service: string;
-  /** `worker-pool-2`; with containers the same as the service. */
+  /** `worker-pool-2`; in containers the same as the service. */
   readonly name: string;
   /** `brine.host`. */
   readonly host: string;
-  /** The name of its machine, container or pod. */
+  /** Name of its machine, container or pod. */
   readonly machine: string;
   readonly release: string;
   readonly node: string;
   readonly pid: number;
   readonly ready: boolean;
-  /** It was replaced, and finishes what it has. */
+  /** True if it was replaced, and finishes its work. */
   readonly leaving: boolean;
-  /** Unix ms; 0 where it did not say. */
+  /** Unix ms; 0 if unknown. */
   readonly startedMs: number;
-  /** Its clock, ms ahead of that of the process that asked. */
+  /** Its clock minus that of the calling process, ms. */
   readonly aheadMs: number | undefined;
   readonly withinMs: number;
   readonly status: Readonly<Record<string, unknown>>;
@@ -36,14 +36,14 @@ export interface ClusterService {
 /** The services of all hosts that answered. */
 export interface Cluster {
   readonly services: readonly ClusterService[];
-  /** Answers beyond the limits of a call. */
+  /** Number of answers beyond the limits of a call. */
   readonly leftOut: number;
 }
 
 /**
- * Asks all services of the cluster by the master's request port. Where no worker answers, it asks
- * them by NATS itself, if this user may.
- * @throws Error with both reasons; EACCES where this user may read nothing of the master
+ * Asks all services of the cluster through the master's request port. If no worker answers, it asks
+ * them through NATS, if this user may.
+ * @throws Error with both reasons; EACCES if this user may read nothing of the master
  */
 export async function askCluster(
   options: MasterOptions,
@@ -74,7 +74,7 @@ export function firstSentence(error: unknown): string {
   return /^.*?\.(?=\s|$)/s.exec(text)?.[0].slice(0, -1) ?? text;
 }
 
-/** Reads what came of a roll call. What a service says is not believed to be of any form. */
+/** Parses the result of a roll call. Reports of services are not trusted to have any form. */
 export function clusterOf(roll: unknown): Cluster {
   const { services, leftOut } = recordOf(roll);
   const report = Array.isArray(services) ? services.map(recordOf) : [];
@@ -105,7 +105,7 @@ function serviceOf(report: Partial<ServiceReport>): ClusterService {
   };
 }
 
-/** Services of this host that its supervisor has and that did not answer: hung, or cut off. */
+/** Services of this host's supervisor that did not answer: hung, or cut off. */
 export function silentHere<T extends Pick<ServiceState, 'pid' | 'state'>>(
   cluster: Cluster,
   here: readonly T[],
@@ -120,8 +120,8 @@ export function silentHere<T extends Pick<ServiceState, 'pid' | 'state'>>(
 }
 
 /**
- * Those of this host that are silent in two calls: a process that was replaced between the call and
- * the look at its supervisor is not hung.
+ * Services of this host that are silent in two calls. One call is not enough: a process may be
+ * replaced between the call and reading the supervisor's file.
  */
 export async function silentTwice<T extends Pick<ServiceState, 'pid' | 'state'>>(
   ask: () => Promise<Cluster>,
@@ -136,18 +136,18 @@ export async function silentTwice<T extends Pick<ServiceState, 'pid' | 'state'>>
   return { cluster, silent: again.filter(({ pid }) => before.some((one) => one.pid === pid)) };
 }
 
-/** A host that reads the streams, or did so within a day, and of which nothing answered. */
+/** A host that has read the streams within a day, but has no service that answered. */
 export interface SilentHost {
-  /** Its name, with other signs for those that the name of a reader may not have. */
+  /** Its name. Characters that are invalid in names of readers are replaced. */
   readonly host: string;
-  /** Messages of the stream that it has not had yet. */
+  /** Messages of the stream that it has not received yet. */
   readonly behind: number;
 }
 
 /** A reader of job files, one for each host (libs/host). */
 const HOST_READER = /^host-(.+)$/;
 
-/** The hosts that are known by their readers of the streams and are silent. */
+/** Silent hosts, which are known by their readers of the streams. */
 export function silentHosts({ services }: Cluster): readonly SilentHost[] {
   const answered = new Set(services.map(({ host }) => hostToken(host)));
   const found = new Map<string, SilentHost>();
@@ -172,7 +172,7 @@ const NEEDED = [
   'req-gateway',
 ];
 
-/** Which services do not serve as they should; empty while all is well. */
+/** The problems of services; empty if there are none. */
 export function troubleOf(cluster: Cluster): readonly string[] {
   const { services } = cluster;
   const missing = NEEDED.filter(
@@ -187,7 +187,7 @@ export function troubleOf(cluster: Cluster): readonly string[] {
   ];
 }
 
-/** What a service says may hold anything: only texts without control characters are shown. */
+/** A report may contain anything: show only texts without control characters. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? plainText(value) : '';
 }
@@ -201,7 +201,7 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** A value of the wire as JSON has it. */
+/** Converts a value of the wire to JSON types. */
 export function plainOf(value: SaltValue | SaltMap): unknown {
   if (isMap(value)) {
     return Object.fromEntries([...value].map(([key, item]) => [pyStr(key), plainOf(item)]));

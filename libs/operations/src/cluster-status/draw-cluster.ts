@@ -3,7 +3,7 @@ import { type Cluster, type ClusterService, troubleOf } from './cluster.ts';
 import { columns, figures, uptime } from './figures.ts';
 import { type QueueLine, queuesOf } from './queues.ts';
 
-/** All hosts and their services as a person reads them, with what is wrong first. */
+/** All hosts and their services as text, problems first. */
 export function drawCluster(cluster: Cluster, more: readonly string[] = []): string {
   const { services, leftOut } = cluster;
   const hosts = [...new Set(services.map(({ host }) => host))];
@@ -28,7 +28,7 @@ export function drawCluster(cluster: Cluster, more: readonly string[] = []): str
 function drawHost(services: readonly ClusterService[], host: string): string {
   const machines = new Set(services.map(({ machine }) => machine));
   const releases = [...new Set(services.map(({ release }) => release))].join(', ');
-  // With containers each service has a machine of its own, and the same name as its replicas.
+  // In containers each service has its own machine, and the same name as its replicas.
   const isSplit = machines.size > 1;
   const rows = services.map((one) => [
     one.name,
@@ -43,13 +43,13 @@ function drawHost(services: readonly ClusterService[], host: string): string {
   return `${host}${machine}   release ${releases}\n${columns([heads, ...rows])}`;
 }
 
-/** One word for how a service is. */
+/** The state of a service: `ready`, `leaving` or `not ready`. */
 export function stateOf({ ready, leaving }: ClusterService): string {
   if (leaving) return 'leaving';
   return ready ? 'ready' : 'not ready';
 }
 
-/** Streams and readers that have something in them; all others are named by none of the lines. */
+/** Lines for streams and readers that are not empty. */
 function queueLines(queues: readonly QueueLine[]): string {
   const full = queues.filter(({ kind, share }) => kind === 'stream' && share >= 0.01);
   const behind = queues.filter(({ kind, waiting }) => kind === 'reader' && waiting > 0);

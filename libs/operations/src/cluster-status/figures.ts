@@ -1,4 +1,4 @@
-/** Figures of a service on its line; `--out json` has all. */
+/** Maximum of figures on the line of a service; `--out json` has all. */
 const FIGURES_MAX = 8;
 
 /**

@@ -78,7 +78,7 @@ test('the worker that looks after presence shows how many minions are connected'
   expect(shown(calm)).toContain('presence: 48 connected\n');
   expect(shown({ ...calm, loose: 2, unclear: 3, sure: false })).toContain(
     'presence: 48 connected, 2 without a connection for now, 3 unclear, ' +
-      'not all publishers are heard',
+      'some publishers do not report',
   );
 });
 

@@ -17,7 +17,7 @@ export interface MasterStatus {
   readonly publishPort: number;
   readonly retPort: number;
   readonly services: readonly ProbedService[];
-  /** Keys by state; undefined where the directory cannot be read. */
+  /** Keys by state; undefined if the directory can not be read. */
   readonly minions: Readonly<Record<string, number>> | undefined;
 }
 
@@ -52,7 +52,7 @@ async function countKeys(pkiDir: string): Promise<Record<string, number> | undef
   }
 }
 
-/** The status as a person reads it. */
+/** The status as text. */
 export function drawStatus(status: MasterStatus): string {
   const { id, serving, pid, startedAt, publishPort, retPort, services, minions } = status;
   if (pid === undefined) return `${id}: the master does not run\n${keysLine(minions)}`;
@@ -82,19 +82,21 @@ function nodeLine(services: MasterStatus['services']): string {
   return shown.length === 0 ? '' : `node: ${shown.join(', ')}\n`;
 }
 
-/** What the workers seal with. */
+/** The implementation that workers use to encrypt. */
 function cryptoLine(services: MasterStatus['services']): string {
   const words = wordsOf(services, 'crypto');
   return words.length === 0 ? '' : `crypto: ${words.join(', ')}\n`;
 }
 
-/** What services say under a name, each word once; several only while they are replaced. */
+/** The distinct texts that services report under a name; several only during a replacement. */
 function wordsOf(services: MasterStatus['services'], name: string): string[] {
   const report = services.map(({ status }) => status?.[name]);
   return [...new Set(report.filter((word) => typeof word === 'string'))];
 }
 
-/** Which minions are connected, as the worker that looks after it knows; it may be elsewhere. */
+/**
+ * The connected minions, as reported by the worker that tracks presence; it may be on another host.
+ */
 function presenceLine(services: MasterStatus['services']): string {
   for (const { status } of services) {
     const presence = status?.['presence'];
@@ -104,13 +106,13 @@ function presenceLine(services: MasterStatus['services']): string {
     if (report['loose'] !== 0)
       parts.push(`${String(report['loose'])} without a connection for now`);
     if (report['unclear'] !== 0) parts.push(`${String(report['unclear'])} unclear`);
-    if (report['sure'] !== true) parts.push('not all publishers are heard');
+    if (report['sure'] !== true) parts.push('some publishers do not report');
     return `presence: ${parts.join(', ')}\n`;
   }
   return '';
 }
 
-/** An engine as a worker tells of it. */
+/** The state of an engine in a worker's report. */
 interface EngineReport {
   readonly name: string;
   readonly state: string;

@@ -1,13 +1,11 @@
 import type { ProbedService } from '@brine/service';
 import { uptime } from './figures.ts';
 
-/** What services say of the work that they do again and again. */
+/** The field in which services report the last run of each periodic task. */
 const RAN_AT = 'ranAt';
 const DEPTH_MAX = 3;
 
-/**
- * When each work of the cluster was last done, by any of these services; empty where none tells.
- */
+/** The last run of each periodic cluster task by any of these services; empty if none reports. */
 export function maintenanceLine(services: readonly Pick<ProbedService, 'status'>[]): string {
   const last = new Map<string, string>();
   for (const { status } of services) if (status !== undefined) collect(status, last, 0);

@@ -1,19 +1,19 @@
 import { plainText } from '@brine/wire/text';
 import type { Cluster, ClusterService } from './cluster.ts';
 
-/** A place where something waits. */
+/** A queue with its load. */
 export interface QueueLine {
   readonly kind: 'stream' | 'reader' | 'requests';
   readonly name: string;
-  /** Messages or requests that wait; of a stream, all that it keeps. */
+  /** Waiting messages or requests; for a stream, all its messages. */
   readonly waiting: number;
-  /** How much of its room is taken, from 0 to 1; 0 where there is no bound. */
+  /** Used share of its capacity, from 0 to 1; 0 if it is unlimited. */
   readonly share: number;
-  /** Messages that a reader was given and has not acknowledged. */
+  /** Messages delivered to a reader and not yet acknowledged. */
   readonly inHand: number;
 }
 
-/** Streams, their readers, and what gateways and workers have in hand, in this order. */
+/** Streams, their readers, and pending requests of gateways and workers, in this order. */
 export function queuesOf({ services }: Cluster): readonly QueueLine[] {
   const streams = new Map<string, QueueLine>();
   const readers = new Map<string, QueueLine>();

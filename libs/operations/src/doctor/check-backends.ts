@@ -1,7 +1,7 @@
 import type { Finding } from '../findings/finding.ts';
 import type { BackendSeen } from './facts/backends.ts';
 
-/** Whether the servers that options name can be reached from this host. */
+/** Checks that the servers named by options can be reached from this host. */
 export function checkBackends(backends: readonly BackendSeen[]): Finding[] {
   const away = backends.filter(({ why }) => why !== undefined);
   if (away.length > 0) {

@@ -9,7 +9,7 @@ import { type Finding, some } from '../findings/finding.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Whether the certificates that lie on this host are private, whole, and good for a while. */
+/** Checks that certificates of this host are private, valid, and do not expire soon. */
 export async function checkCertificates(options: MasterOptions): Promise<Finding[]> {
   const { certificates, url } = options.brine.nats;
   const asked = [...SERVICE_NAMES, SERVER_NAME].map((name) => examine(certificates, name));

@@ -7,15 +7,15 @@ import {
 import { type Finding, some } from '../findings/finding.ts';
 
 /**
- * Clocks of hosts that differ by more. Another host judges the deadlines of requests. Job ids are
- * times, and so are the ends of tokens.
+ * Allowed difference between the clocks of hosts. Deadlines of requests, job ids and expiry of
+ * tokens are times that other hosts judge.
  */
 const SKEW = [
   { level: 'bad', ms: 10_000 },
   { level: 'warn', ms: 1_000 },
 ] as const;
 
-/** Whether the services of all hosts serve, with one release and one time. */
+/** Checks that the services of all hosts serve, with one release and one time. */
 export function checkCluster(
   cluster: Cluster,
   silent: readonly string[],
@@ -47,7 +47,7 @@ function checkClocks(services: readonly ClusterService[]): Finding[] {
     }
     best.set(one.host, one);
   }
-  // All were compared with the clock of the one that asked; hosts are compared with each other.
+  // Reports are relative to the clock of the calling process; compare hosts with each other.
   const hosts = [...best.values()].sort((a, b) => (a.aheadMs ?? 0) - (b.aheadMs ?? 0));
   const [first, last] = [hosts[0], hosts.at(-1)];
   if (hosts.length < 2 || first === undefined || last === undefined) return [];

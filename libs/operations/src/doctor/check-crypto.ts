@@ -1,7 +1,7 @@
 import { cryptoInUse } from '@brine/crypt';
 import type { Finding } from '../findings/finding.ts';
 
-/** Whether the native part of the seal is in use here; without it all works, slower. */
+/** Checks that native encryption is in use here; without it everything works, but slower. */
 export function checkCrypto(): Finding[] {
   const used = cryptoInUse();
   const text = used.crypto === 'native' ? 'native' : `node, which is slower: ${used.why}`;

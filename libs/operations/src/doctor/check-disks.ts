@@ -2,18 +2,21 @@ import type { Finding } from '../findings/finding.ts';
 import type { DiskSeen } from './facts/disks.ts';
 
 const GIB = 1024 ** 3;
-/** Full soon: less than this share, and less than so many bytes. Large disks have room at 10 %. */
+/**
+ * A disk is nearly full if free share and free bytes are below both limits: 10 % of a large disk is
+ * enough.
+ */
 const LEVELS = [
   { level: 'bad', share: 0.03, bytes: 2 * GIB },
   { level: 'warn', share: 0.1, bytes: 20 * GIB },
 ] as const;
-/** Shares of the files that a file system may have. */
+/** Free shares of the files that a file system allows. */
 const FILES = [
   { level: 'bad', share: 0.02 },
   { level: 'warn', share: 0.1 },
 ] as const;
 
-/** Whether there is room where the master writes. Streams of a full disk take no returns. */
+/** Checks that the master's disks have room. Streams on a full disk take no returns. */
 export function checkDisks(disks: readonly DiskSeen[]): Finding[] {
   const findings = disks.flatMap((disk): Finding[] => {
     const { paths, freeBytes, bytes, freeFiles, files } = disk;
@@ -37,7 +40,7 @@ export function checkDisks(disks: readonly DiskSeen[]): Finding[] {
   return [{ level: 'ok', check: 'disk', text: `at least ${sizeText(least)} free` }];
 }
 
-/** Bytes as a person reads them: `1.5 GiB`. */
+/** Bytes as text: `1.5 GiB`. */
 export function sizeText(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
   let at = 0;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { type Finding, some } from '../findings/finding.ts';
 
-/** Others must have no access to these. The group may, if the options say so. */
+/** Others must have no access to these; the group only if options allow it. */
 const PRIVATE_NAMES = /^(?:.*\.pem|\.[^/]*_key|.*\.brine-keys.*|credentials.*|.*\.creds)$/;
 
 /** Files that decide which minions are accepted: to write them is to control the master. */
@@ -15,7 +15,7 @@ interface Found {
   readonly mtimeMs: number;
 }
 
-/** Whether private files are private, and only the owner can write the deciding ones. */
+/** Checks that private files are private, and that only the owner can write the deciding ones. */
 export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
   const { pkiDir, cachedir, permissivePkiAccess } = options;
   const look = new Look();
@@ -69,9 +69,9 @@ function clockFinding(entries: readonly Found[]): Finding {
   return { level: 'warn', check: 'clock', text };
 }
 
-/** Looks at files, and remembers what could not be looked at. */
+/** Reads files, and records those that could not be read. */
 class Look {
-  /** Why not, by path: what is not known must not be called private. */
+  /** The reason, by path: an unread file must not be reported as private. */
   readonly unread = new Map<string, string>();
 
   async entriesOf(dir: string): Promise<Found[]> {
@@ -98,7 +98,7 @@ class Look {
   }
 }
 
-/** Notes what could not be looked at, but for what is gone since it was listed, or never was. */
+/** Records a path that could not be read, unless it does not exist. */
 export function noteUnread(unread: Map<string, string>, path: string, error: unknown): void {
   const { code = String(error) } = error as NodeJS.ErrnoException;
   if (code !== 'ENOENT') unread.set(path, code);

@@ -7,10 +7,10 @@ import { type Finding, some } from '../findings/finding.ts';
 
 /** NIST SP 800-131A: shorter RSA keys are no longer to be trusted. */
 const BITS_MIN = 2048;
-/** Keys that are read: a sample, because a fleet has one kind of keys. */
+/** Number of keys to read: a sample, because a fleet has one kind of keys. */
 const READ_MAX = 10_000;
 
-/** Whether the keys of master and minions are long enough, and none are left to decide on. */
+/** Checks that the keys of master and minions are long enough, and that no key is pending. */
 export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
   const store = new KeyStore(options.pkiDir);
   let listing: KeyListing;
@@ -55,11 +55,11 @@ export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
 function withoutKeys(dir: string, error: unknown): string {
   const { cause = error } = error as Error;
   const { code = String(cause) } = cause as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return `${dir} holds no keys yet`;
+  if (code === 'ENOENT') return `${dir} has no keys yet`;
   return `${dir} can not be read (${code}): run this as root`;
 }
 
-/** Entries among the keys that are none: directories, links, names that no minion may have. */
+/** Entries of key directories that are no keys: directories, links, invalid names. */
 async function oddFiles(pkiDir: string, listing: KeyListing): Promise<string[]> {
   const odd: string[] = [];
   for (const shelf of KEY_SHELVES) {

@@ -4,11 +4,11 @@ import { supervisorState } from '@brine/master-host';
 import { KeyStore } from '@brine/pki';
 import type { Finding } from '../findings/finding.ts';
 
-/** Sockets that a service needs beside those of minions. */
+/** Sockets that a service needs in addition to those of minions. */
 const SPARE_FILES = 512;
 const SERVICES = ['req-gateway', 'publisher'];
 
-/** Whether each accepted minion may have a connection at the gateway and at the publisher. */
+/** Checks that gateway and publisher may open one connection for each accepted minion. */
 export async function checkLimits(options: MasterOptions): Promise<Finding[]> {
   const listing = await new KeyStore(options.pkiDir).list().catch(() => undefined);
   const minions = listing?.accepted.length ?? 0;

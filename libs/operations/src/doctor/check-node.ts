@@ -1,7 +1,7 @@
 import { endedOn } from '@brine/service';
 import type { Finding } from '../findings/finding.ts';
 
-/** Whether the Node that runs this command still gets security fixes. */
+/** Checks that the Node that runs this command still gets security fixes. */
 export function checkNode(version = process.versions.node, nowMs = Date.now()): Finding[] {
   const ended = endedOn(version, nowMs);
   if (ended === undefined) return [{ level: 'ok', check: 'node', text: version }];

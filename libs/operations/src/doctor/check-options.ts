@@ -8,7 +8,7 @@ const LOOPBACK = /^(?:localhost|127\.|\[?::1\]?$)/;
 /** A glob of wildcards alone. */
 const ANY_ID = /^[*?.]*\*[*?.]*$/;
 
-/** Whether options open what is closed by default. */
+/** Checks for options that allow access that is denied by default. */
 export function checkOptions(options: MasterOptions): Finding[] {
   const findings: Finding[] = [];
   const add = (level: Finding['level'], check: string, text: string): void => {
@@ -57,7 +57,7 @@ function checkExposed({ brine }: MasterOptions): Finding[] {
   ] as const;
   for (const [check, url, hosts, isPrivate] of servers) {
     if (url === undefined || isPrivate.test(url)) continue;
-    // Without a host it is a socket of this machine.
+    // A URL without a host is a local socket.
     const host = hosts(url).find((one) => one !== '' && !LOOPBACK.test(one));
     if (host === undefined) continue;
     const text = `${check} at ${host} is reached without TLS: what jobs carry can be read there`;
@@ -79,7 +79,7 @@ function natsHosts(url: string): readonly string[] {
     : hostsOf(url);
 }
 
-/** The servers of a URL with one authority. The credentials before them are not shown. */
+/** The servers of a URL with one authority, without its credentials. */
 function hostsOf(url: string): readonly string[] {
   const [authority = ''] = url.replace(/^[^/]*:\/\//, '').split(/[/?#]/, 1);
   const servers = authority.slice(authority.lastIndexOf('@') + 1).split(',');

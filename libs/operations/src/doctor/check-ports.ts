@@ -1,7 +1,7 @@
 import type { Finding } from '../findings/finding.ts';
 import type { PortSeen } from './facts/facts.ts';
 
-/** Whether the ports of minions are the master's, or free for it. */
+/** Checks that the ports for minions are the master's, or free. */
 export function checkPorts(ports: readonly PortSeen[], runs: boolean): Finding[] {
   const findings = ports.flatMap((seen) => (runs ? whileItRuns(seen) : whileItDoesNot(seen)));
   if (findings.length > 0) return findings;
@@ -12,7 +12,7 @@ export function checkPorts(ports: readonly PortSeen[], runs: boolean): Finding[]
 
 function whileItRuns({ port, service, isListenedOn, answers }: PortSeen): Finding[] {
   if (!isListenedOn) {
-    const text = `nothing listens on port ${port}: see what \`brine status\` says of ${service}`;
+    const text = `nothing listens on port ${port}: see ${service} in \`brine status\``;
     return [{ level: 'bad', check: 'ports', text }];
   }
   if (answers !== false) return [];

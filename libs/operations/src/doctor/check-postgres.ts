@@ -9,14 +9,14 @@ const CONNECTIONS = [
 ] as const;
 /** An open transaction of this age keeps dead rows of all tables, s. */
 const OLD_TRANSACTION_S = 3_600;
-/** Dead rows of a table, beside as many live ones, that vacuum should have taken. */
+/** A table with more dead rows than this, and than live rows, needs vacuum. */
 const DEAD_ROWS = 100_000;
-/** A standby this far behind would lose as much, s. */
+/** Lag of a standby, s: a failover would lose as much. */
 const STANDBY_BEHIND_S = 60;
 /** The job cache judges deadlines by PostgreSQL's clock, ms. */
 const SKEW_MS = 2_000;
 
-/** Settings by which PostgreSQL loses what it has acknowledged, or fails later. */
+/** Settings with which PostgreSQL loses acknowledged data, or fails later. */
 const SETTINGS = [
   ['fsync', 'off', 'bad', 'a power cut may destroy the whole database'],
   ['full_page_writes', 'off', 'bad', 'a power cut may destroy pages'],
@@ -25,7 +25,7 @@ const SETTINGS = [
   ['default_transaction_read_only', 'on', 'bad', 'no return can be stored'],
 ] as const;
 
-/** Whether PostgreSQL takes rows, keeps them, and will go on to. */
+/** Checks that PostgreSQL stores rows durably, and has no trouble ahead. */
 export function checkPostgres(facts: DatabaseFacts & { readonly aheadMs?: number }): Finding[] {
   const findings: Finding[] = [];
   const add = (level: Finding['level'], check: string, text: string): void => {
@@ -73,7 +73,7 @@ export function checkPostgres(facts: DatabaseFacts & { readonly aheadMs?: number
     add('warn', 'clock-skew', `PostgreSQL is ${apart} s ${how} this host: let chrony keep both`);
   }
   for (const [what, why] of Object.entries(facts.unknown)) {
-    add('warn', 'postgres', `PostgreSQL does not tell its ${what}: ${why}`);
+    add('warn', 'postgres', `PostgreSQL did not return its ${what}: ${why}`);
   }
   if (findings.length > 0) return findings;
   const size = sizeText(numberIn(facts.server, 'bytes'));

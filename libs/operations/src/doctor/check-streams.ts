@@ -2,26 +2,26 @@ import { BUCKETS, STREAMS } from '@brine/bus';
 import type { JetStreamFacts } from '@brine/bus/rpc';
 import { type Finding, some } from '../findings/finding.ts';
 
-/** Shares of a stream's room. Full streams refuse returns and jobs. */
+/** Used shares of a stream's capacity. Full streams refuse returns and jobs. */
 const SHARES = [
   { level: 'bad', share: 0.9 },
   { level: 'warn', share: 0.7 },
 ] as const;
-/** So far behind, a reader is slow or gone. */
+/** A reader with this lag is slow or gone. */
 const BEHIND = 10_000;
-/** Bodies of requests make room for each other. */
+/** Streams that drop their oldest messages when full. */
 const ROLLING: readonly string[] = [STREAMS.bodies];
 
-/** What each durable reader is for, by the beginning of its name. */
+/** Owner of each durable reader, by the prefix of its name. */
 const READERS = [
-  ['store', 'job-cache-returner: is PostgreSQL away or slow?'],
+  ['store', 'job-cache-returner: is PostgreSQL unreachable or slow?'],
   ['host-', 'the event-bus of that host: does it run?'],
   ['returns-', 'the event-bus of that host: does it run?'],
-  ['syndic-', 'the syndic-relay: is the master above away?'],
+  ['syndic-', 'the syndic-relay: is the master above unreachable?'],
   ['reactor', 'runner-pool: does it run? See `brine run reactor.status`'],
 ] as const;
 
-/** Whether the streams are there, have room, are read, and are on all their servers. */
+/** Checks that the streams exist, have room, are read, and are on all their servers. */
 export function checkStreams(facts: JetStreamFacts): Finding[] {
   const streams = new Map(facts.streams.map((one) => [nameOf(one), one]));
   const findings: Finding[] = [];
@@ -40,7 +40,7 @@ export function checkStreams(facts: JetStreamFacts): Finding[] {
   }
   findings.push(...checkAccount(facts.account));
   for (const [what, why] of Object.entries(facts.unknown)) {
-    findings.push({ level: 'warn', check: 'streams', text: `NATS does not tell ${what}: ${why}` });
+    findings.push({ level: 'warn', check: 'streams', text: `NATS did not return ${what}: ${why}` });
   }
   if (findings.length > 0) return findings;
   const text = `${streams.size} streams and buckets have room, NATS ${facts.server.version}`;
@@ -80,17 +80,17 @@ function checkReader(stream: string, reader: Facts): Finding[] {
   const pending = numberIn(reader, 'num_pending');
   if (name === '' || pending < BEHIND) return [];
   const hint = READERS.find(([start]) => name.startsWith(start))?.[1] ?? 'see its service';
-  const text = `${name} is ${pending} messages behind in ${stream}; it is of ${hint}`;
+  const text = `${name} is ${pending} messages behind in ${stream}; it belongs to ${hint}`;
   return [{ level: 'warn', check: 'stream-readers', text }];
 }
 
-/** Streams reserve nothing, so the account may be full before one of them is. */
+/** Streams reserve no space, so the account may be full before any of them. */
 function checkAccount(account: Facts): Finding[] {
   const most = numberIn(recordIn(account, 'limits'), 'max_storage');
   const share = most > 0 ? numberIn(account, 'storage') / most : 0;
   const found = SHARES.find((level) => share > level.share);
   if (found === undefined) return [];
-  const text = `the disk set aside for NATS is ${Math.round(share * 100)} % full: give it more`;
+  const text = `the disk quota of NATS is ${Math.round(share * 100)} % used: raise it`;
   return [{ level: found.level, check: 'stream-room', text }];
 }
 

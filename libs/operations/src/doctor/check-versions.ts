@@ -3,7 +3,7 @@ import { KeyStore } from '@brine/pki';
 import { errorText } from '@brine/tasks';
 import { type Finding, some } from '../findings/finding.ts';
 
-/** The highest version of a payload there is (Salt: `minimum_auth_version`). */
+/** The highest payload version (Salt: `minimum_auth_version`). */
 const VERSION_MAX = 3;
 const CHECK = 'raised_auth_version';
 

@@ -19,7 +19,7 @@ import { checkStreams } from './check-streams.ts';
 import { checkVersions, type LogInVersions } from './check-versions.ts';
 import { type Facts, isSeen, type Unseen } from './facts/facts.ts';
 
-/** Everything the doctor looks at, the worst first; what runs only where it was `seen`. */
+/** All findings of the doctor, the worst first; running services only if `seen` is given. */
 export async function examine(
   { options, warnings }: LoadedConfig<MasterOptions>,
   logIns: LogInVersions,
@@ -40,7 +40,7 @@ export async function examine(
   return worstFirst(findings);
 }
 
-/** What runs. What can not be asked is bad only where a master runs here and should answer. */
+/** Checks running services. A missing answer is bad only if a master runs here. */
 export function checkSeen(seen: Facts): Finding[] {
   const { runs, disks, ports, cluster, silent, streams, database, backends } = seen;
   const ask = <T extends object>(

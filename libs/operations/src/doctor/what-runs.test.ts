@@ -134,15 +134,15 @@ test('a reader that is behind is named with its service', () => {
   const watch = { config: { name: 'x' }, num_pending: 50_000 };
   const readers = { EVENTS: [store, watch] };
   expect(shown(checkStreams({ ...streams(), readers }))).toEqual([
-    'warn stream-readers: store is 50000 messages behind in EVENTS; it is of job-cache-returner: ' +
-      'is PostgreSQL away or slow?',
+    'warn stream-readers: store is 50000 messages behind in EVENTS; it belongs to ' +
+      'job-cache-returner: is PostgreSQL unreachable or slow?',
   ]);
 });
 
-test('what NATS does not tell is no proof that all is well', () => {
+test('a missing answer of NATS is no proof that all is well', () => {
   const facts = { ...streams(), streams: [], unknown: { 'STREAM.LIST': 'no rights' } };
   expect(shown(checkStreams(facts))).toEqual([
-    'warn streams: NATS does not tell STREAM.LIST: no rights',
+    'warn streams: NATS did not return STREAM.LIST: no rights',
   ]);
 });
 
@@ -170,7 +170,7 @@ test.each([
   [{ standbys: [{ name: 'b', behindSeconds: 90 }] }, /standby b is 90 s behind/],
   [{ schema: { quarantined: 3 } }, /^warn quarantine: 3 rows/],
   [{ aheadMs: -5_000 }, /^warn clock-skew: PostgreSQL is 5\.0 s behind this host/],
-  [{ unknown: { tables: 'no rights' } }, /does not tell its tables: no rights/],
+  [{ unknown: { tables: 'no rights' } }, /did not return its tables: no rights/],
 ])('PostgreSQL with %j', (changed, wanted) => {
   expect(shown(checkPostgres(database(changed as Partial<DatabaseFacts>)))).toEqual([
     expect.stringMatching(wanted),

@@ -1,4 +1,4 @@
-/** A text that must not leave the host, and where it is from. */
+/** A text that must not leave the host, and its origin. */
 export interface Secret {
   /** `option gitfs_password`, `file /etc/salt/pki/master/master.pem`. */
   readonly from: string;
@@ -11,21 +11,21 @@ export interface Hit {
   readonly line: number;
 }
 
-/** Shorter values stand in any text by chance. */
+/** Shorter values occur in any text by chance. */
 const LENGTH_MIN = 8;
-/** Values are found by their first signs. */
+/** Values are found by this many first characters. */
 const HEAD = 8;
-/** Words that are values of passwords somewhere, and stand in every log. */
+/** Common texts that some sites use as passwords, and that are in every log. */
 const COMMON =
   /^(?:password|passw0rd|changeme|saltstack|saltmaster|postgres|development|localhost)$/i;
 
 /** Where the text of a render error begins, with line ends as a log has them. */
 const RENDER_ERROR = /render error:(?:\\+n)?/;
-/** What stands before the lines of a template that an error shows. */
+/** Precedes the lines of a template that an error shows. */
 const SHOWN_LINES = /(?<=; line \d{1,9})(?:\\+n){2}---\\+n/;
 const LINE_END = '\\n';
 
-/** What looks like a secret, whatever its value is. Each takes a long line in its length. */
+/** Patterns of texts that look like secrets. Each runs in linear time. */
 const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['a PEM block', /-----BEGIN [A-Z0-9 ]+-----/],
   ['a URL with a password', /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^/@\s:]*:(?!\*{8}@)[^/@\s]+@/i],
@@ -40,11 +40,14 @@ const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['a token of Slack', /\bxox[abprs]-[A-Za-z0-9-]{10}/],
 ];
 
-/** `db_password: "…"`, `{\"token\":\"…\"}`, `secret_key=…`: of the value its first four signs. */
+/**
+ * Matches `db_password: "…"`, `{\"token\":\"…\"}`, `secret_key=…`, with the first four characters
+ * of the value.
+ */
 function namedPassword(): RegExp {
   const secret = 'secret(?:[_-]?(?:access[_-]?)?key|[_-]?id)?';
   const keys = 'api[_-]?key|(?:private|account)[_-]?key';
-  // `n` is the end of a line that a log has escaped. `bypass` and `compass` are none.
+  // `n` is an escaped end of a line. `bypass` and `compass` do not match.
   const short = String.raw`(?:[._-]|\b|\\n)(?:token|pass)`;
   const names = `passwd|password|passphrase|bindpw|${secret}|${keys}|${short}`;
   const none = String.raw`\*{8}|null\b|None\b|undefined\b|\\*["']`;
@@ -55,9 +58,9 @@ function namedPassword(): RegExp {
   );
 }
 
-/** Finds known secrets, in the forms in which programs write them, and what looks like one. */
+/** Finds known secrets in all forms in which programs write them, and texts that look secret. */
 export class SecretScanner {
-  /** By their first signs. */
+  /** Known secrets by their first characters. */
   readonly #known = new Map<string, Secret[]>();
   readonly #weak = new Set<string>();
 
@@ -65,12 +68,12 @@ export class SecretScanner {
     for (const secret of secrets) this.#add(secret);
   }
 
-  /** Where secrets are from that are too short or too common to be looked for. */
+  /** Origins of secrets that are too short or too common to search for. */
   get weak(): readonly string[] {
     return [...this.#weak];
   }
 
-  /** Whether a text holds a secret, and the first place of each. */
+  /** Finds the secrets in a text, each with its first position. */
   find(text: string): Hit[] {
     const hits = new Map<string, number>();
     for (const [name, pattern] of PATTERNS) {
@@ -102,10 +105,10 @@ export class SecretScanner {
   }
 }
 
-/** As it is, and as URLs, JSON, YAML, base64 and hex have it. */
+/** The value as it is, and as in URLs, JSON, YAML, base64 and hex. */
 function formsOf(value: string): ReadonlySet<string> {
   const bytes = Buffer.from(value);
-  // The last signs of base64 depend on what comes behind.
+  // The last characters of base64 depend on the next bytes.
   const inBase64 = bytes.toString('base64').replace(/.{0,2}=*$/, '');
   return new Set(
     [
@@ -127,20 +130,17 @@ function lineAt(text: string, at: number): number {
   return line;
 }
 
-/** A text without the lines that hold secrets. */
+/** A text without the lines that contain secrets. */
 export interface CleanText {
   readonly text: string;
-  /** How many lines were left out, by where their secret is from. */
+  /** Number of removed lines, by the origin of their secret. */
   readonly left: ReadonlyMap<string, number>;
 }
 
-/** A PEM block that does not end within this many lines is none. */
+/** Longest PEM block, in lines. */
 const PEM_LINES_MAX = 400;
 
-/**
- * A line of a log without the source of a template that could not be rendered. A secret there may
- * stand without a name.
- */
+/** Removes the source of a template from a render error, since a secret there may have no name. */
 function withoutSource(line: string): string {
   const error = RENDER_ERROR.exec(line);
   const end = error ? line.indexOf(LINE_END, error.index + error[0].length) : -1;
@@ -150,8 +150,8 @@ function withoutSource(line: string): string {
 }
 
 /**
- * Leaves out the lines of a log or a listing that hold secrets, of a PEM block all, and the
- * sources that render errors show.
+ * Removes lines with secrets from a log or a listing, whole PEM blocks, and the sources that render
+ * errors show.
  */
 export function withoutSecrets(text: string, scanner: SecretScanner): CleanText {
   const left = new Map<string, number>();

@@ -5,10 +5,10 @@ import { knownSecrets } from '@brine/config/reference';
 import { asOwnerOf, readBounded } from '@brine/files';
 import type { Secret } from './secret-scanner.ts';
 
-/** Files of one directory that are read at most, and bytes of each. */
+/** Limits for reading a directory: number of files, and bytes of each. */
 const FILES_MAX = 2_000;
 const FILE_MAX_BYTES = 64 * 1024;
-/** Lines of a key's base64 that are looked for: any of them gives it away. */
+/** Lines of a key's base64: each of them is a secret. */
 const KEY_LINE = /^[A-Za-z0-9+/=]{24,}$/;
 
 /** The secrets of a host, and the files that this user can not read. */
@@ -33,7 +33,7 @@ export async function secretsOfHost(
       const text = bytes?.toString('utf8') ?? '';
       secrets.push(...values(text).map((value) => ({ from: `file ${path}`, value })));
     } catch (error) {
-      // What is larger is no key, and may be anything.
+      // A larger file is no key.
       unread.push(error instanceof Error ? `${path}: ${error.message}` : path);
     }
   };
@@ -52,7 +52,7 @@ export async function secretsOfHost(
   for (const path of await namesIn(join(brine.stateDir, 'postgres'), /password$/, unread)) {
     await take(path, linesOf);
   }
-  // A token is the name of its file, as a stock master keeps them.
+  // A stock master names the file of a token by the token.
   for (const path of await namesIn(join(cachedir, 'tokens'), /^[0-9a-f]{32,}$/, unread)) {
     secrets.push({ from: 'a token', value: path.split('/').at(-1) ?? '' });
   }

@@ -22,14 +22,14 @@ test('of lines those with a secret are left out', async () => {
 
 test('a part that is no list of lines is removed as a whole, and says so', async () => {
   const found = await cleanPart(part(`{"a":\n"${SECRET}"}`, false), scanner);
-  expect(found.note).toBe('removed: line 2 held a secret (option x)');
+  expect(found.note).toBe('removed: line 2 contained a secret (option x)');
   expect(found.text).toBe(`${found.note}\n`);
 });
 
 test('a secret over two lines removes the part', async () => {
   const split = new SecretScanner([{ from: 'option y', value: 'correct\nhorse' }]);
   const found = await cleanPart(part('x correct\nhorse y'), split);
-  expect(found).toMatchObject({ note: 'removed: line 1 held a secret (option y)' });
+  expect(found).toMatchObject({ note: 'removed: line 1 contained a secret (option y)' });
 });
 
 test('a part that fails says why, without what the error knew', async () => {
@@ -55,7 +55,7 @@ test('the packed parts are files of one directory, for their owner alone', async
   expect(Buffer.from(entries[0]?.data ?? []).toString()).toBe('örtlich');
 });
 
-test('nothing is packed that holds a secret after all', async () => {
+test('nothing is packed that contains a secret after all', async () => {
   const parts = [{ name: 'a', text: `x ${SECRET}` }];
-  await expect(packBundle('night', parts, scanner)).rejects.toThrow('holds a secret (option x)');
+  await expect(packBundle('night', parts, scanner)).rejects.toThrow('contains a secret (option x)');
 });

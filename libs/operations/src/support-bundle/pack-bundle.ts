@@ -5,20 +5,20 @@ import { packTar } from 'modern-tar';
 import { type SecretScanner, withoutSecrets } from '../secrets/secret-scanner.ts';
 import type { BundlePart } from './parts.ts';
 
-/** Longer parts lose their end. */
+/** Longer parts are truncated. */
 const PART_MAX_CHARS = 8 * 1024 * 1024;
-/** A part that hangs on a dead disk or server must not hold up all others, ms. */
+/** Timeout of a part, ms: a dead disk or server must not block all others. */
 const PART_MS = 60_000;
 
-/** What became of a part. */
+/** The result of packing a part. */
 export interface PackedPart {
   readonly name: string;
   readonly text: string;
-  /** One line for people where it is not whole: what is missing, and why. */
+  /** One line for people if it is incomplete: the missing data, and why. */
   readonly note?: string;
 }
 
-/** Makes a part, and takes out what must not leave the host. Never rejects. */
+/** Makes a part, without secrets. Never rejects. */
 export async function cleanPart(part: BundlePart, scanner: SecretScanner): Promise<PackedPart> {
   const { name } = part;
   const made = await inTime(part.make()).catch((error: unknown) => {
@@ -29,7 +29,7 @@ export async function cleanPart(part: BundlePart, scanner: SecretScanner): Promi
   const clean = part.isLines ? withoutSecrets(text, scanner) : { text, left: NONE };
   const [hit] = scanner.find(clean.text);
   if (hit !== undefined) {
-    const note = `removed: line ${hit.line} held a secret (${hit.from})`;
+    const note = `removed: line ${hit.line} contained a secret (${hit.from})`;
     return { name, text: `${note}\n`, note };
   }
   const notes = [...clean.left].map(([from, count]) => `${count} lines left out (${from})`);
@@ -54,7 +54,7 @@ async function inTime(making: Promise<string>): Promise<string> {
 
 /**
  * Packs parts as a gzipped tar, everything below one directory.
- * @throws Error where the packed bytes hold a secret after all; nothing may be written then.
+ * @throws Error if the packed bytes contain a secret after all; then nothing may be written
  */
 export async function packBundle(
   dir: string,
@@ -66,8 +66,8 @@ export async function packBundle(
     return { header: { name: `${dir}/${name}`, size: body.length, mode: 0o600 }, body };
   });
   const tar = Buffer.from(await packTar(entries));
-  // Names and heads too: what leaves the host is what was looked at.
+  // Search everything that leaves the host, also names and headers.
   const [hit] = scanner.find(tar.toString('utf8'));
-  if (hit !== undefined) throw new Error(`the packed bundle holds a secret (${hit.from})`);
+  if (hit !== undefined) throw new Error(`the packed bundle contains a secret (${hit.from})`);
   return promisify(gzip)(tar);
 }

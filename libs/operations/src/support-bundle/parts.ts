@@ -20,16 +20,16 @@ import { TopSource } from '../top/source.ts';
 /** A file of a bundle. */
 export interface BundlePart {
   readonly name: string;
-  /** In lines, those with a secret are left out; otherwise all of it. */
+  /** True if only lines with a secret are removed; otherwise the whole part is. */
   readonly isLines: boolean;
   readonly make: () => Promise<string>;
 }
 
-/** Of a log, and of each other file. */
+/** Maximum bytes of a log, and of each other file. */
 const LOG_BYTES = 2 * 1024 * 1024;
 const FILE_BYTES = 512 * 1024;
 
-/** What parts are made from. */
+/** Inputs for making parts. */
 export interface BundleSources {
   readonly loaded: LoadedConfig<MasterOptions>;
   readonly configDir: string | undefined;
@@ -37,7 +37,7 @@ export interface BundleSources {
   readonly facts: Facts;
 }
 
-/** All files of a bundle, in their order. */
+/** All files of a bundle, in order. */
 export async function partsOf(sources: BundleSources): Promise<BundlePart[]> {
   const { loaded, configDir, jobs, facts } = sources;
   const { options } = loaded;
@@ -105,7 +105,7 @@ function systemLines({ disks, ports, backends }: Facts): string {
   ].join('\n');
 }
 
-/** What the system says of each service. */
+/** The system's figures for each service. */
 async function processLines(options: MasterOptions): Promise<string> {
   const state = supervisorState(options);
   const parts = (state?.services ?? []).map(async ({ name, pid, ...rest }) => {
@@ -119,7 +119,7 @@ async function processLines(options: MasterOptions): Promise<string> {
   return parts.length === 0 ? 'no master runs here\n' : (await Promise.all(parts)).join('\n');
 }
 
-/** The ends of the logs, and the newest files of SIGUSR1. */
+/** The last lines of the logs, and the newest files of SIGUSR1. */
 async function logParts(
   options: MasterOptions,
   lines: (name: string, make: () => string | Promise<string>) => BundlePart,
@@ -144,14 +144,15 @@ async function logParts(
   ];
 }
 
-/** The last lines of a file; a line that begins before them is left out. */
+/** The last `bytes` of a file, without a partial first line. */
 export function endOf(path: string, bytes: number): Promise<string> {
-  // Its directory may be another user's: what a link leads to must not leave the host.
+  // Its directory may belong to another user: read as that user, so that a link can not disclose
+  // other files.
   return asOwnerOf(path, () => readEnd(path, bytes));
 }
 
 async function readEnd(path: string, bytes: number): Promise<string> {
-  // A pipe would hold it up for ever.
+  // O_NONBLOCK, because opening a pipe would block forever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const found = await file.stat();

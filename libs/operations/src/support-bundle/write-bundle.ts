@@ -12,7 +12,7 @@ import { type HostSecrets, secretsOfHost } from '../secrets/secrets-of-host.ts';
 import { cleanPart, packBundle, type PackedPart } from './pack-bundle.ts';
 import { partsOf } from './parts.ts';
 
-/** What a support bundle is made from. */
+/** Inputs for a support bundle. */
 export interface BundleArguments {
   readonly file: string;
   readonly loaded: LoadedConfig<MasterOptions>;
@@ -21,8 +21,8 @@ export interface BundleArguments {
 }
 
 /**
- * Writes a file with everything that others need to help, without secrets of this host. Gives its
- * parts, and its size for people. @throws RefusedError
+ * Writes a file with everything that support needs, without secrets of this host. Returns its
+ * parts, and its size as text. @throws RefusedError
  */
 export async function writeBundle(
   args: BundleArguments,
@@ -62,7 +62,7 @@ async function collect({ loaded, configDir, jobs }: BundleArguments): Promise<Bu
   };
 }
 
-/** What the file is, and what is not in it. */
+/** Text that describes the file and what is missing in it. */
 function readme(
   parts: readonly PackedPart[],
   { secrets, unread }: HostSecrets,
@@ -108,7 +108,7 @@ async function packOrNote(
   }
 }
 
-/** Writes all of it or nothing, for this user alone, and never over a file that is there. */
+/** Writes the whole file or nothing, readable only for this user; never replaces a file. */
 async function writeNew(file: string, bytes: Uint8Array): Promise<void> {
   const draft = `${file}.${process.pid}.draft`;
   try {
@@ -119,6 +119,6 @@ async function writeNew(file: string, bytes: Uint8Array): Promise<void> {
     if (code === 'EEXIST') throw new RefusedError(`${file} is there already: give another name`);
     throw new RefusedError(`${file} can not be written: ${message}`);
   } finally {
-    await unlink(draft).catch(() => undefined); // It was not made.
+    await unlink(draft).catch(() => undefined); // It does not exist.
   }
 }

@@ -14,7 +14,7 @@ export interface Sheet {
   readonly color: boolean;
 }
 
-/** What is drawn, and what keys need to know of it. */
+/** A picture, with the facts that keys need. */
 export interface Drawing {
   readonly text: string;
   /** Rows that match the filter, on screen or not. */
@@ -35,10 +35,10 @@ interface Row {
 
 interface Table {
   readonly heads: readonly string[];
-  /** Widths; the last column takes the rest. */
+  /** Widths of columns; the last one takes the rest. */
   readonly widths: readonly number[];
   readonly rows: readonly Row[];
-  /** Instead of rows. */
+  /** Reason that is shown instead of rows. */
   readonly why?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ const HELP = [
   'Enter          of a job: which minions are silent, and why',
   '/              show only rows with a text; Escape ends it',
   '+ -            ask less often, ask more often',
-  'p, Space       hold the picture; r: ask now',
+  'p, Space       pause or resume; r: refresh now',
   'q, Ctrl-C      end',
 ];
 
@@ -107,7 +107,7 @@ function bodyOf(
   return [
     head,
     ...rows.map(({ cells, style }, at) => {
-      // Without colours the marked row is known by its sign.
+      // Without colours this sign marks the row.
       const mark = at === marked ? '>' : ' ';
       return paint(
         at === marked ? 'inverse' : style,
@@ -117,7 +117,7 @@ function bodyOf(
   ];
 }
 
-/** Cells begin one sign late: there the mark is. */
+/** Cells begin after one column for the mark. */
 function joined(cells: readonly string[], widths: readonly number[]): string {
   const parts = cells.map((cell, at) => {
     const width = widths[at];
@@ -130,11 +130,11 @@ function headLine(state: TopState, data: TopData | undefined, title: string): st
   const time = data === undefined ? '' : `   ${new Date(data.atMs).toTimeString().slice(0, 8)}`;
   const rate =
     data?.perSecond === undefined ? '' : `   ${data.perSecond.toFixed(1)} requests answered/s`;
-  const held = state.paused ? '   HELD' : '';
+  const held = state.paused ? '   PAUSED' : '';
   return `brine top   ${title}${time}   every ${state.everyMs / 1000} s${held}${rate}`;
 }
 
-/** One line of how all is. */
+/** A summary in one line. */
 function summaryOf(data: TopData | undefined): readonly { text: string; style?: Style }[] {
   if (data === undefined) return [{ text: '' }];
   const { cluster } = data;
@@ -168,7 +168,7 @@ function tabs({ view, jid }: TopState): string {
   return `${names.join(' ')}${jid === undefined ? '' : `   job ${jid}`}`;
 }
 
-/** All minions, of whom the view lists those that are not connected. */
+/** Counts of all minions; the view lists only those that are not connected. */
 function countsOf({ view }: TopState, data: TopData | undefined): string {
   const minions = data?.minions;
   if (view !== 'minions' || typeof minions !== 'object') return '';
@@ -260,7 +260,7 @@ function reasonOf(part: unknown): { readonly why?: string } {
   return part === undefined ? { why: 'asking the master …' } : {};
 }
 
-/** Signs that take two columns, or none: a row with them would not fit. */
+/** Characters that take two columns, or none: a row with them would not fit. */
 const UNEVEN =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uffe6]|\p{M}|[\u{10000}-\u{10ffff}]/gu;
 

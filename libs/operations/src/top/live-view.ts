@@ -1,6 +1,6 @@
 import type { TopParts } from './run-top.ts';
 
-/** As `runTop`. What draws on a terminal is loaded only for that. */
+/** As `runTop`. Loads the code for terminals only when needed. */
 export async function showLive(parts: TopParts): Promise<void> {
   const { runTop } = await import('./run-top.ts');
   await runTop(parts);

@@ -2,10 +2,13 @@ import { draw } from './draw.ts';
 import type { TopSource } from './source.ts';
 import { EVERY_S, firstState, type View, VIEWS } from './state.ts';
 
-/** Wide, and with room for all rows: it goes to a file. */
+/** Wide, and with room for all rows: the text goes to a file. */
 const SHEET = { columns: 200, rows: 500, color: false };
 
-/** All views of `brine top` below each other, for files and mails; whether the master answered. */
+/**
+ * All views of `brine top` below each other, for files and mails. `isAnswered`: the master
+ * answered.
+ */
 export async function pictures(
   source: TopSource,
   title: string,
@@ -14,7 +17,7 @@ export async function pictures(
   let isAnswered = true;
   for (const view of VIEWS) {
     shown.push(await picture(view));
-    // The other views would wait for the same silence.
+    // The other views would wait for the same timeout.
     if (!isAnswered) break;
   }
   return { text: `${shown.join('\n\n')}\n`, isAnswered };
@@ -24,7 +27,7 @@ export async function pictures(
     const data = await source.look(state);
     isAnswered &&= typeof data.cluster !== 'string';
     const { text } = draw(state, data, SHEET, title);
-    // Without a keyboard there are no keys to name.
+    // Remove the line with the keys.
     return text.split('\n').slice(0, -1).join('\n');
   }
 }

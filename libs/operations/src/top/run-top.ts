@@ -3,7 +3,7 @@ import { Screen, type ScreenStreams } from './screen.ts';
 import type { TopData, TopSource } from './source.ts';
 import { firstState, type Key, pressed, type TopState } from './state.ts';
 
-/** What a live view is made of. */
+/** Inputs of a live view. */
 export interface TopParts {
   readonly source: Pick<TopSource, 'look'>;
   readonly streams: ScreenStreams;
@@ -11,13 +11,13 @@ export interface TopParts {
   readonly everyMs: number;
   /** The name of the master. */
   readonly title: string;
-  /** Stops this process until the shell goes on with it. */
+  /** Stops this process until the shell resumes it. */
   readonly suspend: () => void;
   /** Ends the view from outside, as a signal does. */
   readonly signal: AbortSignal;
 }
 
-/** Shows the master until a person ends it. Rejects where it can not be looked at at all. */
+/** Shows the master until the user quits. Rejects if this user may read nothing of it. */
 export async function runTop(parts: TopParts): Promise<void> {
   const live = new LiveView(parts);
   try {
@@ -27,7 +27,7 @@ export async function runTop(parts: TopParts): Promise<void> {
   }
 }
 
-/** The picture, what it shows, and what is asked for next. */
+/** A picture, its data, and the next query. */
 class LiveView {
   readonly ended: Promise<void>;
   readonly #parts: TopParts;
@@ -36,7 +36,7 @@ class LiveView {
   #data: TopData | undefined;
   #drawing: Drawing = { text: '', rows: 0, page: 1, jids: [] };
   #timer: NodeJS.Timeout | undefined;
-  /** One look at a time: a slow master is not asked twice. */
+  /** One query at a time: a slow master is not asked twice. */
   #looking = false;
   #again = false;
   #isOver = false;
@@ -69,7 +69,7 @@ class LiveView {
     const before = this.#state;
     const { state, wish } = pressed(before, key, this.#drawing);
     this.#state = state;
-    // What is shown of another view or job is not asked for yet.
+    // The data of the new view or job is not loaded yet.
     if (this.#data !== undefined && state.jid !== before.jid) {
       this.#data = { ...this.#data, silent: undefined };
     }

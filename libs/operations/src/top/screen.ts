@@ -3,7 +3,7 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { createLogUpdate } from 'log-update';
 import type { Key } from './state.ts';
 
-/** A second page of the terminal, so that what stood there comes back. */
+/** The alternate screen of the terminal, so that the previous content returns. */
 const OTHER_PAGE = '\x1b[?1049h\x1b[2J\x1b[H';
 const FIRST_PAGE = '\x1b[?1049l';
 const CLEAR = '\x1b[2J\x1b[H';
@@ -54,7 +54,7 @@ export class Screen {
     if (this.#isOpen) this.#show(text);
   }
 
-  /** Gives the terminal back as it was. Calling it again does nothing. */
+  /** Restores the terminal. Idempotent. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -70,7 +70,7 @@ export class Screen {
   readonly #pressed = (_text: string | undefined, key: Key): void => this.#onKey(key);
 
   readonly #resized = (): void => {
-    // What was drawn for another width can not be changed line by line.
+    // After a change of the width the whole picture must be drawn again.
     this.#show.done();
     this.#streams.output.write(CLEAR);
     this.#onResize();

@@ -9,27 +9,27 @@ import type { TopState } from './state.ts';
 
 /** Jobs that are shown: the newest. */
 const JOBS_MAX = 60;
-/** Ledgers that are asked for at each look: those of open jobs, the newest first. */
+/** Ledgers per query: those of open jobs, the newest first. */
 const LEDGERS_MAX = 20;
 /** Minions that are listed. */
 const MINIONS_MAX = 200;
 /** Silent minions of a job that are shown. */
 const SILENT_MAX = 200;
-/** With 20,000 minions their list is dear: it is asked for as seldom, ms. */
+/** Interval for listing minions, ms: the list of 20,000 minions is expensive. */
 const MINIONS_EVERY_MS = 10_000;
 
-/** A job, and where its minions stand. */
+/** A job, and the states of its minions. */
 export interface JobLine {
   readonly jid: string;
   readonly fun: string;
   readonly target: string;
   readonly user: string;
   readonly startedMs: number;
-  /** Undefined until it was asked for. */
+  /** Undefined until it is loaded. */
   readonly ledger: Ledger | undefined;
 }
 
-/** How many minions of a job are where. */
+/** Number of minions of a job in each state. */
 export interface Ledger {
   readonly targeted: number;
   readonly waiting: number;
@@ -47,10 +47,10 @@ export interface MinionLine {
   readonly address: string;
 }
 
-/** How the minions are. */
+/** Counts of minions by state. */
 export interface Minions {
   readonly keys: ReadonlyMap<string, number>;
-  /** Undefined where no worker looks after presence. */
+  /** Undefined if no worker tracks presence. */
   readonly present: number | undefined;
   readonly listed: readonly MinionLine[];
 }
@@ -62,11 +62,11 @@ export interface SilentLine {
   readonly text: string;
 }
 
-/** What was found at the last look; a part that could not be asked has its reason instead. */
+/** The result of the last query; a part that failed has its reason instead. */
 export interface TopData {
   readonly atMs: number;
   readonly cluster: Cluster | string;
-  /** Requests that gateways answered per second since the look before. */
+  /** Requests that gateways answered per second since the previous query. */
   readonly perSecond: number | undefined;
   readonly jobs: readonly JobLine[] | string | undefined;
   readonly minions: Minions | string | undefined;
@@ -75,12 +75,12 @@ export interface TopData {
 
 type Asked = Pick<JobRecords, 'roll' | 'list' | 'ledger' | 'minions' | 'why'>;
 
-/** Asks the master for what is on screen, and keeps what need not be asked again. */
+/** Queries the master for the data on screen, and caches data that does not change. */
 export class TopSource {
   readonly #options: MasterOptions;
   readonly #records: Asked;
   readonly #now: () => number;
-  /** Ledgers of jobs that wait for no minion any more. */
+  /** Ledgers of finished jobs. */
   #done = new Map<string, Ledger>();
   #answered: { readonly count: number; readonly atMs: number } | undefined;
   #minions: { readonly found: Minions; readonly atMs: number } | undefined;
@@ -91,7 +91,7 @@ export class TopSource {
     this.#now = now;
   }
 
-  /** Looks once. Rejects only with EACCES, where this user may read nothing of the master. */
+  /** Queries once. Rejects only with EACCES, if this user may read nothing of the master. */
   async look({ view, jid }: Pick<TopState, 'view' | 'jid'>): Promise<TopData> {
     const [cluster, jobs, minions, silent] = await Promise.all([
       orReason(askCluster(this.#options, this.#records)),

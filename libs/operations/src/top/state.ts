@@ -1,22 +1,22 @@
-/** Time between two looks, as long as nobody chooses another. */
+/** Default time between two queries, in s. */
 export const EVERY_S = 2;
 
-/** What a person can look at, in the order of the keys 1 to 4. */
+/** The views, in the order of the keys 1 to 4. */
 export const VIEWS = ['services', 'queues', 'jobs', 'minions'] as const;
 
 /** One of them. */
 export type View = (typeof VIEWS)[number];
 
-/** What the person at the keyboard has chosen. */
+/** The user's choices. */
 export interface TopState {
   readonly view: View;
-  /** The row that is marked, from 0. */
+  /** The marked row, from 0. */
   readonly row: number;
   readonly paused: boolean;
   readonly everyMs: number;
-  /** Rows that do not have this text are left out. */
+  /** Only rows with this text are shown. */
   readonly filter: string;
-  /** Whether keys go to the filter. */
+  /** True while keys go to the filter. */
   readonly typing: boolean;
   readonly help: boolean;
   /** The job whose silent minions are shown. */
@@ -30,13 +30,13 @@ export interface Key {
   readonly ctrl?: boolean | undefined;
 }
 
-/** What a key asks for beside a change of the state. */
+/** An action of a key beyond a change of the state. */
 export type Wish = 'quit' | 'suspend' | 'refresh' | undefined;
 
 const EVERY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
 const FILTER_MAX = 40;
 
-/** How it begins. */
+/** The initial state. */
 export function firstState(everyMs: number): TopState {
   return {
     view: 'services',
@@ -50,7 +50,7 @@ export function firstState(everyMs: number): TopState {
   };
 }
 
-/** What a key does. `jids` are those of the rows on screen, `page` the rows of a page. */
+/** Applies a key. `jids` are the jobs of the rows on screen, `page` the rows of a page. */
 export function pressed(
   state: TopState,
   key: Key,

@@ -10,15 +10,15 @@ export interface Backend {
   readonly port: number;
 }
 
-/** Whether a TCP connection to it came about from this host. */
+/** A server, and the result of a TCP connection from this host. */
 export interface BackendSeen extends Backend {
-  /** Why not; undefined where it did. */
+  /** Reason of a failed connection; undefined on success. */
   readonly why?: string;
 }
 
-/** Servers that are tried; a configuration names some. */
+/** Maximum of servers to try. */
 const BACKENDS_MAX = 50;
-/** Values of a configuration that are looked at, and how deep. */
+/** Limits for searching a configuration: number of values, and depth. */
 const VALUES_MAX = 20_000;
 const DEPTH_MAX = 20;
 
@@ -49,8 +49,8 @@ const OF_GIT = /git/;
 const URLS = /\b([a-z][a-z0-9+]*):\/\/([^\s'"<>]+)/g;
 
 /**
- * The servers that options name by a URL, whatever the option is for: files, pillars, log-ins,
- * returners, traces. Those of options that have host and port apart are known by name.
+ * The servers that options name by URL, for any purpose: files, pillars, log-ins, returners,
+ * traces. Options with separate host and port are listed in `HOSTS`.
  */
 export function backendsOf(options: MasterOptions): Backend[] {
   const found = new Map<string, Backend>();
@@ -59,7 +59,7 @@ export function backendsOf(options: MasterOptions): Backend[] {
     if (host === '' || !(port > 0 && port < 65_536) || found.size >= BACKENDS_MAX) return;
     if (!found.has(key)) found.set(key, { option, host, port });
   };
-  // Defaults name servers too, which no one asked for.
+  // Ignore servers of defaults, which the operator did not choose.
   const isSet = (name: SaltValue): boolean =>
     name === 'brine' || (typeof name === 'string' && Object.hasOwn(options.written, name));
   const all = new Map([...optionsByName(options)].filter(([name]) => isSet(name)));
@@ -88,7 +88,7 @@ export function backendsOf(options: MasterOptions): Backend[] {
   return [...found.values()];
 }
 
-/** Options that name a host, the option with its port, and the port otherwise. */
+/** Options that name a host, the option for its port, and the default port. */
 const HOSTS = [
   ['auth.ldap.server', 'auth.ldap.port', 389],
   ['syndic_master', 'syndic_master_port', 4506],
@@ -113,7 +113,7 @@ function fromText(
   if (scp !== undefined) add(option, scp, 22);
 }
 
-/** Tries all of them at once. Nothing is sent. */
+/** Connects to all of them in parallel. Sends nothing. */
 export function reachAll(backends: readonly Backend[]): Promise<BackendSeen[]> {
   return Promise.all(
     backends.map(async (backend) => {

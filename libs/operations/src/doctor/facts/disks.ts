@@ -10,7 +10,7 @@ export interface DiskSeen {
   readonly freeBytes: number;
   readonly bytes: number;
   readonly freeFiles: number;
-  /** 0 where the file system makes them as it needs. */
+  /** 0 if the file system has no fixed number. */
   readonly files: number;
 }
 
@@ -35,7 +35,7 @@ export async function seeDisks(options: MasterOptions): Promise<DiskSeen[]> {
   return [...byDevice.values()];
 }
 
-/** The directory, or the nearest above it that is there. */
+/** The directory, or its nearest existing parent. */
 async function nearest(
   path: string,
 ): Promise<{ readonly path: string; readonly device: number } | undefined> {

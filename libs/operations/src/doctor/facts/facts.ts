@@ -21,10 +21,10 @@ import {
 import { type BackendSeen, backendsOf, reachAll } from './backends.ts';
 import { type DiskSeen, seeDisks } from './disks.ts';
 
-/** The request port answers a ping within this, or does not serve, ms. */
+/** A request port that does not answer a ping within this does not serve, ms. */
 const PING_MS = 5_000;
 
-/** What could not be looked at, and why. */
+/** The reason why something could not be examined. */
 export interface Unseen {
   readonly unseen: string;
 }
@@ -34,32 +34,32 @@ export interface PortSeen {
   readonly port: number;
   readonly service: string;
   readonly isListenedOn: boolean;
-  /** The process, as `4242 (salt-master)`; undefined where this user may not see it. */
+  /** The process, as `4242 (salt-master)`; undefined if this user may not see it. */
   readonly by: string | undefined;
-  /** Whether the request port answered a ping; undefined where it was not asked. */
+  /** True if the request port answered a ping; undefined if it was not asked. */
   readonly answers?: boolean;
 }
 
-/** What runs, as it was found at one moment. */
+/** The running services and servers at one moment. */
 export interface Facts {
-  /** Whether a supervisor of this configuration runs on this host. */
+  /** True if a supervisor of this configuration runs on this host. */
   readonly runs: boolean;
   readonly disks: readonly DiskSeen[];
   readonly ports: readonly PortSeen[];
   readonly cluster: Cluster | Unseen;
-  /** Services of this host that run and did not answer with the others. */
+  /** Running services of this host that did not answer. */
   readonly silent: readonly string[];
   readonly streams: JetStreamFacts | Unseen;
   readonly database: (DatabaseFacts & { readonly aheadMs?: number }) | Unseen;
   readonly backends: readonly BackendSeen[];
 }
 
-/** Tells what was seen from what was not. */
+/** Narrows a result to one that was seen. */
 export function isSeen<T extends object>(one: T | Unseen): one is T {
   return !('unseen' in one);
 }
 
-/** Looks at disks, ports, services, streams, PostgreSQL and backends. Changes nothing. */
+/** Examines disks, ports, services, streams, PostgreSQL and backends. Changes nothing. */
 export async function lookAtFacts(
   options: MasterOptions,
   jobs: Pick<JobRecords, 'roll' | 'database'>,
@@ -120,7 +120,7 @@ async function seeStreams(options: MasterOptions): Promise<JetStreamFacts> {
   }
 }
 
-/** By its URL, or, where this host has none, by the master. */
+/** Asks PostgreSQL by its URL, or through the master if this host has none. */
 async function seeDatabase(
   options: MasterOptions,
   jobs: Pick<JobRecords, 'database'>,

@@ -9,8 +9,8 @@ const OTHERS_WRITE = 0o022;
 const FILES_MAX = 1_000;
 
 /**
- * Whether others can change the configuration, or read passwords in it.
- * @param passwords options that hold secret values
+ * Checks that other users can not change the configuration or read its passwords.
+ * @param passwords options with secret values
  */
 export async function checkConfiguration(
   { confFile, configDir }: MasterOptions,

@@ -23,7 +23,7 @@ export function rootsOf({ pkiDir, cachedir, sockDir, brine }: MasterOptions): Ma
   return { pki: pkiDir, cache: cachedir, sock: sockDir, state: brine.stateDir };
 }
 
-/** What the options open. */
+/** The access that options allow. */
 export function choicesOf(options: MasterOptions): WideChoices {
   const { permissivePkiAccess, publisherAcl, externalAuth } = options;
   const users = [...Object.keys(publisherAcl), ...Object.keys(externalAuth)];
@@ -31,8 +31,8 @@ export function choicesOf(options: MasterOptions): WideChoices {
 }
 
 /**
- * Whether every file, directory and socket of a master has an owner and a mode of the table.
- * @param owner undefined where this host has no such user: then only modes are judged
+ * Checks owner and mode of every file, directory and socket of a master against the table.
+ * @param owner undefined if this host has no such user: then only modes are checked
  */
 export async function checkModes(
   options: MasterOptions,
@@ -97,7 +97,7 @@ function jobFilesFinding(files: readonly MadeFile[], { cachedir }: MasterOptions
   return [{ level: 'warn', check: 'job-files', text: `${text}: ${how}` }];
 }
 
-/** A directory that others can write lets them put another one in the place of the master's. */
+/** Other users can replace the master's directory if they can write its parent. */
 async function parentFindings(
   roots: MadeRoots,
   owner: MasterOwner | undefined,

@@ -6,15 +6,15 @@ import type { MasterOwner } from './check-modes.ts';
 import type { ListenAddress, ProcessSeen } from './processes.ts';
 
 const LOOPBACK = /^(?:127\.|::1$)/;
-/** The one service that PostgreSQL knows. */
+/** The only service with credentials of PostgreSQL. */
 const STORE = 'job-cache-returner';
 const SUPERVISOR = 'supervisor';
-/** Values of sdb, which the master resolves once for all of its services. */
+/** Variable with values of sdb, which the master resolves once for all services. */
 const SDB = 'BRINE_SDB';
 /** Processes of the servers that a master starts itself. */
 const SERVERS = /^(?:nats-server|postgres(?:ql)?:?)$/;
 
-/** Which secrets processes show, to whom, and where they listen. */
+/** Checks which secrets processes expose, and where they listen. */
 export function checkProcesses(
   processes: readonly ProcessSeen[],
   options: MasterOptions,
@@ -34,7 +34,7 @@ function kindOf(service: string): string {
   return service.replace(/-\d+$/, '');
 }
 
-/** Services run as the master's user; the account of PostgreSQL is another's. */
+/** Services must run as the master's user; PostgreSQL may have its own account. */
 function userFindings(
   processes: readonly ProcessSeen[],
   { user }: MasterOptions,
@@ -51,7 +51,7 @@ function userFindings(
   return [{ level: 'ok', check: 'process-users', text }];
 }
 
-/** Each process may have what it needs: its user of NATS, and the store that of PostgreSQL. */
+/** Each process may have only its own NATS user; only the store has credentials of PostgreSQL. */
 function environmentFindings(
   processes: readonly ProcessSeen[],
   secrets: readonly Secret[],
@@ -61,8 +61,8 @@ function environmentFindings(
   const wrong = readable.flatMap((one) => wrongVariables(one, known));
   const findings: Finding[] = [];
   if (wrong.length > 0) {
-    const text = `processes hold credentials that are not theirs: ${some(wrong)}`;
-    const how = 'whoever takes one over has them; restart the master, and report it if they stay';
+    const text = `processes have credentials of others: ${some(wrong)}`;
+    const how = 'an attacker in one gets them; restart the master, and report it if they stay';
     findings.push({ level: 'bad', check: 'environments', text: `${text}: ${how}` });
   }
   const hidden = processes.length - readable.length;
@@ -71,11 +71,11 @@ function environmentFindings(
     findings.push({ level: 'warn', check: 'environments', text });
   }
   if (findings.length > 0) return findings;
-  const text = `${readable.length} processes hold no credentials but their own`;
+  const text = `${readable.length} processes have only their own credentials`;
   return [{ level: 'ok', check: 'environments', text }];
 }
 
-/** Finds secrets of this host alone: what only looks like one may be the operator's. */
+/** Finds only known secrets of this host: other texts that look secret may be the operator's. */
 class KnownSecrets {
   readonly #scanner: SecretScanner;
   readonly #names: ReadonlySet<string>;
@@ -85,7 +85,7 @@ class KnownSecrets {
     this.#names = new Set(secrets.map(({ from }) => from));
   }
 
-  /** Where the secret in a text is from. */
+  /** Origin of the secret in a text. */
   in(text: string): string | undefined {
     return this.#scanner.find(text).find(({ from }) => this.#names.has(from))?.from;
   }
@@ -106,12 +106,12 @@ function wrongVariables(
 
 function mayHave(service: string | undefined, variable: string, value: string): boolean {
   if (service === undefined) return false;
-  // What the operator gave the master as a whole.
+  // Values that the operator gave to all of the master.
   if (service === SUPERVISOR || variable === SDB) return true;
   if (variable === 'DATABASE_URL') return service === STORE;
   if (variable !== 'NATS_URL') return false;
   const user = userOf(value);
-  // A user that is no service's is of a NATS of the operator's own.
+  // Other users belong to the operator's own NATS.
   const isOfServices = (SERVICE_NAMES as readonly string[]).includes(user);
   return !isOfServices || user === kindOf(service);
 }
@@ -138,7 +138,7 @@ function commandLineFindings(
   return [{ level: 'bad', check: 'command-lines', text: `${text}: replace it` }];
 }
 
-/** Beyond loopback a master listens for minions, and where an option says so. */
+/** Beyond loopback only the ports for minions, and those that options open, are expected. */
 function listenFindings(processes: readonly ProcessSeen[], options: MasterOptions): Finding[] {
   const { brine, publishPort, retPort } = options;
   const minions = new Set([publishPort, retPort, ...brine.furtherPublishPorts.map(Number)]);
@@ -159,7 +159,7 @@ function listenFindings(processes: readonly ProcessSeen[], options: MasterOption
   const isOwn = ({ service, name }: ProcessSeen): boolean =>
     service !== undefined || SERVERS.test(name);
   open('bad', processes.filter(isOwn), 'no option asks for that; report it');
-  // Engines are the operator's.
+  // Engines belong to the operator.
   open(
     'warn',
     processes.filter((one) => !isOwn(one)),

@@ -4,10 +4,10 @@ import { SERVICE_NAMES } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { type Finding, some } from '../../findings/finding.ts';
 
-/** 96 bits as base64 or hex: no password that a master makes is shorter. */
+/** 96 bits as base64 or hex: passwords made by a master are not shorter. */
 const LENGTH_MIN = 16;
 
-/** Whether each service has a user of its own at the NATS that the master starts. */
+/** Checks that each service has its own user at the NATS that the master starts. */
 export async function checkServerUsers({ brine }: MasterOptions): Promise<Finding[]> {
   const url = brine.nats.url ?? '';
   if (url !== '') return externalFindings(url);

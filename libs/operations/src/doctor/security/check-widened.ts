@@ -9,15 +9,15 @@ const SPECIAL = /^@(runner|wheel)s?$/;
 const DAY_S = 86_400;
 const TOKEN_DAYS_MAX = 7;
 const SHARED_LENGTH_MIN = 16;
-/** Entries of an option that are looked at, and how deep. */
+/** Limits for searching an option: number of entries, and depth. */
 const ENTRIES_MAX = 10_000;
 const DEPTH_MAX = 8;
 const AUTOSIGN_MAX_BYTES = 1024 * 1024;
 
-/** Says something of an option. */
+/** Adds a finding about an option. */
 type Add = (level: Finding['level'], check: string, text: string) => void;
 
-/** Which options give more than a master gives by itself; `checkOptions` has the gravest. */
+/** Checks for options that allow more than the defaults; `checkOptions` has the gravest. */
 export async function checkWidened(options: MasterOptions): Promise<Finding[]> {
   const findings: Finding[] = [];
   const add: Add = (level, check, text) => findings.push({ level, check, text });
@@ -67,7 +67,7 @@ function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions,
   }
 }
 
-/** What minions may cause and send. */
+/** Rights of minions. */
 function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, add: Add): void {
   for (const [name, rights] of [
     ['peer', peer],
@@ -114,7 +114,7 @@ function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, add
   }
 }
 
-/** How log-ins are weaker than they could be. */
+/** Weak settings of log-ins. */
 function loginsWidened({ externalAuth, brine, ...options }: MasterOptions, add: Add): void {
   if (brine.testing.eauthAuto && Object.hasOwn(externalAuth, 'auto')) {
     const text = 'external_auth:auto lets every user in with any password: remove it';
@@ -127,7 +127,7 @@ function loginsWidened({ externalAuth, brine, ...options }: MasterOptions, add: 
   }
   if (options.tokenExpire > TOKEN_DAYS_MAX * DAY_S) {
     const days = Math.round(options.tokenExpire / DAY_S);
-    const text = `a token counts for ${days} days: whoever reads one has them; shorten it`;
+    const text = `a token is valid for ${days} days, also for a thief who reads it: shorten it`;
     add('warn', 'token_expire', text);
   }
   if (options.tokenExpireUserOverride === true) {
@@ -136,7 +136,7 @@ function loginsWidened({ externalAuth, brine, ...options }: MasterOptions, add: 
   }
 }
 
-/** A line that any id matches is auto_accept by another name. */
+/** A line that matches any id has the effect of auto_accept. */
 async function autosignWidened({ autosignFile = '' }: MasterOptions, add: Add): Promise<void> {
   if (autosignFile === '') return;
   let text: string;
@@ -157,7 +157,7 @@ function membersOf(value: unknown): [name: string, value: unknown][] {
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];
 }
 
-/** The functions in rights of any form: a text, a list, or by target and function. */
+/** The functions named by rights, in any form: a text, a list, or by target and function. */
 function wordsOf(rights: unknown): string[] {
   const words: string[] = [];
   const walk = (value: unknown, depth: number): void => {
@@ -166,7 +166,7 @@ function wordsOf(rights: unknown): string[] {
     else if (Array.isArray(value)) for (const item of value) walk(item, depth + 1);
     else {
       for (const [name, item] of membersOf(value)) {
-        // A target, or a kind of function; an own rule of arguments has neither.
+        // A target, or a kind of function; a rule for arguments is neither.
         if (SPECIAL.test(name) && wordsOf(item).some((word) => ANYTHING.test(word))) {
           words.push(name);
         } else if (!name.startsWith('@') && !isRule(item)) walk(item, depth + 1);
@@ -177,7 +177,7 @@ function wordsOf(rights: unknown): string[] {
   return words;
 }
 
-/** `{args: …, kwargs: …}`: what a function may be given. */
+/** `{args: …, kwargs: …}`: the arguments that are allowed. */
 function isRule(value: unknown): boolean {
   return membersOf(value).some(([name]) => name === 'args' || name === 'kwargs');
 }

@@ -16,8 +16,8 @@ import { checkWidened } from './check-widened.ts';
 import { masterProcesses } from './processes.ts';
 
 /**
- * The borders of the master of this host, looked at from outside: files, processes, listeners,
- * users of its servers, and options that give more than the defaults. Changes nothing.
+ * Examines the borders of this host's master from outside: files, processes, listeners, users of
+ * its servers, and options that allow more than the defaults. Changes nothing.
  */
 export async function examineBorders(
   { options }: LoadedConfig<MasterOptions>,

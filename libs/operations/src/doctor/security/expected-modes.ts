@@ -1,21 +1,21 @@
-/** What group and others may do with some files of a master. */
+/** Rights of group and others to some files of a master. */
 export interface ExpectedMode {
-  /** Paths below a root, as `cache/brine/postgres`, `pki/minions/web1`. */
+  /** Matches paths below a root, as `cache/brine/postgres`, `pki/minions/web1`. */
   readonly at: RegExp;
-  /** Bits of a mode; the owner may do anything anyway. */
+  /** Allowed bits for group and others. */
   readonly may: number;
-  /** Only where options ask for it. */
+  /** Applies only if options ask for it. */
   readonly where?: 'group reads pki' | 'users of the host';
   readonly why: string;
 }
 
-/** What others may do at all with a file of a master that is not in the table: nothing. */
+/** Files that are not in the table must have none of these bits. */
 export const NOT_OWNER = 0o077;
 
 /**
  * Files, directories and sockets of a master that are not for their owner alone. The doctor and the
- * test of all modes read the same table. What is in a directory that only its owner may enter is
- * closed by that, whatever its own mode.
+ * test of all modes use this table. Files in a directory that only its owner may enter are closed,
+ * whatever their own mode.
  */
 export const EXPECTED_MODES: readonly ExpectedMode[] = [
   { at: /^pki\/[^/]+\.pub$/, may: 0o044, why: 'a public key' },
@@ -49,7 +49,7 @@ export const EXPECTED_MODES: readonly ExpectedMode[] = [
   },
 ];
 
-/** What the options of a master ask for. */
+/** The wider access that options of a master ask for. */
 export interface WideChoices {
   /** `permissive_pki_access`. */
   readonly groupReadsPki: boolean;

@@ -5,7 +5,7 @@ import { noteUnread } from '../check-files.ts';
 
 /** A file, directory or socket of a master. */
 export interface MadeFile {
-  /** From its root on, as `cache/jobs`. */
+  /** Path that begins with its root, as `cache/jobs`. */
   readonly at: string;
   readonly path: string;
   readonly mode: number;
@@ -17,25 +17,28 @@ export interface MadeFile {
 /** The directories of a master, by the name that paths below them begin with. */
 export type MadeRoots = Readonly<Record<'pki' | 'cache' | 'sock' | 'state', string>>;
 
-/** What was found, and what could not be looked at, with the error of the system. */
+/** The files that were found, and those that could not be examined, with the system's error. */
 export interface MadeFiles {
   readonly files: readonly MadeFile[];
   readonly unread: ReadonlyMap<string, string>;
-  /** False where there were too many. */
+  /** False if there were too many. */
   readonly all: boolean;
 }
 
-/** A master of 50,000 minions has that many key files, and some hundred thousand of jobs. */
+/**
+ * Limit on files. A master of 50,000 minions has as many key files, and a few hundred thousand for
+ * jobs.
+ */
 const FILES_MAX = 500_000;
-/** Files of one directory that are looked at: those of minions and jobs are made alike. */
+/** Files to examine in one directory: those of minions and jobs are alike. */
 const ALIKE_MAX = 2_000;
 const DEPTH_MAX = 12;
 /** Group or others may go through a directory. */
 const MAY_ENTER = 0o011;
 
 /**
- * What is below a master's directories. What lies in a directory that only its owner may enter is
- * left out: it is closed by that. Links have no mode of their own. Never throws.
+ * Lists the files below a master's directories, except in directories that only their owner may
+ * enter, and links, which have no mode. Never throws.
  */
 export async function madeFiles(roots: MadeRoots): Promise<MadeFiles> {
   const look = new Look(roots);
@@ -54,7 +57,7 @@ class Look implements MadeFiles {
   }
 
   async at(path: string, at: string, depth: number): Promise<void> {
-    // The state is usually below the cache, and has a name of its own.
+    // The state directory is usually below the cache, and is a root of its own.
     const own = this.#roots.get(path);
     if (own !== undefined && own !== at) return;
     const one = await this.#stat(path);
@@ -62,7 +65,7 @@ class Look implements MadeFiles {
     const kind = one.isSocket() ? 'socket' : one.isDirectory() ? 'dir' : 'file';
     const mode = one.mode & 0o7777;
     this.files.push({ at, path, mode, uid: one.uid, gid: one.gid, kind });
-    // Root of a tree: its own mode is the operator's, and what is in it may be opened tomorrow.
+    // Always descend from a root: the operator may open it later.
     if (kind !== 'dir' || (depth > 0 && (mode & MAY_ENTER) === 0)) return;
     if (depth >= DEPTH_MAX) this.all = false;
     else await this.#below(path, at, depth);

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
 import type { SupervisorState } from '@brine/service/processes';
 
-/** An address that a process takes TCP connections at. */
+/** An address at which a process accepts TCP connections. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -10,25 +10,25 @@ export interface ListenAddress {
 /** A process of the master, as /proc shows it. */
 export interface ProcessSeen {
   readonly pid: number;
-  /** Of a service its name, of others their program. */
+  /** Name of the service, or of the program. */
   readonly name: string;
-  /** Undefined for a process that is no service, as an engine, NATS or PostgreSQL. */
+  /** Undefined for other processes: engines, NATS, PostgreSQL. */
   readonly service: string | undefined;
   readonly uid: number;
   readonly commandLine: string;
-  /** Undefined where this user may not read it. */
+  /** Undefined if this user may not read it. */
   readonly environment: ReadonlyMap<string, string> | undefined;
-  /** Undefined where this user may not see its sockets. */
+  /** Undefined if this user may not see its sockets. */
   readonly listens: readonly ListenAddress[] | undefined;
 }
 
-/** Processes of a host that are looked at; a host has some hundred. */
+/** Maximum of processes to examine; a host has some hundred. */
 const PROCESSES_MAX = 50_000;
 /** State of a listening socket in /proc/net/tcp. */
 const LISTEN = '0A';
 const PID = /^\d+$/;
 
-/** The supervisor of a master with all that it has started, and that those have. */
+/** The supervisor of a master with all its descendants. */
 export async function masterProcesses(state: SupervisorState): Promise<ProcessSeen[]> {
   const names = new Map([[state.pid, 'supervisor']]);
   for (const { name, pid } of state.services) if (pid !== undefined) names.set(pid, name);
@@ -47,7 +47,7 @@ async function familyOf(pid: number): Promise<number[]> {
   const children = new Map<number, number[]>();
   for (const child of pids) {
     const text = await textOf(`/proc/${child}/stat`);
-    // The name in brackets may hold anything, so what follows the last of them counts.
+    // The name in brackets may contain any character: parse after the last bracket.
     const parent = Number(text?.slice(text.lastIndexOf(')') + 1).split(' ')[2]);
     if (!Number.isInteger(parent)) continue;
     children.set(parent, [...(children.get(parent) ?? []), Number(child)]);
@@ -67,7 +67,7 @@ async function lookAt(
     textOf(`/proc/${pid}/cmdline`),
     textOf(`/proc/${pid}/environ`),
   ]);
-  // It has ended meanwhile.
+  // The process has ended meanwhile.
   if (owner === undefined || commandLine === undefined) return undefined;
   const program = commandLine.split('\0')[0]?.split('/').at(-1) ?? '';
   return {
@@ -120,7 +120,7 @@ async function listeningSockets(): Promise<Map<string, ListenAddress>> {
   return found;
 }
 
-/** An address as the kernel shows it: words of four bytes, each from its last byte on. */
+/** An address in the kernel's form: groups of four bytes, each with its last byte first. */
 export function addressIn(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => {
     return (word.match(/../g) ?? []).reverse().map((byte) => parseInt(byte, 16));
