@@ -5,14 +5,14 @@ import { saltValue } from './option-values.ts';
 import { masterOptions } from './options/master.ts';
 import { maskSecrets } from './reference/mask.ts';
 
-/** What a configuration holds beside options, and options whose fields have names of their own. */
+/** Fields of a configuration that are no options, or whose names differ from the option's. */
 const NO_OPTIONS: ReadonlySet<string> = new Set([
   ...['jobMasterId', 'masterId', 'masterKeyName', 'ownPkiDir', 'written'],
 ]);
 
 /**
- * The configuration by Salt's names: options in force with their values, then what else the files
- * say. For `config.get` and `--config-dump`; it holds secrets.
+ * The configuration by Salt's names: options in force, then all other values of the files. For
+ * `config.get` and `--config-dump`; it contains secrets.
  */
 export function optionsByName(options: MasterOptions): SaltMap {
   const found: SaltMap = new Map();
@@ -27,15 +27,17 @@ export function optionsByName(options: MasterOptions): SaltMap {
 }
 
 /**
- * The same for functions of the master: secrets of Brine's own options, as the address of
- * PostgreSQL with its password, are masked.
+ * As {@link optionsByName}, for functions of the master: secrets in Brine's own options, as the
+ * password of PostgreSQL, are masked.
  */
 export function optionsForFunctions(options: MasterOptions): SaltMap {
   const found = optionsByName(options);
   return found.set('brine', maskSecrets('brine', found.get('brine')) as SaltValue);
 }
 
-/** The same for the eyes of a caller: all secrets are masked, as `brine config` masks them. */
+/**
+ * As {@link optionsByName}, to show to a caller: all secrets are masked, as `brine config` does.
+ */
 export function optionsForCallers(options: MasterOptions): SaltMap {
   return new Map(
     [...optionsByName(options)].map(([name, value]) => [
@@ -49,7 +51,7 @@ function saltName(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Names below the first level are data, but for Brine's own options. */
+/** Names below the first level are data, except in Brine's own options. */
 function toSalt(field: string, value: unknown): SaltValue {
   if (value === undefined) return null;
   return field === 'brine' ? brineValue(value) : saltValue(value as ConfigValue);

@@ -1,9 +1,9 @@
-/** Longer names are no slips of the pen. */
+/** Longer names are not compared: they are no misspelt options. */
 const NAME_MAX = 60;
 
 /**
- * The known name that differs least from `name`: by two letters at most, and by a third of them;
- * undefined where none is as near.
+ * The known name nearest to `name`: at most two letters, and a third of them, may differ. Undefined
+ * if none is that near.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   if (name.length > NAME_MAX) return undefined;

@@ -5,21 +5,21 @@ import type { ConfigWarning } from './errors.ts';
 /** Kinds of modules that a master uses without an option that names them. */
 const KINDS = ['runners', 'wheel', 'renderers'] as const;
 
-/** What is lost of modules without an interpreter. */
+/** Loss of modules without an interpreter. */
 export const WITHOUT_PYTHON =
   'Brine loads modules in Python only by an interpreter; set brine.python';
 
 /**
- * Which kinds of modules lie in a directory of `extension_modules`, where `salt-run
- * saltutil.sync_*` puts them. A stock master loads them by itself.
+ * Kinds of modules in a directory of `extension_modules`, where `salt-run saltutil.sync_*` puts
+ * them. A stock master loads them automatically.
  */
 export function modulesOnDisk(dir: string): string[] {
   return KINDS.filter((kind) => namesIn(join(dir, kind)).some((name) => name.endsWith('.py')));
 }
 
 /**
- * A warning of modules that lie in the default directory without being loaded. They do not stop a
- * start: Brine's own `saltutil.sync_*` puts them there, and each call of one fails with a text.
+ * Warns of modules in the default directory that are not loaded. They do not stop a start: Brine's
+ * own `saltutil.sync_*` puts them there, and calling one returns an error.
  */
 export function unloadedModules(dir: string, file: string): ConfigWarning[] {
   const kinds = modulesOnDisk(dir);
@@ -32,7 +32,7 @@ function namesIn(dir: string): readonly string[] {
   try {
     return readdirSync(dir);
   } catch {
-    // Usually there is none. Where it can not be read a stock master would load nothing either.
+    // Usually missing. If it can not be read, a stock master would load nothing either.
     return [];
   }
 }

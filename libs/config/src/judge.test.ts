@@ -221,7 +221,7 @@ describe('options without which work or protection is lost stop the start', () =
     write('master', 'ext_pillar:\n  - mysql: {}\n');
     const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
     expect(refusalOf(warnings)?.replaceAll(dir, '').split('\n')).toEqual([
-      'Not started: work or protection would be lost without a word.',
+      'Not started: work or protection would be lost silently.',
       "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack their " +
         'data and carry an error that stops states; exclude_ext_pillar leaves them out without ' +
         'an error, brine.python makes them by Salt',

@@ -5,11 +5,11 @@ import { type ConfigMap, type ConfigValue, isList } from './option.ts';
 import type { Standing, StandingTable } from './standing.ts';
 import type { Origin } from './table.ts';
 
-/** Options as they were read, and where each stands. */
+/** Options as they were read, and the position of each. */
 export interface JudgedOptions {
   readonly values: ConfigMap;
   readonly originOf: (path: string) => Origin;
-  /** `brine.accept_ignored`: names of options, or `option:part`, that may be lost. */
+  /** `brine.accept_ignored`: names of options, or `option:part`, whose loss is accepted. */
   readonly accepted: readonly string[];
 }
 
@@ -17,14 +17,14 @@ export interface JudgedOptions {
 interface Loss {
   readonly name: string;
   readonly standing: Standing;
-  /** Names within its value; none where all of it is meant. */
+  /** Names within its value; empty for the whole option. */
   readonly parts: readonly string[];
 }
 
 /**
  * One warning for each option that is not in force: of kind `refused` if a master must not start
- * without it. An option that asks for nothing causes none. Warnings never show values, since they
- * may be secret; they do show names within values.
+ * without it. An option that asks for nothing causes none. Warnings show names within values, but
+ * never values, which may be secret.
  */
 export function judgeOptions(table: StandingTable, judged: JudgedOptions): ConfigWarning[] {
   const losses = lossesIn(table, judged.values);
@@ -53,14 +53,14 @@ function asksForNothing(value: ConfigValue, preset: ConfigValue): boolean {
   if (typeof preset === 'boolean' || preset === null) return switchOf(value) === (preset ?? false);
   if (value === false) return true;
   if (typeof value === 'object' && Object.keys(value).length === 0) return true;
-  // A number may stand in quotes, and a text where Salt takes a list of one.
+  // A number may be quoted, and a text may replace a list of one.
   if (typeof preset === 'number' && typeof value === 'string') return Number(value) === preset;
   if (typeof preset === 'string' && typeof value === 'number') return String(value) === preset;
   const listed = isList(preset) && !isList(value) ? [value] : value;
   return isDeepStrictEqual(plain(listed), plain(preset));
 }
 
-/** A switch as it is written in real files; undefined for what is none. */
+/** A switch as it is written in real files; undefined for other values. */
 function switchOf(value: ConfigValue): boolean | undefined {
   return typeof value === 'boolean' ? value : wordOf(value);
 }
@@ -107,7 +107,10 @@ function namesOf({ name, parts }: Loss): string[] {
   return parts.length === 0 ? [name] : parts.map((part) => `${name}:${part}`);
 }
 
-/** Names that are accepted for nothing: misspelt, removed from the file, or in force by now. */
+/**
+ * Entries of `brine.accept_ignored` that match no ignored option: misspelt, removed from the file,
+ * or supported by now.
+ */
 function idleAcceptances(
   losses: readonly Loss[],
   { originOf, accepted }: JudgedOptions,
@@ -125,15 +128,15 @@ function idleAcceptances(
 }
 
 /**
- * Why a master must not start: all that would be lost at once, and how to start without it.
- * Undefined where nothing is refused.
+ * The text for a master that must not start: all losses, and how to accept them. Undefined if
+ * nothing is refused.
  */
 export function refusalOf(warnings: readonly ConfigWarning[]): string | undefined {
   const refused = warnings.filter(({ kind }) => kind === 'refused');
   if (refused.length === 0) return undefined;
   const names = refused.flatMap(({ acceptedAs = [] }) => acceptedAs);
   return [
-    'Not started: work or protection would be lost without a word.',
+    'Not started: work or protection would be lost silently.',
     ...refused.map(({ text }) => `  ${text}`),
     'Remove these options, or accept to run without them:',
     '  brine:',

@@ -22,7 +22,7 @@ interface NumberField<T> extends Field<T> {
   readonly max?: number;
 }
 
-/** `*` alone is all of them. */
+/** `*` alone matches all. */
 const VARIABLE = /^(?:\*|[A-Za-z_][A-Za-z0-9_]*\*?)$/;
 const YES = new Set(['true', 'yes', 'on', '1']);
 const NO = new Set(['false', 'no', 'off', '0', '']);
@@ -38,8 +38,8 @@ export function flag(field: Field<boolean>): Option<boolean> {
 }
 
 /**
- * A switch that opens something to others. As {@link flag}, but a word that says no is off: a
- * quoted "no" opens nothing here.
+ * A switch that gives access to others. As {@link flag}, but a quoted "no" is off, so that it gives
+ * no access.
  */
 export function openingFlag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> => {
@@ -51,8 +51,8 @@ export function openingFlag(field: Field<boolean>): Option<boolean> {
 }
 
 /**
- * A switch that has one of its values by the literal alone, as Salt asks for it: `auto_accept is
- * True` (salt/config/__init__.py `apply_master_config`), `rotate_aes_key is False` (salt/key.py).
+ * A switch with one value that only the literal sets, as in Salt: `auto_accept is True`
+ * (salt/config/__init__.py `apply_master_config`), `rotate_aes_key is False` (salt/key.py).
  */
 export function literalFlag(literal: boolean, field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> =>
@@ -60,14 +60,14 @@ export function literalFlag(literal: boolean, field: Field<boolean>): Option<boo
   return { type: 'flag', ...field, read };
 }
 
-/** A switch of Brine, or of a variable: quoted words and 0 / 1 are what they say. */
+/** A switch of Brine, or of a variable: quoted values and 0 / 1 have their plain meaning. */
 export function wordFlag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Misfit =>
     (typeof value === 'boolean' ? value : wordOf(value)) ?? new Misfit('true or false');
   return { type: 'flag', ...field, read };
 }
 
-/** What a text or number says of a switch; undefined where it says nothing. */
+/** The switch value of a text or number; undefined if it has none. */
 export function wordOf(value: ConfigValue): boolean | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const word = String(value).toLowerCase();
@@ -78,14 +78,14 @@ function saidOf(counts: boolean): string {
   return `must be true or false; it counts as ${String(counts)}`;
 }
 
-/** Python's truth of a value. */
+/** The truth of a value in Python. */
 function isTrue(value: ConfigValue): boolean {
   if (isConfigMap(value)) return Object.keys(value).length > 0;
   if (isList(value) || value instanceof Uint8Array) return value.length > 0;
   return Boolean(value) || Number.isNaN(value);
 }
 
-/** A whole number; the same in quotes is taken, as Salt's check takes it. */
+/** A whole number; a quoted one is accepted, as in Salt's check. */
 export function integer(field: NumberField<number>): Option<number> {
   return { type: 'integer', ...field, read: numberReader(field, true) };
 }
@@ -108,7 +108,7 @@ export function port(field: Field<number>): Option<number> {
   return integer({ ...field, min: 0, max: 65_535 });
 }
 
-/** A text. Numbers are taken as their text, as Salt does with a numeric id. */
+/** A text. Numbers become texts, as Salt does with a numeric id. */
 export function text(field: Field<string>): Option<string> {
   return { type: 'text', ...field, read: readText };
 }
@@ -118,7 +118,7 @@ export function maybeText(field: Omit<Field<string>, 'default'>): Option<string 
   return { type: 'text', ...field, default: undefined, read: readText };
 }
 
-/** One text of a closed list. A bare `off` is one too, which YAML 1.1 reads as false. */
+/** One text of a closed list. A bare `off` is accepted, which YAML 1.1 reads as false. */
 export function oneOf<const V extends string>(values: readonly V[], field: Field<V>): Option<V> {
   const read = (value: ConfigValue): V | Misfit => {
     const word = typeof value === 'boolean' ? !value && 'off' : readText(value);
@@ -143,7 +143,7 @@ export function texts(field: Field<readonly string[]>): Option<readonly string[]
   return { type: 'list of texts', ...field, read };
 }
 
-/** Names of variables, or their beginnings with a `*`; in one text they stand apart by spaces. */
+/** Names of variables, or prefixes with a `*`; in one text separated by spaces. */
 export function variables(field: Field<readonly string[]>): Option<readonly string[]> {
   const expected = "a list of variables like AWS_REGION or AWS_*, and none of Brine's own";
   const read = (value: ConfigValue): readonly string[] | Misfit => {
@@ -161,7 +161,7 @@ export function variables(field: Field<readonly string[]>): Option<readonly stri
   return { type: 'list of texts', ...field, read };
 }
 
-/** A map; a list of one-key maps is taken as one map (Salt: salt/utils/data repack_dictlist). */
+/** A map; a list of one-key maps is merged into one map (Salt: salt/utils/data repack_dictlist). */
 export function map(field: Field<ConfigMap>): Option<ConfigMap> {
   const read = (value: ConfigValue): ConfigMap | Misfit => {
     if (isConfigMap(value)) return value;
@@ -176,7 +176,7 @@ export function map(field: Field<ConfigMap>): Option<ConfigMap> {
   return { type: 'map', ...field, read };
 }
 
-/** A list of whatever; the reader of the option checks its items. */
+/** A list of any values; the reader of the option checks its items. */
 export function list(field: Field<readonly ConfigValue[]>): Option<readonly ConfigValue[]> {
   const read = (value: ConfigValue): readonly ConfigValue[] | Misfit =>
     isList(value) ? value : new Misfit('a list');

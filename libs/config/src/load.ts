@@ -8,14 +8,14 @@ import { saltOptions } from './salt-names.ts';
 import { resolveSdb, type SdbValues } from './sdb.ts';
 import { type Origin, readTable } from './table.ts';
 
-/** Environment variables, as process.env holds them. */
+/** Environment variables, as in process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where a configuration is read from. */
 export interface ConfigLocation {
-  /** Directory that holds the file `master` or `minion`; wins over the environment. */
+  /** Directory of the file `master` or `minion`; overrides the environment. */
   readonly configDir?: string | undefined;
-  /** The file itself; wins over `configDir`. */
+  /** The file itself; overrides `configDir`. */
   readonly file?: string | undefined;
   /** `process.env` when absent. */
   readonly env?: Environment | undefined;
@@ -28,8 +28,8 @@ export interface ConfigPlace {
 }
 
 /**
- * Finds the file: what was named, then `SALT_<ROLE>_CONFIG` (a file), `BRINE_CONFIG_DIR`,
- * `SALT_CONFIG_DIR`, and at last `/etc/salt`.
+ * Finds the file: by `location`, then by `SALT_<ROLE>_CONFIG` (a file), `BRINE_CONFIG_DIR`,
+ * `SALT_CONFIG_DIR`, and at last in `/etc/salt`.
  */
 export function findConfig(role: 'master' | 'minion', location: ConfigLocation): ConfigPlace {
   const env = location.env ?? process.env;
@@ -45,7 +45,7 @@ function placeOf(path: string): ConfigPlace {
   return { file, configDir: dirname(file) };
 }
 
-/** What was read, before anything is derived from it. */
+/** The values that were read, before others are derived from them. */
 export interface LoadedTable<T> {
   readonly values: OptionValues<T>;
   readonly sources: Sources;
@@ -55,8 +55,8 @@ export interface LoadedTable<T> {
 }
 
 /**
- * Reads a file and all it includes into the values of a table. Of `judgedNames` the caller tells.
- * Only a master's addresses of sdb are read. Throws ConfigError.
+ * Reads a file and its includes into the values of a table. The caller warns of `judgedNames`. Only
+ * a master's addresses of sdb are resolved. Throws ConfigError.
  */
 export function loadTable<T extends OptionTable>(
   table: T,
@@ -98,7 +98,7 @@ function warnOfMissingDirectory(
   warn({ kind: 'missing', text, file, line: 0 });
 }
 
-/** The last file that has the key wins, so it is the one to name. */
+/** The last file with the key wins, so errors name it. */
 function findOrigin(sources: Sources, main: string, path: string): Origin {
   for (const parsed of sources.files.toReversed()) {
     const line = parsed.lines.get(path);

@@ -15,7 +15,7 @@ import type { Origin } from './table.ts';
 
 type FileValues = OptionValues<typeof masterOptions>;
 
-/** Options of the master: those of the file, and what follows from them. */
+/** Options of the master: those of the file, and values derived from them. */
 export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly brine: FileValues['brine'];
   /** The file that was read. */
@@ -25,15 +25,15 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly tokenDir: string;
   /** Name of this master; `<host>_master` unless `id` is set. */
   readonly id: string;
-  /** The same, as the wire and the key files name it. */
+  /** The id, as the wire and the key files name it. */
   readonly masterId: string;
   /** Name of the master's pair in `pkiDir`, which is `cluster_pki_dir` in a cluster of Salt. */
   readonly masterKeyName: 'master' | 'cluster';
-  /** `pki_dir` as it is written: the pair that signs the public key stands there in a cluster. */
+  /** `pki_dir` as it is written: in a cluster it contains the pair that signs the public key. */
   readonly ownPkiDir: string;
-  /** Option `master_id`: what goes with jobs, where it is set. */
+  /** Option `master_id`, which is added to jobs if it is set. */
   readonly jobMasterId: string | undefined;
-  /** All that the files say, by Salt's names, with options that Brine does not read. */
+  /** All values of the files, by Salt's names, with options that Brine does not read. */
   readonly written: Readonly<Record<string, ConfigValue>>;
 }
 
@@ -41,26 +41,26 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
 export interface LoadedConfig<T> {
   readonly options: T;
   readonly warnings: readonly ConfigWarning[];
-  /** What addresses of sdb stand for, to be handed to services (`SDB_VARIABLE`). */
+  /** Values of sdb addresses, to be passed to services (`SDB_VARIABLE`). */
   readonly sdb?: SdbValues;
 }
 
-/** The same, with what was written in files. */
+/** A loaded configuration with the values as written in files. */
 interface ReadConfig extends LoadedConfig<MasterOptions> {
   readonly sources: Sources;
   readonly originOf: (path: string) => Origin;
 }
 
 /**
- * Reads the master's configuration: files, then environment, then what follows from both.
- * Throws ConfigError for broken YAML, an ill-typed option, or a file that can not be read.
+ * Reads the master's configuration: files, then environment, then derived values. Throws
+ * ConfigError for broken YAML, an ill-typed option, or a file that can not be read.
  */
 export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<MasterOptions> {
   const { options, warnings, sdb } = readMasterConfig(location);
   return { options, warnings, ...(sdb === undefined ? {} : { sdb }) };
 }
 
-/** As {@link loadMasterConfig}, and says what the files hold and where. */
+/** As {@link loadMasterConfig}, with the values of the files and their positions. */
 export function readMasterConfig(location: ConfigLocation): ReadConfig {
   const env = location.env ?? process.env;
   const place = findConfig('master', location);
@@ -74,7 +74,8 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
   out.sockDir = shortSockDir(out.sockDir, out.cachedir);
   out.syndicDir = join(out.cachedir, 'syndics');
   if (Object.hasOwn(out.externalAuth, 'rest') && !out.keepAclInToken) {
-    // As salt/config apply_master_config: the HTTP surface keeps no password to look again with.
+    // As salt/config apply_master_config: the HTTP API keeps no password for looking up rights
+    // again.
     out.keepAclInToken = true;
   }
   placeUnderRoot(masterOptions, out, out.rootDir);
@@ -118,7 +119,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
   return { options, warnings, sources, originOf, sdb };
 }
 
-/** Profiles of sdb have names of the operator's choice: they are no unknown options. */
+/** Profiles of sdb have names of the operator's choice: do not report them as unknown options. */
 function withoutProfiles(
   warnings: readonly ConfigWarning[],
   values: Readonly<Record<string, ConfigValue>>,
@@ -136,7 +137,7 @@ function withoutProfiles(
   });
 }
 
-/** Address a client of this host connects to (salt/config client_config: not the wildcard). */
+/** Address that clients of this host connect to (salt/config client_config: not the wildcard). */
 export function clientInterface(options: Pick<MasterOptions, 'interface'>): string {
   if (options.interface === '0.0.0.0') return '127.0.0.1';
   return options.interface === '::' ? '::1' : options.interface;

@@ -9,7 +9,7 @@ import { placeUnderRoot } from './root-dir.ts';
 
 type FileValues = OptionValues<typeof minionOptions>;
 
-/** Options of the minion: those of the file, and what follows from them. */
+/** Options of the minion: those of the file, and values derived from them. */
 export interface MinionOptions extends FileValues {
   readonly confFile: string;
   readonly configDir: string;
@@ -47,7 +47,7 @@ function cachedId(configDir: string): string | undefined {
     const id = text.split('\n', 1)[0]?.trim();
     return id === '' || id === 'localhost' ? undefined : id;
   } catch {
-    // No such file is the usual case; an unreadable one is treated alike, as Salt does.
+    // Usually missing; an unreadable file is ignored too, as in Salt.
     return undefined;
   }
 }

@@ -4,9 +4,9 @@ import type { Origin } from './table.ts';
 
 /** An option of an earlier release. */
 interface MovedOption {
-  /** What to write instead. */
+  /** The replacement. */
   readonly instead: string;
-  /** The environment variable that it had. */
+  /** Its environment variable. */
   readonly env?: string;
 }
 
@@ -38,14 +38,14 @@ const MOVED: Readonly<Record<string, MovedOption>> = {
   },
 };
 
-/** What to write instead of an option of an earlier release; undefined for any other name. */
+/** The replacement of an option of an earlier release; undefined for any other name. */
 export function movedTo(path: string): string | undefined {
   return Object.hasOwn(MOVED, path) ? MOVED[path]?.instead : undefined;
 }
 
 /**
- * Refuses options of earlier releases: to ignore one would change what a master does unnoticed.
- * @throws ConfigError that says what to write instead.
+ * Refuses options of earlier releases: ignoring one would silently change what a master does.
+ * @throws ConfigError that names the replacement
  */
 export function refuseMoved(
   values: ConfigMap,

@@ -16,7 +16,7 @@ export function saltValue(value: ConfigValue): SaltValue {
   return new Map(entries.map(([key, kept]): [SaltValue, SaltValue] => [key, saltValue(kept)]));
 }
 
-/** Nodegroups with their words as texts. */
+/** Nodegroups; list items become texts. */
 export function nodegroupsOf(
   configured: Readonly<Record<string, ConfigValue>>,
 ): Record<string, string | readonly string[]> {

@@ -8,10 +8,10 @@ export type ConfigValue =
   | readonly ConfigValue[]
   | { readonly [key: string]: ConfigValue };
 
-/** A map of a configuration file. It has no prototype, so that no key of it is special. */
+/** A map of a configuration file. It has no prototype, so that no key is special. */
 export type ConfigMap = Readonly<Record<string, ConfigValue>>;
 
-/** What a value should have been, in words: the answer of an option that a value does not fit. */
+/** The result of a value that does not fit an option: describes the expected value. */
 export class Misfit {
   readonly expected: string;
   constructor(expected: string) {
@@ -19,10 +19,10 @@ export class Misfit {
   }
 }
 
-/** A value of another type than the option has, that is taken all the same. */
+/** A value that is accepted although it has another type than the option. */
 export class Odd<T> {
   readonly value: T;
-  /** What a warning says after the name and place of the option. */
+  /** The text of the warning after name and position of the option. */
   readonly said: string;
   constructor(value: T, said: string) {
     this.value = value;
@@ -30,7 +30,7 @@ export class Odd<T> {
   }
 }
 
-/** One option: its default, its unit and its meaning stand on the field, and so does its check. */
+/** One option: default, unit, meaning and check. */
 export interface Option<T> {
   /** Name of the type, for the reference table. */
   readonly type: string;
@@ -40,7 +40,7 @@ export interface Option<T> {
   readonly unit?: string;
   /** Environment variable that overrides the file, if any. */
   readonly env?: string;
-  /** True where `root_dir` is put before a relative path (Salt: salt/config prepend_root_dir). */
+  /** True if `root_dir` is put before a relative path (Salt: salt/config prepend_root_dir). */
   readonly underRoot?: boolean;
   readonly read: (value: ConfigValue) => T | Odd<T> | Misfit;
 }
@@ -62,12 +62,12 @@ export type OptionValues<T> = {
     : OptionValues<T[K]>;
 };
 
-/** Tells an option from a nested table. */
+/** True for an option, false for a nested table. */
 export function isOption(entry: Option<unknown> | OptionTable): entry is Option<unknown> {
   return typeof entry['read'] === 'function';
 }
 
-/** Tells a map from the other values. */
+/** True for a map. */
 export function isConfigMap(value: ConfigValue | undefined): value is ConfigMap {
   return (
     typeof value === 'object' &&
@@ -77,7 +77,7 @@ export function isConfigMap(value: ConfigValue | undefined): value is ConfigMap 
   );
 }
 
-/** Tells a list from the other values. */
+/** True for a list. */
 export function isList(value: ConfigValue | undefined): value is readonly ConfigValue[] {
   return Array.isArray(value);
 }

@@ -2,9 +2,9 @@ import { join, resolve } from 'node:path';
 import { camelCase, isOption, type OptionTable } from './option.ts';
 
 /**
- * Puts `root_dir` before the paths of a table, as Salt does (salt/config prepend_root_dir). Salt's
- * own root is `/`, which every absolute path begins with, so absolute paths are moved as well
- * unless they are below `root_dir` already. A URI (`file:///dev/log`) stays.
+ * Puts `root_dir` before the paths of a table, as Salt does (salt/config prepend_root_dir).
+ * Absolute paths are moved as well, unless they are already below `root_dir`: Salt treats them as
+ * relative to its own root `/`. A URI (`file:///dev/log`) stays.
  */
 export function placeUnderRoot(
   table: OptionTable,

@@ -1,6 +1,6 @@
 /**
  * Every option that Salt 3008 knows (salt/config/__init__.py VALID_OPTS), of masters and minions.
- * If a table lacks one of these, the warning says "has no effect here". Any other name is unknown.
+ * If a table lacks one of these, the warning is "has no effect here". Any other name is unknown.
  */
 const NAMES = `
 acceptance_wait_time acceptance_wait_time_max add_proxymodule_to_opts allow_minion_key_revoke

@@ -4,29 +4,34 @@ import { ConfigError } from './errors.ts';
 import { type ConfigMap, type ConfigValue, isConfigMap, isList } from './option.ts';
 import type { Origin } from './table.ts';
 
-/** What the addresses of a configuration stand for. The values are secrets. */
+/** Values by the addresses of a configuration. The values are secrets. */
 export type SdbValues = Readonly<Record<string, ConfigValue>>;
 
-/** A configuration with addresses in it, and what reads them. */
+/** A configuration with addresses, and the means to read them. */
 export interface SdbRequest {
   readonly values: ConfigMap;
-  /** The file of the master, which Salt reads too: profiles and modules stand there. */
+  /** The file of the master, which Salt reads too, with profiles and modules. */
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly originOf: (path: string) => Origin;
 }
 
-/** The values that the supervisor has read already, as JSON: a store may be away later. */
+/**
+ * Variable with the values that the supervisor has read, as JSON: the store may be unreachable
+ * later.
+ */
 export const SDB_VARIABLE = 'BRINE_SDB';
 
 const SCHEME = 'sdb://';
-/** More addresses than this are no configuration. */
+/** Maximum of addresses in a configuration. */
 const ADDRESSES_MAX = 200;
-/** Below WatchdogSec of the unit: no beat is sent while a reload waits for the store. */
+/**
+ * Shorter than WatchdogSec of the unit: no keep-alive is sent while a reload waits for the store.
+ */
 const TIMEOUT_MS = 20_000;
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 
-/** Reads each address by the site's own Salt. */
+/** Reads each address with the site's own Salt. */
 const READER = `
 import json, sys
 import salt.config, salt.utils.sdb
@@ -37,10 +42,10 @@ json.dump(found, sys.stdout)
 `;
 
 /**
- * Puts what they stand for in the place of addresses `sdb://<profile>/<key>`, anywhere in the
- * values (Salt: salt/config apply_sdb). The interpreter of `brine.python` reads them, once for
- * each start of a master.
- * @throws ConfigError where there is no interpreter, or an address names nothing.
+ * Replaces addresses `sdb://<profile>/<key>`, anywhere in the values, by their values (Salt:
+ * salt/config apply_sdb). The interpreter of `brine.python` reads them, once for each start of a
+ * master.
+ * @throws ConfigError without an interpreter, or if an address has no value
  */
 export function resolveSdb(request: SdbRequest): { values: ConfigMap; sdb: SdbValues } {
   const { values, env } = request;
@@ -59,7 +64,7 @@ export function resolveSdb(request: SdbRequest): { values: ConfigMap; sdb: SdbVa
   return { values: replaced(values, sdb) as ConfigMap, sdb };
 }
 
-/** Notes the first option that an address stands in. */
+/** Records the first option that contains an address. */
 function collect(value: ConfigValue, name: string, places: Map<string, string>): void {
   if (typeof value === 'string') {
     if (value.startsWith(SCHEME) && !places.has(value)) places.set(value, name);
@@ -113,7 +118,7 @@ function readAddresses(
   }
 }
 
-/** The message never shows an answer: it may be a secret. */
+/** The message never shows an answer, which may be a secret. */
 function refused(name: string, what: string, originOf: (path: string) => Origin): ConfigError {
   const { file, line } = originOf(name);
   const text = `Option '${name}' in ${file}, line ${line}, is an address of sdb that ${what}`;

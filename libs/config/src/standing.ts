@@ -1,32 +1,32 @@
 import type { ConfigMap, ConfigValue } from './option.ts';
 
-/** How far Brine does what an option of Salt asks for. */
+/** How far an option of Salt is in force in Brine. */
 export interface Standing {
   /**
-   * `stops`: work or protection would be lost, so a master does not start; `ignored`: something
-   * smaller is lost; `partly`: some of it is done; `harmless`: nothing is lost without it.
+   * `stops`: work or protection would be lost, so a master does not start; `ignored`: a smaller
+   * loss; `partly`: in force in part; `harmless`: nothing is lost.
    */
   readonly kind: 'stops' | 'ignored' | 'partly' | 'harmless';
-  /** Salt's default: it asks for nothing. Neither do an empty value and none. */
+  /** Salt's default, which asks for nothing, as an empty or missing value. */
   readonly preset: ConfigValue;
-  /** What is lost, or how to have the same. */
+  /** The loss, or the alternative. */
   readonly text: string;
   /**
-   * Which parts of the value are lost, by name; undefined: the whole of it. `values` are the
-   * options beside it. No parts: it is in force.
+   * Names of the lost parts of the value; undefined: the whole value; empty: none, it is in force.
+   * `values` are all options.
    */
   readonly lost?: (value: ConfigValue, values: ConfigMap) => readonly string[] | undefined;
-  /** What is lost with one part, where parts differ in that; each is a line of its own then. */
+  /** The loss for one part, if parts differ; each part then has its own line. */
   readonly of?: (
     part: string,
     value: ConfigValue,
     values: ConfigMap,
   ) => Partial<Pick<Standing, 'kind' | 'text'>>;
-  /** True where commands such as `brine salt` read it, not the services: they tell of it too. */
+  /** True if commands such as `brine salt` read it instead of services: they warn of it too. */
   readonly ofCommands?: true;
 }
 
-/** Standings by the names that the options have in the file. */
+/** Standings by the names of options in the file. */
 export type StandingTable = Readonly<Record<string, Standing>>;
 
 type More = Pick<Standing, 'lost' | 'of' | 'ofCommands'>;
@@ -46,7 +46,7 @@ export function partly(preset: ConfigValue, text: string, more: More = {}): Stan
   return { kind: 'partly', preset, text, ...more };
 }
 
-/** A standing of an option that changes nothing that anyone could see. */
+/** A standing of an option without visible effect. */
 export function harmless(preset: ConfigValue, text: string): Standing {
   return { kind: 'harmless', preset, text };
 }

@@ -13,19 +13,19 @@ import {
   type OptionValues,
 } from './option.ts';
 
-/** Where a value stands, to be named in errors. */
+/** The position of a value, for errors. */
 export interface Origin {
   readonly file: string;
   readonly line: number;
 }
 
-/** What readTable needs beside the values. */
+/** Inputs of readTable beside the values. */
 export interface TableContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly originOf: (path: string) => Origin;
-  /** Names of Salt's options that this table lacks: no warning of kind `unknown`. */
+  /** Names of Salt's options that this table lacks; they are not `unknown`. */
   readonly saltNames: ReadonlySet<string>;
-  /** Names that `judgeOptions` warns of: no warning here. */
+  /** Names that only `judgeOptions` warns of. */
   readonly judgedNames: ReadonlySet<string>;
   readonly warn: (warning: ConfigWarning) => void;
 }

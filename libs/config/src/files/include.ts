@@ -16,10 +16,10 @@ export interface Sources {
 }
 
 /**
- * Reads a main file and what it includes, as Salt does (salt/config master_config). First come the
- * files of `default_include`, sorted by name, then those of `include`. Among included files maps
- * are merged and lists joined. The result replaces whole options of the main file. A missing main
- * file gives no values. Throws ConfigError.
+ * Reads a main file and what it includes, as Salt does (salt/config master_config). Files of
+ * `default_include`, sorted by name, come before those of `include`. Maps and lists of included
+ * files are merged. The result replaces whole options of the main file. A missing main file has no
+ * values. Throws ConfigError.
  */
 export function readSources(
   path: string,

@@ -13,8 +13,8 @@ export interface ParsedFile {
 
 /**
  * Reads the text of a configuration file as Salt does (salt/utils/yamlloader.py: YAML 1.1, dates
- * stay texts, integers with a leading zero are decimal, a key twice is an error).
- * Throws ConfigError with Salt's text.
+ * stay texts, integers with a leading zero are decimal, a duplicate key is an error). Throws
+ * ConfigError with Salt's text.
  */
 export function parseConfigText(text: string, file: string): ParsedFile {
   const { value, lines } = loaded(text, file);
@@ -44,7 +44,7 @@ function parseError(file: string, detail: string, line?: number, cause?: unknown
   });
 }
 
-/** Integers are numbers, as options need no larger ones. */
+/** Integers become numbers, because options need no larger ones. */
 function plain(value: SaltValue): ConfigValue {
   if (isMap(value)) {
     const out = emptyMap();

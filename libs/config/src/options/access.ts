@@ -5,7 +5,7 @@ export const accessOptions = {
   publisher_acl: map({ default: {}, doc: 'Functions that users of the host may run, by user.' }),
   publisher_acl_blacklist: map({
     default: {},
-    doc: 'Users and functions that are refused, whatever publisher_acl says.',
+    doc: 'Users and functions that are refused, even if publisher_acl allows them.',
   }),
   client_acl_verify: flag({ default: true, doc: 'Check that users of publisher_acl exist.' }),
   sudo_acl: flag({ default: false, doc: 'Apply publisher_acl to users that come by sudo.' }),

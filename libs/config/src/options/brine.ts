@@ -13,7 +13,7 @@ import {
   wordFlag,
 } from '../kinds.ts';
 
-/** What may be traced, from nothing to everything. */
+/** Scope of tracing, from nothing to everything. */
 const TRACE_PROFILES = ['off', 'errors', 'sampled', 'all'] as const;
 
 /** Brine's own options, all below the one key `brine`, which Salt ignores. */
@@ -134,7 +134,7 @@ export const brineOptions = {
       default: 0,
       min: 0,
       unit: 's',
-      doc: 'How long returns wait for a master above that is away. 0: keep_jobs_seconds.',
+      doc: 'How long returns wait for an unreachable master above. 0: keep_jobs_seconds.',
     }),
   },
   syndics: texts({
@@ -188,8 +188,8 @@ export const brineOptions = {
     max: 3_600,
     unit: 's',
     doc:
-      'A minion whose connection to 4505 has ended is not told lost before. Minions reconnect ' +
-      'within 11 s; with a larger recon_max take more than that.',
+      'Time after which a minion without a connection to 4505 is reported lost. Minions ' +
+      'reconnect within 11 s; with a larger recon_max take more than that.',
   }),
   further_publish_ports: list({
     default: [],
@@ -277,8 +277,8 @@ export const brineOptions = {
     default: 'strict',
     env: 'BRINE_EXIT_CODES',
     doc:
-      'Exit codes of commands where Salt says 0 although nothing was done: an error, or 0 as ' +
-      'Salt. docs/exit-codes.md lists them.',
+      'Exit codes of commands where Salt exits with 0 although nothing was done: an error, or 0 ' +
+      'as Salt. docs/exit-codes.md lists them.',
   }),
   progress: wordFlag({
     default: true,

@@ -10,7 +10,7 @@ import {
   texts,
 } from '../kinds.ts';
 
-/** The event bus and what listens to it. */
+/** The event bus and its listeners. */
 export const eventOptions = {
   max_event_size: integer({
     default: 1_048_576,
@@ -21,8 +21,8 @@ export const eventOptions = {
   presence_events: flag({
     default: false,
     doc:
-      'Fire salt/presence events every loop_interval, and ask minions whether they are there ' +
-      'where their connections do not tell.',
+      'Fire salt/presence events every loop_interval, and ask minions whose connections do not ' +
+      'show whether they are present.',
   }),
   event_match_type: oneOf(['startswith', 'endswith', 'find', 'regex', 'fnmatch'], {
     default: 'startswith',

@@ -1,6 +1,6 @@
 import { decimal, flag, integer, literalFlag, map, maybeText, texts } from '../kinds.ts';
 
-/** What runners, wheels and orchestrations read. */
+/** Options of runners, wheels and orchestrations. */
 export const functionOptions = {
   test: flag({ default: false, doc: 'Orchestrations change nothing and show what they would do.' }),
   disabled_requisites: texts({

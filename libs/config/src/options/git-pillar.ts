@@ -1,6 +1,6 @@
 import { flag, integer, map, text } from '../kinds.ts';
 
-/** What external pillars are set up with. */
+/** Options of external pillars. */
 export const gitPillarOptions = {
   git_pillar_base: text({ default: 'master', doc: 'Branch or tag of the environment base.' }),
   git_pillar_branch: text({ default: 'master', doc: 'Branch of remotes that name none.' }),

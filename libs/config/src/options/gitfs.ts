@@ -2,7 +2,7 @@ import { anything, flag, integer, list, maybeText, openingFlag, text, texts } fr
 
 const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
 
-/** The git file server; each of these may stand under a remote too, without `gitfs_`. */
+/** The git file server; a remote can set each of these too, without `gitfs_`. */
 export const gitfsOptions = {
   gitfs_remotes: list({ default: [], doc: 'Repositories, in order: URLs, or URL with options.' }),
   gitfs_base: text({ default: 'master', doc: 'Branch or tag of the environment base.' }),

@@ -10,7 +10,7 @@ import {
   texts,
 } from '../kinds.ts';
 
-/** Jobs, their records, and the time clients wait. */
+/** Jobs, their records, and timeouts of clients. */
 export const jobOptions = {
   timeout: decimal({ default: 5, min: 0, unit: 's', doc: 'How long a client waits for returns.' }),
   gather_job_timeout: decimal({

@@ -39,7 +39,7 @@ export const keyOptions = {
       "Name of a cluster of Salt's masters. Keys are then those of cluster_pki_dir, and the " +
       "master's pair is `cluster`. Brine's hosts share them through NATS.",
   }),
-  // Not below root_dir: Salt takes it as it is.
+  // Not below root_dir: Salt uses it unchanged.
   cluster_pki_dir: maybeText({
     doc: 'Keys of that cluster. pki_dir when unset; without effect where cluster_id is unset.',
   }),
@@ -54,7 +54,7 @@ export const keyOptions = {
   auth_events_autosign_grains: texts({
     default: [],
     doc:
-      'Kinds of salt/auth events that tell the autosign grains of the minion: `accept`, `pend`, ' +
+      'Kinds of salt/auth events with the autosign grains of the minion: `accept`, `pend`, ' +
       '`reject`, `denied`, `full`. At most 16 KiB.',
   }),
   auth_events_pend_autosign_grains: flag({
@@ -110,12 +110,12 @@ export const keyOptions = {
   }),
 } as const;
 
-/** Salt: salt/utils/user.get_user. A user id without a name in the host's list has none. */
+/** Salt: salt/utils/user.get_user. A user id may have no name in the host's list. */
 function currentUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // userInfo throws where the user id has no entry (containers): then the number is the name.
+    // userInfo throws if the user id has no entry (containers): then the number is the name.
     return String(process.getuid?.() ?? 'root');
   }
 }

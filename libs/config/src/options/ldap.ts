@@ -27,7 +27,7 @@ export const ldapOptions = {
   'auth.ldap.groupou': text({ default: 'Groups', doc: 'Where groups are searched below basedn.' }),
   'auth.ldap.accountattributename': text({
     default: 'memberUid',
-    doc: 'Attribute that holds the name of a user.',
+    doc: 'Attribute with the name of a user.',
   }),
   'auth.ldap.groupattribute': text({ default: 'memberOf', doc: 'Groups in the entry of a user.' }),
   'auth.ldap.persontype': text({ default: 'person', doc: 'Object class of users.' }),

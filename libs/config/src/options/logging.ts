@@ -18,7 +18,7 @@ export const LOG_LEVELS = [
 /** One of Salt's log levels. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What is logged. */
+/** Logging. */
 export const loggingOptions = {
   log_level: level(LOG_LEVELS, {
     default: 'warning',
@@ -73,13 +73,13 @@ function level<const V extends string>(
   return { ...option, read: (value) => option.read(lower(value)) };
 }
 
-/** A text for which Salt's default stands where it is empty (salt/_logging/impl.py). */
+/** A text; Salt's default replaces an empty one (salt/_logging/impl.py). */
 function form(field: { readonly default: string; readonly doc: string }): Option<string> {
   const option = text(field);
   return { ...option, read: (value) => (value === '' ? field.default : option.read(value)) };
 }
 
-/** Levels by name. A key that is no part of Brine is taken: stock files name Python modules. */
+/** Levels by name. Any key is accepted: stock files name Python modules. */
 function levels(field: {
   readonly default: Readonly<Record<string, LogLevel>>;
   readonly doc: string;

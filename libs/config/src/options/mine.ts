@@ -1,6 +1,6 @@
 import { anything, flag } from '../kinds.ts';
 
-/** The mine: what minions tell each other through the master. */
+/** The mine: data that minions share through the master. */
 export const mineOptions = {
   enforce_mine_cache: flag({
     default: false,

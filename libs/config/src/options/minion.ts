@@ -14,7 +14,7 @@ import { brineOptions } from './brine.ts';
 import { keyOptions } from './keys.ts';
 import { loggingOptions } from './logging.ts';
 
-/** The minion: whom it calls, how it signs in, how it returns. */
+/** The minion: its master, its log-in, its returns. */
 export const minionOptions = {
   ...loggingOptions,
   root_dir: text({

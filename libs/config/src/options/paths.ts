@@ -1,6 +1,6 @@
 import { flag, maybeText, text } from '../kinds.ts';
 
-/** Files and directories of the master. Relative ones stand below `root_dir`. */
+/** Files and directories of the master. Relative ones are below `root_dir`. */
 export const pathOptions = {
   root_dir: text({
     default: '/',
@@ -28,7 +28,7 @@ export const pathOptions = {
   pidfile: text({
     default: '/var/run/salt-master.pid',
     underRoot: true,
-    doc: 'File that holds the process id of the master.',
+    doc: 'File with the process id of the master.',
   }),
   log_file: text({
     default: '/var/log/salt/master',

@@ -1,6 +1,6 @@
 import { anything, flag, integer, list, map, oneOf, openingFlag, text, texts } from '../kinds.ts';
 
-/** The pillar: what the master tells each minion alone. */
+/** The pillar: data of the master for one minion each. */
 export const pillarOptions = {
   pillar_roots: map({ default: { base: ['/srv/pillar'] }, doc: 'Directories by environment.' }),
   ext_pillar: list({ default: [], doc: 'External pillars, in order.' }),

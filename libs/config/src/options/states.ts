@@ -1,6 +1,6 @@
 import { anything, flag, map, maybeText, oneOf, text, texts } from '../kinds.ts';
 
-/** What the state compiler of a minion asks of its master (`_master_opts`). */
+/** Options that the state compiler of a minion requests from its master (`_master_opts`). */
 export const stateOptions = {
   state_top: text({ default: 'top.sls', doc: 'Name of the top file.' }),
   state_top_saltenv: maybeText({ doc: 'Take the top file of this environment only.' }),

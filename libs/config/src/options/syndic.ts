@@ -23,7 +23,7 @@ export const syndicOptions = {
   }),
   syndic_forward_all_events: flag({
     default: false,
-    doc: 'As in Salt 3008.2 all masters above get all events, whatever this says.',
+    doc: 'Without effect, as in Salt 3008.2: all masters above get all events.',
   }),
   syndic_event_forward_timeout: decimal({
     default: 0.5,
@@ -43,7 +43,7 @@ export const syndicOptions = {
   syndic_pidfile: text({
     default: '/var/run/salt-syndic.pid',
     underRoot: true,
-    doc: 'File that holds the process id of the relay, where a master above is set.',
+    doc: 'File with the process id of the relay, if a master above is set.',
   }),
   syndic_log_file: text({
     default: '',

@@ -2,19 +2,19 @@ import type { Option } from '../option.ts';
 import type { Standing } from '../standing.ts';
 import { SERVED } from '../standings/served-kinds.ts';
 
-/** An option in the words of the reference, which are Markdown. */
+/** The text of an option in the reference, as Markdown. */
 export interface OptionText {
-  /** Its name in the file; below a table with dots. */
+  /** Its name in the file; with dots below a table. */
   readonly name: string;
   /** Type, unit, default and environment variable. */
   readonly facts: string;
-  /** What it means. */
+  /** Its meaning. */
   readonly meaning: string;
-  /** How far it is in force; empty where it is wholly. */
+  /** How far it is in force; empty if wholly. */
   readonly force: string;
 }
 
-/** Units of the tables in words. */
+/** Text for units of the tables. */
 const UNITS: Readonly<Record<string, string>> = {
   h: 'hours',
   min: 'minutes',
@@ -36,7 +36,7 @@ export function describeOption(
   return { name, facts: facts.join('; '), meaning, force: forceOf(standing) };
 }
 
-/** How far an option is in force, in one or two sentences; empty where it is wholly. */
+/** How far an option is in force, in one or two sentences; empty if wholly. */
 export function forceOf(standing: Standing | undefined): string {
   if (standing === undefined) return '';
   const { kind, text, lost } = standing;
@@ -53,7 +53,7 @@ function defaultOf(name: string, value: unknown): string[] {
   return [`default \`${typeof value === 'string' ? value : JSON.stringify(value)}\``];
 }
 
-/** The kinds that Brine has, for an option that names some. */
+/** The kinds that Brine has, for an option that lists kinds. */
 function servedOf(name: string): string[] {
   const served: Readonly<Record<string, readonly string[]>> = SERVED;
   const kinds = Object.hasOwn(served, name) ? served[name] : undefined;

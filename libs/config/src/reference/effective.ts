@@ -16,7 +16,7 @@ export type ValueSource =
 /** An option as it is in force. */
 export interface EffectiveOption {
   readonly name: string;
-  /** With secrets masked. A path is the one that is used, with `root_dir` before it. */
+  /** The value with secrets masked; paths include `root_dir`. */
   readonly value: unknown;
   readonly source: ValueSource;
 }
@@ -39,15 +39,15 @@ export function effectiveOptions(location: ConfigLocation = {}): EffectiveOption
   });
 }
 
-/** A secret value of the configuration, and the option that it stands in. */
+/** A secret value of the configuration, and its option. */
 export interface KnownSecret {
   readonly option: string;
   readonly value: string;
 }
 
 /**
- * Every secret value that the files and the environment give, also of options that Brine does not
- * know, and what addresses of sdb stand for. Throws ConfigError as loadMasterConfig does.
+ * All secret values of files, environment and sdb addresses, also of options that Brine does not
+ * know. Throws ConfigError as loadMasterConfig does.
  */
 export function knownSecrets(location: ConfigLocation = {}): KnownSecret[] {
   const { options, sdb = {} } = readMasterConfig(location);
@@ -74,7 +74,7 @@ function isSetIn(env: Environment, variable: string): boolean {
   return value !== undefined && value !== '';
 }
 
-/** The value that a service works with. Names of Salt may have dots (`auth.ldap.uri`). */
+/** The value that a service uses. Names of Salt may have dots (`auth.ldap.uri`). */
 function valueAt(options: object, name: string): unknown {
   const whole = camelCase(name);
   if (Object.hasOwn(options, whole)) return (options as Record<string, unknown>)[whole];
@@ -86,7 +86,7 @@ function valueAt(options: object, name: string): unknown {
   return found;
 }
 
-/** True where a file sets the option; an empty value leaves the default. */
+/** True if a file sets the option; an empty value leaves the default. */
 function isGiven(values: ConfigMap, name: string): boolean {
   if (Object.hasOwn(values, name)) return values[name] !== null;
   let found: unknown = values;

@@ -4,17 +4,17 @@ import { saltOptions } from '../salt-names.ts';
 import type { OptionText } from './describe.ts';
 import { masterReference, minionReference, unreadReference } from './reference.ts';
 
-/** What there is to say of an option. */
+/** The explanation of an option. */
 export interface Explanation {
-  /** False where there is no such option. */
+  /** False if there is no such option. */
   readonly known: boolean;
-  /** Lines for a terminal; of an unknown option what is wrong with the name. */
+  /** Lines for a terminal; for an unknown option an error and a hint. */
   readonly text: string;
 }
 
 /**
- * Explains an option in the words of the reference. The name of a table, as `brine.nats`, stands
- * for all options in it.
+ * Explains an option with the text of the reference. The name of a table, as `brine.nats`, explains
+ * all options in it.
  */
 export function explainOption(name: string): Explanation {
   const master = masterReference().flatMap(({ options }) => options);
@@ -43,7 +43,7 @@ function textOf({ name, facts, meaning, force }: OptionText): string {
   return `${name}\n  ${facts}\n  ${meaning}\n  ${inForce}\n`;
 }
 
-/** The name that may be meant: one that ends alike (`workers`), or one that differs little. */
+/** The likely intended name: with the same end (`workers`), or with few other letters. */
 function hintFor(name: string, options: readonly OptionText[]): string {
   const names = options.map((option) => option.name);
   const unread = unreadReference().flatMap((group) => group.names);

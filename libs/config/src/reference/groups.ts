@@ -19,9 +19,9 @@ import { syndicOptions } from '../options/syndic.ts';
 /** Options that an operator looks for together. */
 export interface GroupPlan {
   readonly title: string;
-  /** Options below `brine` that belong here. A name of a table stands for all options in it. */
+  /** Options below `brine` in this group. The name of a table includes all options in it. */
   readonly brine: readonly string[];
-  /** Options of Salt that belong here. */
+  /** Options of Salt in this group. */
   readonly salt?: OptionTable;
 }
 

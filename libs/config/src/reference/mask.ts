@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** What stands for a secret. */
+/** The replacement of a secret. */
 const MASK = '********';
 
 const SECRET_WORDS = [
@@ -9,10 +9,12 @@ const SECRET_WORDS = [
   ...['authorization', 'cookie'],
 ];
 
-/** Names of options, and of keys within their values, that hold a secret. */
+/** Names of options, and of keys within their values, that contain a secret. */
 const SECRET_NAME = new RegExp(`(?:^|[._-])(?:${SECRET_WORDS.join('|')})$|^key$`, 'i');
 
-/** The part of a URL with user and password: up to the last `@`, as a password may hold one. */
+/**
+ * The part of a URL with user and password: up to the last `@`, because a password may contain one.
+ */
 const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/\s]+@/gi;
 
 /** A secret within a text: a query of a URL, or a connection string of PostgreSQL. */
@@ -38,7 +40,7 @@ export function maskSecrets(name: string, value: unknown): unknown {
   );
 }
 
-/** The same for values that are secrets wherever they stand, as those of a store. */
+/** Masks values that are secret anywhere, as those of a store. */
 export function maskValues(value: unknown, secrets: readonly unknown[]): unknown {
   if (secrets.length === 0) return value;
   if (secrets.some((secret) => isDeepStrictEqual(secret, value))) return MASK;
@@ -49,7 +51,7 @@ export function maskValues(value: unknown, secrets: readonly unknown[]): unknown
   );
 }
 
-/** Values that {@link maskSecrets} would hide, as texts: to look for them elsewhere. */
+/** Values that {@link maskSecrets} would hide, as texts, to search for them elsewhere. */
 export function secretsIn(name: string, value: unknown): readonly string[] {
   if (value === undefined || value === null || value === '') return [];
   if (SECRET_NAME.test(name)) return textsIn(value);
@@ -76,7 +78,7 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
   return Object.entries(value);
 }
 
-/** Of `user:password@` the password; what stands alone may be a token. */
+/** The password of `user:password@`; a single part may be a token. */
 function secretsOfText(text: string): readonly string[] {
   const within = [...text.matchAll(IN_URL)].map(([found, scheme = '']) => {
     const user = found.slice(scheme.length, -1);
@@ -91,7 +93,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // A percent sign of its own.
+    return text; // A literal percent sign.
   }
 }
 

@@ -1,6 +1,6 @@
 import type { EffectiveOption, ValueSource } from './effective.ts';
 
-/** One option a line: YAML, with the source as a comment. */
+/** One option per line: YAML, with the source as a comment. */
 export function optionLines(options: readonly EffectiveOption[]): string {
   return options
     .map(({ name, value, source }) => `${name}: ${valueText(value)}  # ${sourceText(source)}\n`)
@@ -20,7 +20,7 @@ export function sourceText(source: ValueSource): string {
     case 'environment':
       return source.variable;
     case 'file':
-      // The lines of options that are nested deep are not known.
+      // Line numbers of deeply nested options are unknown.
       return source.line === 0 ? source.file : `${source.file}:${source.line}`;
   }
 }

@@ -6,7 +6,7 @@ import { masterStandings } from '../standings/master.ts';
 import { describeOption, forceOf, type OptionText } from './describe.ts';
 import { MASTER_GROUPS } from './groups.ts';
 
-/** Options that an operator looks for together, in words. */
+/** The texts of a group of options. */
 export interface ReferenceGroup {
   readonly title: string;
   readonly options: readonly OptionText[];
@@ -43,7 +43,7 @@ export function minionReference(): OptionText[] {
   return optionsIn(minionOptions).map(([name, option]) => describeOption(name, option, undefined));
 }
 
-/** Options of Salt's master that are not read: why, and which for that reason. */
+/** Options of Salt's master that are not read, grouped by reason. */
 export function unreadReference(): UnreadOptions[] {
   const byForce = new Map<string, string[]>();
   for (const [name, standing] of Object.entries(masterStandings)) {

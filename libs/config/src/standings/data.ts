@@ -4,7 +4,7 @@ import { hasPython, IN_PYTHON, namesIn, notServed, textsIn } from './names.ts';
 
 const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
 
-/** Pillars, files, states, and where minion data is kept. */
+/** Pillars, files, states, and storage of minion data. */
 export const dataStandings: StandingTable = {
   ext_pillar: stops(
     [],
@@ -34,7 +34,7 @@ export const dataStandings: StandingTable = {
     lost: (value) =>
       namesIn(value).filter((name) => name !== 'trim_blocks' && name !== 'lstrip_blocks'),
   }),
-  pillar_opts: partly(false, 'the pillar holds only the options that Brine reads'),
+  pillar_opts: partly(false, 'the pillar contains only the options that Brine reads'),
   pillar_version: ignored(2, 'Brine always sends pillars of version 2'),
   pillar_raise_on_missing: ignored(false, 'only minions read it'),
   pillar_mask_output: ignored(true, 'only minions read it'),
@@ -109,7 +109,7 @@ export const dataStandings: StandingTable = {
   test: partly(false, "orchestrations use it; set it for minions in the minions' files"),
   global_state_conditions: stops(
     null,
-    'orchestrations would run states that these conditions hold back',
+    'orchestrations would run states that these conditions should block',
   ),
   file_client: ignored('local', 'the master always reads its own files'),
   local: ignored(true, 'the master always reads its own files'),
@@ -129,7 +129,7 @@ export const dataStandings: StandingTable = {
   }),
 };
 
-/** External pillars that are named, not left out by exclude_ext_pillar, and not served. */
+/** External pillars that are neither excluded by exclude_ext_pillar nor supported. */
 function otherPillars(value: ConfigValue, values: ConfigMap): readonly string[] {
   if (hasPython(values)) return [];
   const excluded = textsIn(values['exclude_ext_pillar']);

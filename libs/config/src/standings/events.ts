@@ -16,7 +16,7 @@ const RETURNER_OPTIONS = {
   ]),
 } as const;
 
-/** Events, what reacts to them, and what the master does by itself. */
+/** Events, reactions to them, and periodic tasks of the master. */
 export const eventStandings: StandingTable = {
   ext_processes: stops(
     [],
@@ -48,7 +48,7 @@ export const eventStandings: StandingTable = {
   ping_on_rotate: ignored(false, 'minions log in again at their next message, not at once'),
 };
 
-/** Returners that Brine does not have, or lacks an option of. */
+/** Returners that Brine lacks, or of which it lacks an option. */
 function lostReturners(value: ConfigValue, values: ConfigMap): string[] {
   const names = textsIn(value).filter((name) => name !== '');
   const lost = hasPython(values) ? [] : notServed('event_return', names);
@@ -64,7 +64,7 @@ function names(returner: string, options: readonly string[]): readonly string[] 
   return [returner, ...options.map((option) => `${returner}.${option}`)];
 }
 
-/** In force where `event_return` names their returner. */
+/** Options that are in force if `event_return` names their returner. */
 function returnerOptions(): StandingTable {
   const table: Record<string, StandingTable[string]> = {
     'returner.pgjsonb.sslcrl': ignored(null, 'lists of revoked certificates are not read'),

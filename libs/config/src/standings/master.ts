@@ -7,8 +7,8 @@ import { scheduleAndEngineStandings } from './schedule-and-engines.ts';
 import { securityStandings } from './security.ts';
 
 /**
- * The options of a Salt master (3006 to 3008) that are not, or not wholly, in force. An option of
- * `masterOptions` that is not here is in force; a test holds both to the recorded names of Salt.
+ * The options of a Salt master (3006 to 3008) that are not, or not wholly, in force. Other options
+ * of `masterOptions` are in force. A test compares both with the recorded names of Salt.
  */
 export const masterStandings: StandingTable = {
   ...eventStandings,

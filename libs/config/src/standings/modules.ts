@@ -4,7 +4,7 @@ import { WITHOUT_PYTHON } from '../external-modules.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
 import { IN_PYTHON } from './names.ts';
 
-/** Modules in Python, which Brine does not load, and what belongs to them. */
+/** Modules in Python, which Brine does not load, and their options. */
 export const moduleStandings: StandingTable = {
   ...alike(
     {
@@ -34,7 +34,7 @@ export const moduleStandings: StandingTable = {
     },
     (preset) => stops(preset, WITHOUT_PYTHON, IN_PYTHON),
   ),
-  // Its default asks for nothing, although modules may lie there (loadMasterConfig).
+  // Its default asks for nothing, although the directory may contain modules (loadMasterConfig).
   extension_modules: stops(null, WITHOUT_PYTHON, IN_PYTHON),
   ...alike(
     {
@@ -45,7 +45,7 @@ export const moduleStandings: StandingTable = {
       roster_defaults: {},
       roster_file: null,
       rosters: [],
-      // As salt/config/__init__.py makes it of the user's home.
+      // As salt/config/__init__.py derives it from the user's home.
       ssh_config_file: join(homedir(), '.ssh', 'config'),
       ssh_identities_only: false,
       ssh_keepalive: true,

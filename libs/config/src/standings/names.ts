@@ -13,18 +13,18 @@ export function textsIn(value: ConfigValue | undefined): string[] {
   return typeof value === 'string' ? [value] : [];
 }
 
-/** Whether the site's Salt runs modules in Python (`brine.python`). */
+/** True if the site's Salt runs modules in Python (`brine.python`). */
 export function hasPython({ brine }: ConfigMap): boolean {
   return isConfigMap(brine) && textsIn(brine['python']).some((path) => path !== '');
 }
 
-/** Of options that modules in Python read: nothing is lost where there are some. */
+/** For options that modules in Python read: nothing is lost if such modules can run. */
 export const IN_PYTHON = {
   lost: (_value: ConfigValue, values: ConfigMap): readonly string[] | undefined =>
     hasPython(values) ? [] : undefined,
 };
 
-/** Those of the names that are not served as kinds of an option, each once. */
+/** The distinct names that are not supported kinds of an option. */
 export function notServed(option: keyof typeof SERVED, names: readonly string[]): string[] {
   const served: readonly string[] = SERVED[option];
   return [...new Set(names)].filter((name) => !served.includes(name));

@@ -4,7 +4,7 @@ import { textsIn } from './names.ts';
 
 const TELEMETRY_OFF = { lost: telemetry };
 
-/** Processes, sockets and times of the master, and what commands show. */
+/** Processes, sockets and times of the master, and output of commands. */
 export const processStandings: StandingTable = {
   worker_threads: ignored(5, 'brine.workers sets the number of worker processes'),
   worker_pools: ignored({}, 'Brine has one pool of workers; brine.workers sets its size'),
@@ -82,14 +82,14 @@ export const processStandings: StandingTable = {
   ...commandStandings(),
 };
 
-/** What commands read of the master's file. */
+/** Options of the master's file that commands read. */
 function commandStandings(): StandingTable {
   const ofCommands = true;
   return {
     show_timeout: harmless(true, 'Salt 3008 has no effect of it either'),
     output_file: ignored(null, 'use --out-file', { ofCommands }),
     strip_colors: ignored(null, 'use --no-color, or set color', { ofCommands }),
-    publish_timeout: ignored(30, 'a command waits as long as timeout says', {
+    publish_timeout: ignored(30, 'a command waits for `timeout`', {
       ofCommands,
     }),
     ...alike(
@@ -102,7 +102,7 @@ function commandStandings(): StandingTable {
   };
 }
 
-/** Of Salt's telemetry only what is switched on is missed. */
+/** Only enabled parts of Salt's telemetry are lost. */
 function telemetry(value: ConfigValue): readonly string[] {
   return isConfigMap(value) && value['enabled'] === true ? ['enabled'] : [];
 }

@@ -8,10 +8,10 @@ import { hasPython, notServed } from './names.ts';
 const NO_ENGINE =
   'Brine has no such engine; brine.python runs those of Salt, a path those of the site';
 
-/** An engine of Salt that the reactor of the workers stands for. */
+/** An engine of Salt that the reactor of the workers replaces. */
 const REACTOR = 'reactor';
 
-/** Engines of Salt that no interpreter runs here. */
+/** Engines of Salt that can not run here, even with an interpreter. */
 const NEVER: ReadonlyMap<string, string> = new Map([
   ['thorium', 'Brine has no thorium; use the option reactor'],
 ]);
@@ -31,7 +31,7 @@ export const scheduleAndEngineStandings: StandingTable = {
   }),
 };
 
-/** A job that does not run stops the start; a key without effect is told of. */
+/** A job that can not run stops the start; a key without effect causes a warning. */
 function standingOf({ why, stops: isLost }: ScheduleFault) {
   return { kind: isLost ? ('stops' as const) : ('ignored' as const), text: why };
 }
@@ -47,7 +47,7 @@ function faultsIn(value: ConfigValue, values: ConfigMap): readonly ScheduleFault
   return [...faults, ...more];
 }
 
-/** Engines that are neither Brine's, nor the site's, nor run by its Salt. */
+/** Engines that neither Brine, nor the site, nor its Salt can run. */
 function otherEngines(value: ConfigValue, values: ConfigMap): readonly string[] {
   const modules = entriesOf(value).map(([name, options]) => moduleOf(name, options));
   const foreign = modules.filter((name) => !name.includes('/') && name !== REACTOR);

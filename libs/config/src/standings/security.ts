@@ -1,7 +1,7 @@
 import { alike, ignored, partly, type StandingTable, stops } from '../standing.ts';
 import { namesIn, notServed, textsIn } from './names.ts';
 
-/** Keys, rights, and what protects the traffic. */
+/** Keys, rights, and protection of the traffic. */
 export const securityStandings: StandingTable = {
   cluster_peers: stops(
     [],

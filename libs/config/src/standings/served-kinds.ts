@@ -1,6 +1,6 @@
 /**
- * Which of the kinds that an option may name are served. The master warns of any other at its
- * start. A test in apps/worker-pool compares the code with this list.
+ * The supported kinds for options that name kinds. The master warns of any other at its start. A
+ * test in apps/worker-pool compares the code with this list.
  */
 export const SERVED = {
   ext_pillar: [
