@@ -7,12 +7,12 @@ import type { CommandForm } from './options/command-form.ts';
 import { BRINE_VERSION } from './options/common-groups.ts';
 import { ProcessTerminal, type Terminal } from './terminal.ts';
 
-/** A command: takes its arguments, gives its exit code. */
+/** Runs a command and returns its exit code. */
 type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
 interface Entry {
   readonly help: string;
-  /** Imported when it is called, so that a command loads nothing that only others need. */
+  /** Imported when called, so that a command does not load the code of others. */
   readonly load: () => Promise<Command>;
 }
 
@@ -111,7 +111,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'support-bundle',
     {
-      help: 'write what others need to help into one file, without secrets',
+      help: 'write a file for support, without secrets',
       load: async () => (await import('./commands/operations/support-bundle.ts')).runSupportBundle,
     },
   ],
@@ -187,7 +187,7 @@ export interface CommandManual {
 
 /**
  * All commands with the forms that their option parsers use: the one source of manual pages.
- * @throws Error where a command answers `--help` without an option parser.
+ * @throws Error if a command answers `--help` without an option parser
  */
 export async function commandManuals(): Promise<CommandManual[]> {
   const manuals: CommandManual[] = [];
@@ -218,14 +218,14 @@ async function formOf(name: string, command: Command, terminal: Terminal): Promi
 export async function runProcess([, script = 'brine', ...args]: readonly string[]): Promise<never> {
   const terminal = new ProcessTerminal();
   const code = await runCommandLine(basename(script), args, terminal);
-  // A pipe takes part of the output now and the rest later. An exit before that would cut it.
+  // A pipe may take the rest of the output later; an earlier exit would truncate it.
   await terminal.flush();
   // Sockets and timers of libraries must not keep a finished command alive.
   process.exit(code);
 }
 
 /**
- * Runs the command that the program's name or its first argument says.
+ * Runs the command named by the program's name or its first argument.
  * @param program the name it was called by: `brine`, or a link called `salt`, `salt-key`, …
  */
 export async function runCommandLine(
@@ -266,7 +266,7 @@ export async function runCommandLine(
   }
 }
 
-/** Where root does not go, with what to do about it. */
+/** Turns an error about a path of another user into one line, which names the remedy. */
 function inOneLine(error: unknown, name: string | undefined): unknown {
   if (!(error instanceof Error) || !isOfOthers(error)) return error;
   return new Exit(EXIT.generic, `brine ${name ?? ''}: ${error.message}\n`);
@@ -282,7 +282,7 @@ function isDenied(error: unknown): error is Error {
   return [error, error.cause].some((one) => isSystemError(one, 'EACCES'));
 }
 
-/** What ended the command, as an exit code. A stack is shown only with --hard-crash. */
+/** Returns the exit code for an error. A stack is shown only with --hard-crash. */
 function codeOf(error: unknown, args: readonly string[], terminal: Terminal): number {
   if (error instanceof HelpExit) terminal.out(error.page);
   if (error instanceof Exit) {
@@ -307,7 +307,7 @@ function overview(): string {
     'Commands:',
     ...lines,
     '',
-    '`brine <command> --help` says more. Called through a link named salt, salt-key, salt-run,',
+    'For more, see `brine <command> --help`. Called through a link named salt, salt-key, salt-run,',
     'salt-cp, salt-call, salt-master or salt-minion, it behaves as that command.',
     '',
   ].join('\n');

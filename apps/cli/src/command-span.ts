@@ -11,9 +11,8 @@ export interface JobSpan {
 }
 
 /**
- * Whether this command can write a span. A user without the right to write traces cannot. The
- * command must then not promise a root span to the master: what the master hangs below it would
- * have no parent.
+ * True if this command can write a span, which needs the right to write traces. Otherwise it must
+ * not promise a root span to the master: the master's spans would have no parent.
  */
 export function mayTrace(
   config: MasterOptions,
@@ -51,7 +50,7 @@ export function beginJobSpan(
   };
 }
 
-/** A runner is a trace of its own; the requests it leads to link to it. */
+/** Begins the trace of a runner; the requests that it causes link to it. */
 export async function beginRunnerSpan(config: MasterOptions, fun: string) {
   if (!mayTrace(config)) return undefined;
   const startMs = spanTime();

@@ -3,7 +3,7 @@ import type { CommandForm } from './options/command-form.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
 /**
- * Every exit code of the program; docs/exit-codes.md says when. Salt's own are in
+ * All exit codes of the program, documented in docs/exit-codes.md. Salt's own are in
  * salt/defaults/exitcodes.py.
  */
 export const EXIT = {
@@ -22,7 +22,7 @@ export const EXIT = {
   forced: 130,
 } as const;
 
-/** The code by `brine.exit_codes`, where Salt says 0 although nothing was done. */
+/** The code by `brine.exit_codes` for cases where Salt exits with 0 although nothing was done. */
 export function codeFor(
   { brine }: Pick<MasterOptions, 'brine'>,
   codes: { readonly strict: number; readonly stock: number },
@@ -30,7 +30,7 @@ export function codeFor(
   return codes[brine.exitCodes];
 }
 
-/** Ends a command: thrown where Salt calls sys.exit. */
+/** Ends a command, where Salt calls sys.exit. */
 export class Exit extends Error {
   readonly code: number;
   /** For stderr, as it is. */
@@ -47,7 +47,7 @@ export class Exit extends Error {
 /** A page for stdout instead of a run. */
 export class HelpExit extends Exit {
   readonly page: string;
-  /** Of a help page: the form that it shows, from which manual pages are made too. */
+  /** The form of a help page, from which manual pages are made too. */
   readonly form: CommandForm | undefined;
 
   constructor(page: string, form?: CommandForm) {
@@ -57,7 +57,7 @@ export class HelpExit extends Exit {
   }
 }
 
-/** Reports an error as Salt's last resort does and gives the exit. */
+/** Prints an error as Salt does for uncaught ones, and returns the exit. */
 export function unhandled(terminal: Terminal, text: string): Exit {
   logLine(
     terminal,

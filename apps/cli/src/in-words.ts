@@ -1,13 +1,13 @@
 import { EXIT, Exit } from './exit-codes.ts';
 
-/** What to do where a file is closed to this process. */
+/** The remedy for a file that this process may not open. */
 export function deniedAdvice(): string {
   return process.getuid?.() === 0
     ? 'root works in a directory of another user as that user: give the file to it (chown)'
     : "run this as root, or as the master's user";
 }
 
-/** What to do about errors of the file system. */
+/** Remedies for errors of the file system. */
 const ADVICE: Readonly<Record<string, string>> = {
   EACCES: deniedAdvice(),
   EPERM: deniedAdvice(),
@@ -17,7 +17,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 };
 
-/** Errors that say what to do, and what stands before their text. */
+/** Errors whose text names the remedy, with the prefix for it. */
 const SPOKEN: Readonly<Record<string, string>> = {
   RefusedError: '',
   OthersPathError: '',
@@ -29,10 +29,10 @@ const SPOKEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * An error of the world outside as one line that says what to do; a fault of this program stays
- * what it is, unless the operator must know more than the fault. Errors are known by their names:
- * a command would load several libraries only to ask for their classes.
- * @param file the backup that the command works with
+ * Turns an external error into one line with a remedy. Bugs of this program are returned unchanged,
+ * unless the operator must know more. Errors are recognized by name, because importing their
+ * classes would load several libraries.
+ * @param file the backup that the command uses
  */
 export function inWords(command: string, error: unknown, file = ''): unknown {
   const more = error instanceof Error && error.name === 'StoppedError' ? error.message : '';

@@ -16,23 +16,23 @@ import { RequestClient, tcpEndpoint } from '@brine/zmq';
 import { keyUser, specificUser } from './master-config.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
-/** Milliseconds between two tries to connect to the event socket. */
+/** Pause between two tries to connect to the event socket, ms. */
 const RECONNECT_MS = 250;
-/** How long to wait for the event socket while the master restarts, in milliseconds. */
+/** Timeout for the event socket while the master restarts, ms. */
 const EVENTS_WAIT_MS = 15_000;
 
-/** The master of this host: a client, and the two sockets that it works by. */
+/** The master of this host: a client, and its two sockets. */
 export interface LocalMaster {
   readonly client: LocalClient;
   /**
    * Calls the handler with each event of this host, until closed.
-   * @throws MasterUnreachableError where no master runs on this host
+   * @throws MasterUnreachableError if no master runs on this host
    */
   listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }>;
   close(): Promise<void>;
 }
 
-/** Joins a client to the master of this host. Nothing is opened before it is needed. */
+/** Connects a client to the master of this host. Sockets are opened on demand. */
 export function openLocalMaster(
   options: MasterOptions,
   terminal: Terminal,
@@ -82,7 +82,7 @@ async function readKey({ cachedir }: MasterOptions, user: string): Promise<strin
   try {
     return await asOwnerOf(cachedir, () => readUserKey(cachedir, user));
   } catch {
-    // No such file, or not readable. The master refuses an empty key.
+    // Missing or unreadable. The master refuses an empty key.
     return undefined;
   }
 }
@@ -95,7 +95,7 @@ function nodegroupsOf(groups: Readonly<Record<string, unknown>>): Nodegroups {
   return new Map(entries);
 }
 
-/** Retries: a restart of the master takes a second, and its files say that there is one. */
+/** Retries, because a restart of the master takes a second. */
 async function connectEvents(
   path: string,
   framing: MasterOptions['brine']['eventFraming'],
@@ -111,7 +111,7 @@ async function connectEvents(
   }
 }
 
-/** Reads the event socket, and again after it was lost, until closed. */
+/** Reads the event socket, and reconnects, until closed. */
 async function listen(
   options: MasterOptions,
   onEvent: (tag: string, packed: Uint8Array) => void,
@@ -125,7 +125,7 @@ async function listen(
       try {
         for await (const event of current) onEvent(event.tag, event.packed);
       } catch {
-        // The master restarts. The job cache has what was missed.
+        // The master restarts. The job cache has the missed returns.
       }
       while (!closed) {
         await sleep(RECONNECT_MS);
@@ -133,7 +133,7 @@ async function listen(
           current = await EventClient.connect({ path, framing });
           break;
         } catch {
-          // Not there yet. The wait for returns has a timeout of its own.
+          // No socket yet. The wait for returns has its own timeout.
         }
       }
     }

@@ -4,8 +4,8 @@ import { type LocalMaster, openLocalMaster } from './local-master.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
- * The master of this host for a command that looks at what may be down: it waits `timeoutMs` for
- * each try, and not at all where nothing listens.
+ * The master of this host, for a command that examines a master which may be down. Each try waits
+ * `timeoutMs`, and fails at once if nothing listens.
  */
 export function lookAtMaster(
   options: MasterOptions,

@@ -10,7 +10,7 @@ import { logLine, type Terminal, warnIneffective } from './terminal.ts';
 
 /**
  * Reads the master's configuration for a command.
- * @throws Exit 1 where it is broken; Salt reads it twice and says so twice.
+ * @throws Exit 1 if it is broken; Salt reads it twice and prints the error twice
  */
 export function readMasterConfig(options: ParsedOptions, terminal: Terminal): MasterOptions {
   warnIneffective(terminal, options);
@@ -25,7 +25,7 @@ export function readMasterConfig(options: ParsedOptions, terminal: Terminal): Ma
       const shown = configDir ?? loaded.options.configDir;
       terminal.err(`WARNING: CONFIG '${shown}' directory does not exist.\n`);
     }
-    // Outputters in Python get what modules of the master get.
+    // Outputters in Python get the same environment as modules of the master.
     letChildrenHave(process.env, loaded.options.brine.childEnvironment);
     return loaded.options;
   } catch (error) {
@@ -54,7 +54,7 @@ export function systemUser(): string {
   }
 }
 
-/** The user that a publish is made as (Salt: salt/utils/user.py get_specific_user). */
+/** The user of a publish (Salt: salt/utils/user.py get_specific_user). */
 export function specificUser(): string {
   const user = systemUser();
   const caller = process.env['SUDO_USER'];

@@ -9,7 +9,7 @@ import type { OptionParser } from './options/option-parser.ts';
 import { siteOutputters } from './site-outputters.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
-/** What a printer reads of the master's file. */
+/** Options of the master's file that a printer reads. */
 export type DisplayConfig = Pick<
   MasterOptions,
   | 'output'
@@ -25,7 +25,7 @@ export type DisplayConfig = Pick<
   | 'stateOutputTerse'
 > & { readonly brine?: undefined };
 
-/** What is shown differently for one command than for another. */
+/** Facts of a command that change the display. */
 export interface DisplayedCommand {
   readonly static?: boolean;
   readonly fun?: string;
@@ -33,7 +33,7 @@ export interface DisplayedCommand {
   readonly kwargs?: SaltMap | undefined;
 }
 
-/** For commands that do not read that file. */
+/** Defaults for commands that do not read that file. */
 export const DISPLAY_DEFAULTS: DisplayConfig = {
   output: '',
   color: true,
@@ -48,7 +48,7 @@ export const DISPLAY_DEFAULTS: DisplayConfig = {
   stateOutputTerse: [],
 };
 
-/** Shows results as the options and the configuration say. */
+/** Shows results according to options and configuration. */
 export class Printer {
   readonly options: DisplayOptions;
   readonly #terminal: Terminal;
@@ -91,8 +91,8 @@ export class Printer {
   }
 
   /**
-   * Prints one display; false where no outputter could show it.
-   * @throws Exit 1 where the output file cannot be written.
+   * Prints one display; false if no outputter could show it.
+   * @throws Exit 1 if the output file can not be written
    */
   show(data: SaltValue, out: string | undefined, retcode = 0): boolean {
     const display = displayOf(data, out, this.options, retcode);
@@ -102,8 +102,8 @@ export class Printer {
   }
 
   /**
-   * Prints parts of one map, in the order of its keys, as they come and as fast as the reader takes
-   * them. If the outputter cannot join parts, prints the map at the end.
+   * Prints parts of one map, in the order of its keys, as they arrive and as fast as the reader
+   * takes them. If the outputter cannot join parts, prints the map at the end.
    * @throws as show.
    */
   async showParts(parts: AsyncIterable<SaltMap>, out: string | undefined): Promise<void> {
@@ -182,7 +182,7 @@ const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number,
     ['ENOSPC', ['OSError', 28, 'No space left on device']],
   ]);
 
-/** An error of the operating system in Python's words. */
+/** An error of the operating system as Python prints it. */
 export function osErrorText(error: unknown, path: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = PYTHON_ERRORS.get(code);
@@ -191,7 +191,7 @@ export function osErrorText(error: unknown, path: string): string {
   return `${name}: [Errno ${number}] ${text}: '${path}'`;
 }
 
-/** The results that an argument names, or else an option. Only texts can name one. */
+/** The results named by an argument, or else by an option. Only texts count. */
 function resultsOf(kwargs: SaltMap | undefined, name: string, option: ConfigValue): SaltValue {
   if (kwargs?.has(name) === true) return kwargs.get(name) ?? null;
   if (option === null || typeof option !== 'object') return option;
@@ -201,6 +201,6 @@ function resultsOf(kwargs: SaltMap | undefined, name: string, option: ConfigValu
 
 function verboseOf(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
-  // Any other word is true, as any text is in Python.
+  // Any other text is true, as in Python.
   return text !== 'False' && text !== 'false';
 }

@@ -4,7 +4,7 @@ import { type BlockingCalls, PythonCallError, startBlockingHost } from '@brine/p
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { logLine, type Terminal } from './terminal.ts';
 
-/** What a name of an outputter looks like. */
+/** Form of the name of an outputter. */
 const OUTPUTTER_NAME = /^\w+$/;
 
 /** Exceptions after which Salt shows the data by another outputter (salt/output/__init__.py). */
@@ -12,7 +12,7 @@ const UNFIT = ['KeyError', 'AttributeError', 'TypeError'];
 
 /**
  * Finds the outputters of the site and of Salt, in Python. The interpreter starts with the first
- * name that Brine does not have, and ends with this command.
+ * name that Brine lacks, and ends with this command.
  */
 export function siteOutputters(
   config: MasterOptions,
@@ -53,7 +53,10 @@ function ask(terminal: Terminal, call: () => SaltValue): SaltValue {
   }
 }
 
-/** What an outputter gives, or nothing. @throws UnfitDataError if it cannot show the data */
+/**
+ * The text of an outputter; undefined if it prints nothing. @throws UnfitDataError if it cannot
+ * show the data
+ */
 function textIn(name: string, terminal: Terminal, call: () => SaltValue): string | undefined {
   try {
     const text = call();

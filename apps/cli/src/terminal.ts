@@ -3,23 +3,23 @@ import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Output } from '@brine/master-host';
 
-/** Where a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal extends Output {
-  /** True where stdout is a terminal: then colours are on. */
+  /** True if stdout is a terminal: then colours are on. */
   readonly isTerminal: boolean;
-  /** False if the waiting command must leave Ctrl-C to its caller. */
+  /** False if a waiting command must leave Ctrl-C to its caller. */
   readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
-  /** Resolves when the reader has everything, or is gone. */
+  /** Resolves when the reader has read everything, or is gone. */
   flush?(): Promise<void>;
-  /** As `ask` on stderr; what is typed on a terminal is not shown. */
+  /** As `ask` on stderr, without showing the input. */
   askSecret(question: string): Promise<string | undefined>;
   /** All of stdin. */
   readInput(): Promise<string>;
 }
 
-/** The terminal of this process. A reader that goes away ends the output, not the command. */
+/** The terminal of this process. A reader that closes ends the output, not the command. */
 export class ProcessTerminal implements Terminal {
   readonly isTerminal = process.stdout.isTTY;
   readonly ownsSignals = true;
@@ -51,7 +51,7 @@ export class ProcessTerminal implements Terminal {
   #setStatus(text: string): void {
     this.#clearStatus();
     if (text === '') return;
-    // A line that wraps could not be taken away again.
+    // A line that wraps could not be removed again.
     process.stderr.write(text.slice(0, Math.max(0, process.stderr.columns - 1)));
     this.#hasStatus = true;
   }
@@ -76,7 +76,7 @@ export class ProcessTerminal implements Terminal {
   async askSecret(question: string): Promise<string | undefined> {
     if (!process.stdin.isTTY || this.#lines !== undefined) return this.ask(question, 'err');
     this.err(question);
-    // The line editor shows what it writes to its output: it gets one that shows nothing.
+    // The line editor echoes to its output: give it one that shows nothing.
     const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
     const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
     try {
@@ -96,7 +96,7 @@ export class ProcessTerminal implements Terminal {
   }
 }
 
-/** To the first column, and erases the line. */
+/** Moves to the first column, and erases the line. */
 const ERASE_LINE = '\r\x1b[K';
 
 function canRewrite(): boolean {
@@ -108,7 +108,7 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) return resolve();
     stream.once('close', resolve);
-    // An empty write comes back after all writes before it.
+    // An empty write completes after all earlier writes.
     stream.write('', () => resolve());
   });
 }

@@ -15,7 +15,7 @@ export interface BatchSettings {
   readonly waitMs: number;
   /** Stops after the first return with a retcode other than 0. */
   readonly failhard: boolean;
-  /** Runs on so many minions first; the others wait for their good end. */
+  /** Number of minions to run on first; the others wait until these have succeeded. */
   readonly canary?: string;
   /** Stops when more minions than this have failed. */
   readonly halt?: string;
@@ -23,10 +23,10 @@ export interface BatchSettings {
   readonly jid: string;
 }
 
-/** What happens in a batch, in the order in which it is printed. */
+/** A step of a batch, in the order of printing. */
 export type BatchStep =
   | { readonly kind: 'no-match' }
-  /** The master has the batch: it goes on without this command. */
+  /** The master has the batch and continues it without this command. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'down'; readonly id: string }
   | { readonly kind: 'start'; readonly ids: readonly string[] }
@@ -40,28 +40,30 @@ export type BatchStep =
       readonly jid: string | undefined;
     }
   | { readonly kind: 'silent'; readonly id: string }
-  /** Returns that came unheard, and that the job cache does not have or does not show. */
+  /** Returns whose events were missed and that the job cache lacks or does not show. */
   | { readonly kind: 'unseen'; readonly count: number; readonly retcode: number }
   | { readonly kind: 'halted'; readonly reason: string };
 
-/** A return as it is shown. */
+/** A return to show. */
 type ReturnStep = BatchStep & { readonly kind: 'return' };
 
-/** Without any event for so long, the master is asked how the batch stands. */
+/** After this time without an event the master is asked for the state of the batch. */
 const QUIET_MS = 10_000;
-/** A return comes a little before or after the word that it counts. */
+/** A return may arrive this long before or after the event that counts it. */
 const LATE_RETURN_MS = 3_000;
-/** Returns that count and are nowhere are given up after so long without any return. */
+/** Counted returns that are nowhere are given up after this time without any return. */
 const PATIENCE_MS = 30_000;
-/** They are waited for so long while the job cache is away. */
+/** The same limit while the job cache is unreachable. */
 const CACHE_AWAY_MS = 600_000;
-/** The master may leave questions unanswered for so long. */
+/** The master may be unreachable for this long. */
 const AWAY_MS = 300_000;
-/** Returns that may come before they count: of minions that were not asked, no more are kept. */
+/**
+ * Maximum of returns kept before they are counted: minions that were not asked may send any number.
+ */
 const EARLY_MAX = 100_000;
 
 /**
- * How many minions run at a time (Salt: salt/utils/batch_state.py get_batch_size).
+ * Number of minions that run at a time (Salt: salt/utils/batch_state.py get_batch_size).
  * @throws BatchSizeError
  */
 export function batchSize(spec: string, minions: number): number {
@@ -85,8 +87,8 @@ export function highestRetcode(retcode: SaltValue | undefined): number {
 }
 
 /**
- * Hands a batch to the master and gives its job id; undefined where no minion matches. It is the
- * master's from then on. Sent twice it begins once.
+ * Hands a batch over to the master and returns its job id; undefined if no minion matches.
+ * Idempotent: sent twice, the batch begins once.
  * @throws as {@link LocalClient.publish}
  */
 async function beginBatch(
@@ -110,8 +112,8 @@ async function beginBatch(
 }
 
 /**
- * Runs a command on some minions at a time (Salt: salt/cli/batch.py). The workers of the master do
- * it; this follows it by events, and asks for what it has missed.
+ * Runs a command on some minions at a time (Salt: salt/cli/batch.py). The workers of the master run
+ * the batch; this client follows its events, and queries missed steps.
  * @throws as {@link LocalClient.publish}
  */
 export function runBatch(
@@ -123,8 +125,8 @@ export function runBatch(
 }
 
 /**
- * As {@link runBatch}, for a batch that another process may have begun under this job id: gives its
- * steps from the first on.
+ * As {@link runBatch}, for a batch that another process may have begun under this job id. Returns
+ * all its steps from the first.
  * @throws as {@link LocalClient.publish}
  */
 export function resumeBatch(
@@ -159,7 +161,7 @@ async function* followed(
   }
 }
 
-/** What of a batch was shown, and what was not yet. */
+/** Tracks which steps of a batch were shown. */
 class BatchView {
   readonly #client: LocalClient;
   readonly #command: Command;
@@ -168,17 +170,17 @@ class BatchView {
   readonly #shown = new Set<string>();
   /** Returns that the batch has not counted yet. */
   readonly #early = new Map<string, ReturnStep>();
-  /** Returns that count and have not come here yet. */
+  /** Counted returns that have not arrived yet. */
   readonly #owed = new Set<string>();
-  /** So many returns count, were shown, and were given up. */
+  /** Numbers of counted returns, of shown ones, and of those given up. */
   #completed = 0;
   #counted = 0;
   #unseen = 0;
-  /** Since when returns are owed and none was shown, unix ms. */
+  /** Start of the time in which returns are owed and none was shown, unix ms. */
   #owingSince = Infinity;
-  /** Since when the job cache is away while they are, unix ms. */
+  /** Start of the time in which returns are owed and the job cache is unreachable, unix ms. */
   #cacheAwaySince = Infinity;
-  /** Since when the master leaves questions unanswered, unix ms. */
+  /** Start of the time in which the master is unreachable, unix ms. */
   #awaySince = Infinity;
   #seq = 0;
   #halted: string | undefined;
@@ -190,7 +192,7 @@ class BatchView {
     this.#jid = jid;
   }
 
-  /** Whether the master has this batch, under way or ended. */
+  /** True if the master has this batch, running or ended. */
   async isKnown(): Promise<boolean> {
     for (;;) {
       try {
@@ -205,7 +207,7 @@ class BatchView {
   async *follow(events: EventQueue): AsyncGenerator<BatchStep> {
     let [sinceMs, before] = [Date.now(), this.#place];
     while (!this.#isOver || this.#owing > 0) {
-      // Events that say nothing new are no sign that the batch is heard.
+      // Only events with news show that events of the batch arrive.
       if (this.#place !== before) [sinceMs, before] = [Date.now(), this.#place];
       const untilMs = sinceMs + (this.#owing > 0 ? LATE_RETURN_MS : QUIET_MS);
       const event = Date.now() < untilMs ? await events.next(untilMs) : undefined;
@@ -218,12 +220,12 @@ class BatchView {
     if (this.#halted !== undefined) yield { kind: 'halted', reason: this.#halted };
   }
 
-  /** Where the batch is, as far as it was heard. */
+  /** The known progress of the batch. */
   get #place(): string {
     return `${this.#seq} ${this.#counted}`;
   }
 
-  /** Returns that count and were neither shown nor given up. */
+  /** Number of counted returns that were neither shown nor given up. */
   get #owing(): number {
     return Math.max(this.#owed.size, this.#completed - this.#counted - this.#unseen);
   }
@@ -236,7 +238,7 @@ class BatchView {
     }
     const suffix = tag.slice(`salt/batch/${this.#jid}/`.length);
     const brine = mapIn(data, 'brine');
-    // Others may fire under this tag too; only the master says where it stands.
+    // Others may fire under this tag too, but only the master sets `brine.seq`.
     const seq = brine?.get('seq');
     if (brine === undefined || typeof seq !== 'number' || this.#isOver) return;
     this.#completed = Math.max(this.#completed, Number(data.get('completed') ?? 0));
@@ -252,13 +254,13 @@ class BatchView {
     }
     if (suffix !== 'complete' && suffix !== 'halted') return;
     if (seq > this.#seq) yield* this.catchUp();
-    // The master did not answer: the next look finds the end.
+    // The master did not answer: the next query finds the end.
     if (seq > this.#seq) return;
     this.#isOver = true;
     if (suffix === 'halted') this.#halted = textOf(data, 'reason') ?? 'stop';
   }
 
-  /** One step of the batch: a free slot is taken before the return that made room is shown. */
+  /** Shows a step of the batch: minions that start come before the return that freed their slot. */
   *#step(brine: SaltMap): Generator<BatchStep> {
     yield* this.#start(textsIn(brine, 'dispatched'));
     for (const id of textsIn(brine, 'finished')) {
@@ -296,13 +298,13 @@ class BatchView {
     else if (!this.#early.has(id) && this.#early.size < EARLY_MAX) this.#early.set(id, step);
   }
 
-  /** Asks the master how the batch stands, and the job cache for returns that were missed. */
+  /** Asks the master for the state of the batch, and the job cache for missed returns. */
   async *catchUp(): AsyncGenerator<BatchStep> {
     let state: SaltMap | undefined;
     try {
       state = await this.#state();
     } catch (error) {
-      // The batch goes on meanwhile; the next look comes after as quiet a time.
+      // The batch continues meanwhile; query again after the next quiet time.
       this.#bear(error);
       return;
     }
@@ -326,7 +328,7 @@ class BatchView {
     return mapIn(reply, 'state');
   }
 
-  /** A master that is away for a while is borne. */
+  /** Tolerates an unreachable master for AWAY_MS. @throws the error after that */
   #bear(error: unknown): void {
     const now = Date.now();
     this.#awaySince = Math.min(this.#awaySince, now);
@@ -342,7 +344,7 @@ class BatchView {
     try {
       kept = await new JobRecords(this.#client).returns(this.#jid);
     } catch (error) {
-      // A caller with limited rights may not ask the job cache. One that is away may come back.
+      // A caller with limited rights may not query the job cache. An unreachable one may return.
       isRefused = !isAway(error);
       if (isRefused && !(error instanceof RefusedError)) throw error;
     }
@@ -366,7 +368,7 @@ class BatchView {
     }
   }
 
-  /** Whether what is owed was waited for long enough. */
+  /** True if owed returns have been awaited long enough. */
   #isOverdue(isCacheThere: boolean): boolean {
     const now = Date.now();
     const isOwing = this.#owing > 0;
@@ -377,7 +379,7 @@ class BatchView {
     return isCacheLost || now - this.#owingSince >= PATIENCE_MS;
   }
 
-  /** What is owed and not even in the job cache is not kept there. */
+  /** Gives up owed returns that the job cache does not have either. */
   #giveUp(retcode: number): BatchStep {
     const count = this.#owing;
     this.#owed.clear();

@@ -4,7 +4,7 @@ import { buildPublish } from '@brine/wire/load';
 import type { EventQueue } from './event-inbox.ts';
 import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
 
-/** A minion's return, or the fact that it sent none. */
+/** A return of a minion, or a missing one. */
 export type JobReturn =
   | {
       readonly kind: 'return';
@@ -17,7 +17,9 @@ export type JobReturn =
   | {
       readonly kind: 'missing';
       readonly id: string;
-      /** The target lists it and the master has no key of it, so it was not asked. */
+      /**
+       * True if the target lists the minion but the master has no key for it, so it was not asked.
+       */
       readonly unknown?: true;
     };
 
@@ -40,18 +42,18 @@ export interface Command {
   readonly arg: readonly SaltValue[];
   /** Returners, comma separated. */
   readonly ret?: string;
-  /** A job id of the caller's choice, as batches have it; empty: the master makes one. */
+  /** A job id chosen by the caller, as for batches; empty: the master makes one. */
   readonly jid?: string;
-  /** What Salt puts in `kwargs`: delimiter, metadata, credentials, … */
+  /** The `kwargs` of Salt: delimiter, metadata, credentials, … */
   readonly kwargs?: SaltMap;
   /**
-   * The id of the publish where it is sent inside of a master: what is sent twice under one id is
-   * one job. Others have no say in it.
+   * The id of a publish sent inside of a master: publishes with the same id are one job. Ignored
+   * from other senders.
    */
   readonly requestId?: string;
   /**
-   * The function that sends it chose it, and not that function's caller, whose rights need not
-   * cover it. Inside of a master; others have no say in it.
+   * True if a function chose this command itself, so that its caller's rights need not cover it.
+   * Only inside of a master; ignored from other senders.
    */
   readonly isOwn?: boolean;
   /** The caller records the root of the job's trace; the master's spans are its children. */

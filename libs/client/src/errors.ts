@@ -32,10 +32,10 @@ export class RefusedError extends Error {
   }
 }
 
-/** What a master says of a publish and of a batch while its streams are away. */
+/** Errors of a master for a publish or a batch while its streams are unreachable. */
 const NOT_NOW = /^The (?:job could not be published|batch could not begin): /;
 
-/** Whether an error says that the master, or its job cache, may answer if it is asked again. */
+/** True if the error is temporary: the master, or its job cache, may answer a retry. */
 export function isAway(error: unknown): boolean {
   if (error instanceof RequestTimeoutError) return true;
   if (!(error instanceof RefusedError)) return false;

@@ -12,8 +12,8 @@ interface PackedEvent {
   readonly packed: Uint8Array;
 }
 
-// An event that comes before the answer to a publish may belong to its job. It is kept packed. More
-// than this in that short time cannot all be of one job.
+// Maximum of events kept before the answer to a publish, since they may belong to its job. One job
+// can not cause more in that time.
 const MAX_EARLY_EVENTS = 100_000;
 
 /** The events of one wait, in their order. */
@@ -29,12 +29,12 @@ export class EventQueue {
     this.#inbox = inbox;
   }
 
-  /** Keeps every event from now on, until the publish that goes out now is answered. */
+  /** Keeps every event until the publish that is sent now is answered. */
   keepAll(): void {
     this.#unanswered += 1;
   }
 
-  /** Ends `keepAll`. Of its events, and from now on, those with wanted tags are taken. */
+  /** Ends `keepAll`. Of kept and later events, only those with wanted tags are taken. */
   keepWanted(wanted?: (tag: string) => boolean): void {
     if (wanted !== undefined) this.#wanted.push(wanted);
     this.#unanswered -= 1;
@@ -68,7 +68,7 @@ export class EventQueue {
     }
   }
 
-  /** Ends the queue: the inbox keeps nothing for it any more. */
+  /** Ends the queue: the inbox keeps no more events for it. */
   close(): void {
     this.#inbox.forget(this);
   }

@@ -16,10 +16,10 @@ const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
 const SIMPLE = /^[A-Za-z0-9_+./][A-Za-z0-9_+./-]*$/;
 
 /**
- * The arguments of a command as they are sent: each read as YAML, `name=value` gathered in one
- * map with `__kwarg__` at the end (Salt: salt/utils/args.py parse_input).
+ * The arguments of a command in the form in which they are sent: each read as YAML, `name=value`
+ * gathered in one map with `__kwarg__` at the end (Salt: salt/utils/args.py parse_input).
  * @param noParse names of keywords whose value stays text (`--no-parse`)
- * @param work as of the operator's own files where it is left out
+ * @param work default: the limit for files of the operator
  * @throws YamlWorkError
  */
 export function parseArguments(
@@ -102,8 +102,9 @@ export class CompoundCommandError extends Error {
 }
 
 /**
- * Splits `fun1,fun2` and its arguments: groups are separated by a word that is the separator, or,
- * the old way, by a separator within a word (Salt: salt/utils/parsers.py SaltCMDOptionParser).
+ * Splits `fun1,fun2` and its arguments. Groups are separated by an argument that is the separator,
+ * or, the old way, by a separator within an argument (Salt: salt/utils/parsers.py
+ * SaltCMDOptionParser).
  * @throws CompoundCommandError
  */
 export function parseCompound(

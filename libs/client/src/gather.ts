@@ -10,7 +10,9 @@ export interface GatherSettings {
   readonly gatherJobTimeoutMs: number;
   readonly orderMasters: boolean;
   readonly syndicWaitMs: number;
-  /** The minions of this part of a batch. Others do not count: all parts share one job id. */
+  /**
+   * The minions of this part of a batch. Others are ignored, because all parts share one job id.
+   */
   readonly part?: ReadonlySet<string>;
   /** Gives returns of minions that were not targeted too, as `salt -v` shows them. */
   readonly unexpected: boolean;
@@ -25,9 +27,9 @@ type Publish = (command: Command, into: EventQueue) => Promise<PublishedCommand 
 
 /**
  * Waits for the returns of a job. When the time is up, `saltutil.find_job` asks the minions that
- * still owe one whether they run it. As long as one does, the wait goes on (Salt:
+ * still owe one whether they run it. While one does, the wait continues (Salt:
  * salt/client/__init__.py get_iter_returns).
- * @throws RefusedError if the job's events say that the master refused it.
+ * @throws RefusedError if an event of the job reports that the master refused it
  */
 export async function* gatherReturns(
   job: PublishedCommand,
@@ -64,7 +66,7 @@ function silence(id: string, isUnknown: boolean): JobReturn {
   return { kind: 'missing', id, ...(isUnknown ? { unknown: true } : {}) };
 }
 
-/** A find_job that cannot be sent counts as unanswered: the wait must come to its end. */
+/** A find_job that cannot be sent counts as unanswered, so that the wait ends. */
 async function askQuietly(
   publish: Publish,
   command: Command,
@@ -73,7 +75,7 @@ async function askQuietly(
   try {
     return (await publish(command, events))?.jid;
   } catch {
-    // Whatever went wrong, the missing minions are reported as such.
+    // After any error the missing minions are reported as such.
     return undefined;
   }
 }
@@ -101,7 +103,7 @@ class Wait {
     this.#job = job;
     this.#settings = settings;
     this.#minions = new Set(job.minions);
-    // Inside of a master the event that names them does not come here.
+    // Inside of a master the event that names them does not arrive here.
     this.#missing = new Set(job.missing);
     this.#owing = this.#minions.size;
     this.#askAt = now + settings.timeoutMs;
@@ -122,7 +124,7 @@ class Wait {
     return this.#owed().every((id) => now >= (this.#until.get(id) ?? 0));
   }
 
-  /** When to look again, unix milliseconds. */
+  /** Time of the next check, unix milliseconds. */
   deadline(now: number): number {
     const isWhole = this.#owing === 0 && this.#minions.size > 0;
     if (isWhole && now <= this.#syndicsUntil) return Math.min(this.#askAt, this.#syndicsUntil + 1);
@@ -147,7 +149,7 @@ class Wait {
     };
   }
 
-  /** Notes that find_job was sent; `undefined` if no minion could be asked. */
+  /** Records that find_job was sent; `undefined` if no minion could be asked. */
   asked(findJid: string | undefined): void {
     this.findJid = findJid;
     this.#running = false;
@@ -155,14 +157,14 @@ class Wait {
     if (this.#settings.orderMasters) this.#askAt += this.#settings.syndicWaitMs;
   }
 
-  /** How many minions returned without being listed. Their returns are not given. */
+  /** Number of minions that returned without being listed. Their returns are dropped. */
   get unlisted(): number {
     return this.#unlisted.size;
   }
 
   /**
    * Takes an event. Its tag names the sender: the master lets no minion fire the tags of the master
-   * or of another minion. All data of the event is only what that sender says.
+   * or of another minion. The data of the event is only a claim of that sender.
    */
   take({ tag, data }: ClientEvent, logError: (text: string) => void): JobReturn[] {
     const { jid } = this.#job;
@@ -178,7 +180,7 @@ class Wait {
     return event.jid === jid ? this.#takeReturn(event.id, data) : [];
   }
 
-  /** A lower master lists the minions that it expects. Its refusal does not end the wait. */
+  /** A lower master lists its expected minions. Its refusal does not end the wait. */
   #ofLowerMaster(
     { id, tag }: { readonly id: string; readonly tag: string },
     data: SaltMap,
@@ -255,7 +257,7 @@ class Wait {
     return [...ids].sort();
   }
 
-  /** Whether no list of minions has it: the master does not know it, nor does one below. */
+  /** True if no list contains it: neither the master nor a lower one knows it. */
   isUnknown(id: string): boolean {
     return !this.#minions.has(id);
   }
@@ -285,7 +287,7 @@ class Wait {
   }
 }
 
-/** Salt's line for a target that means no minion (salt/cli/salt.py), with its end. */
+/** Salt's line for a target that matches no minion (salt/cli/salt.py), with its line end. */
 export const NO_MATCH =
   'No minions matched the target. No command was sent, no jid was assigned.\n';
 

@@ -7,7 +7,7 @@ import type { LocalClient } from './local-client.ts';
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;
 
-/** How often a part of an import is sent, and how long to wait before that, in ms. */
+/** Number of tries for a part of an import, and the pause before a retry, in ms. */
 const IMPORT_TRIES = 30;
 const IMPORT_WAIT_MS = 1_000;
 
@@ -32,15 +32,15 @@ export interface AuditLine {
   readonly seal: string;
 }
 
-/** Why a minion is silent: one word (`SILENCE_CAUSES` of libs/job), and the evidence. */
+/** The cause of a minion's silence (`SILENCE_CAUSES` of libs/job), and the evidence. */
 export interface SilenceShown {
   readonly cause: string;
   readonly text: string;
 }
 
 /**
- * How long a page of returns is waited for, in ms. A gateway answers after 28 s in any case. Asked
- * for again before that, a busy master would read 50 MB several times at once.
+ * Timeout for a page of returns, in ms. A gateway always answers within 28 s. With earlier retries
+ * a busy master would read 50 MB several times at once.
  */
 const PAGE_MS = 30_000;
 
@@ -58,7 +58,7 @@ export class JobRecords {
     return isMap(value) && value.size > 0 ? value : undefined;
   }
 
-  /** Whom a job was for: its minions, and ids of its target that the master did not know. */
+  /** The minions of a job, and ids of its target that the master did not know. */
   async targets(
     jid: string,
   ): Promise<{ readonly minions: string[]; readonly missing: string[] } | undefined> {
@@ -80,16 +80,13 @@ export class JobRecords {
     return all;
   }
 
-  /** When the last return of a job came, unix ms; undefined where none did. */
+  /** When the last return of a job came, unix ms; undefined without returns. */
   async endTime(jid: string): Promise<number | undefined> {
     const value = await this.#ask('end_time', mapOf({ jid }));
     return typeof value === 'number' ? value : undefined;
   }
 
-  /**
-   * All jobs, oldest first, in parts: their number has no bound, so they are never in memory all at
-   * once. A part may be empty.
-   */
+  /** All jobs, oldest first, in pages, because their number is unbounded. A page may be empty. */
   async *pages(search: JobSearch): AsyncGenerator<SaltMap, void> {
     let after: string | undefined;
     do {
@@ -142,15 +139,15 @@ export class JobRecords {
     return isMap(value) ? value : undefined;
   }
 
-  /** Where a job stood at a moment; undefined for an unknown jid. */
+  /** The state of a job at a moment; undefined for an unknown jid. */
   async at(jid: string, atMs: number): Promise<SaltMap | undefined> {
     const value = await this.#ask('at', mapOf({ jid, atMs }));
     return isMap(value) ? value : undefined;
   }
 
   /**
-   * Why minions of a job are silent, or why `ids` are; undefined for an unknown jid. It stops after
-   * the page that has the last of `most`.
+   * The causes of silence of a job's minions, or of `ids`; undefined for an unknown jid. Stops
+   * after the page with the last of `most`.
    */
   async why(
     jid: string,
@@ -185,8 +182,8 @@ export class JobRecords {
   }
 
   /**
-   * Puts a part of such a file, itself a whole file, into the job cache. Gives the counts of its
-   * rows. After a timeout the part is sent again: rows that are there already stay.
+   * Imports a part of such a file, itself a valid file, into the job cache. Returns the counts of
+   * its rows. After a timeout the part is sent again: existing rows stay.
    */
   async importPart(file: string, linesBefore: number): Promise<SaltMap> {
     for (let tries = 1; ; tries += 1) {
@@ -213,19 +210,19 @@ export class JobRecords {
     question: SaltMap,
   ): Promise<{ readonly total: number; readonly rows: readonly SaltMap[] }> {
     const answer = await this.#ask('quarantine', question);
-    if (!isMap(answer)) throw new Error('the job cache did not tell of its quarantine');
+    if (!isMap(answer)) throw new Error('the job cache did not return its quarantine');
     const rows = (listOf(answer, 'rows') ?? []).filter(isMap);
     return { total: Number(answer.get('total')), rows };
   }
 
-  /** Tries rows in quarantine again; the job cache does so in parts. */
+  /** Retries rows in quarantine; the job cache does so in parts. */
   async retryQuarantined(
     chosen: SaltMap,
   ): Promise<{ readonly stored: number; readonly refused: number }> {
     const counts = { stored: 0, refused: 0 };
     for (let after = 0; ;) {
       const part = await this.#ask('quarantine_retry', new Map(chosen).set('after', after));
-      if (!isMap(part)) throw new Error('the job cache did not tell what became of its quarantine');
+      if (!isMap(part)) throw new Error('the job cache did not return the result of the retry');
       counts.stored += Number(part.get('stored'));
       counts.refused += Number(part.get('refused'));
       const next = part.get('next');
@@ -273,22 +270,22 @@ export class JobRecords {
     }
   }
 
-  /** How many minions of a job are in each state, and how many there are: `targeted`. */
+  /** Number of minions of a job in each state, and of all of them: `targeted`. */
   async ledger(jid: string): Promise<SaltMap> {
     return asMap(await this.#ask('ledger', mapOf({ jid })));
   }
 
-  /** What all services of the cluster tell of themselves (libs/bus callRoll). */
+  /** The reports of all services of the cluster (libs/bus callRoll). */
   async roll(): Promise<SaltMap> {
     return asMap(await this.#ask('roll', mapOf({})));
   }
 
-  /** How the minions are, and the first of those that are absent or wait for a decision. */
+  /** Counts of minions by state, and the first that are absent or wait for a decision. */
   async minions(limit: number): Promise<SaltMap> {
     return asMap(await this.#ask('minions', mapOf({ limit })));
   }
 
-  /** What PostgreSQL tells of itself (libs/job-cache databaseFacts). */
+  /** Facts about PostgreSQL (libs/job-cache databaseFacts). */
   async database(): Promise<SaltMap> {
     return asMap(await this.#ask('database', mapOf({})));
   }

@@ -26,31 +26,31 @@ export interface ClientSettings extends LoadSettings {
   readonly orderMasters: boolean;
   /** `syndic_wait`: how long to wait for the minion lists of lower masters. */
   readonly syndicWaitMs: number;
-  /** `sock_dir`, for the text when no master is there. */
+  /** `sock_dir`, for the text when no master runs. */
   readonly sockDir: string;
 }
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
 /**
- * Pause before a request lost with its connection is sent again. A loss does not count as a try.
+ * Pause before a request is retried after its connection was lost. A loss does not count as a try.
  */
 const LOST_PAUSE_MS = 100;
 /** More losses than a restart of the master causes: the port drops every caller. */
 const LOSSES_MAX = 100;
 /**
- * A master knows what it has published for two minutes (its `duplicate_window`): what is sent again
- * later would be a second job.
+ * A master recognizes a repeated publish for two minutes (its `duplicate_window`). A later one
+ * would be a second job.
  */
 const SENT_AGAIN_MS = 100_000;
-/** With less, a busy master would count as a dead one. Stock clients use `-t` as it is. */
+/** A shorter timeout would treat a busy master as dead. Stock clients use `-t` as it is. */
 const MIN_REQUEST_TIMEOUT_MS = 5_000;
 
 /** How a request is sent. */
 interface ExchangeOptions {
   readonly requestId?: string | undefined;
   readonly isOwn?: boolean | undefined;
-  /** How long each try waits at least, in ms. */
+  /** Least timeout of each try, in ms. */
   readonly atLeastMs?: number;
 }
 
@@ -70,7 +70,7 @@ export class LocalClient {
   /**
    * Publishes a command. With `listen` it connects to the event socket first, so that no return is
    * missed. `into` is a queue that takes the events of this job too.
-   * @returns undefined if no minion matched: the master published nothing then.
+   * @returns undefined if no minion matched, so that nothing was published
    * @throws MasterUnreachableError RequestTimeoutError RefusedError NodegroupError
    */
   async publish(
@@ -134,8 +134,8 @@ export class LocalClient {
   }
 
   /**
-   * Sends a clear command other than publish, with the caller's key. `atLeastMs`: how long each try
-   * waits, where the answer may be large.
+   * Sends a clear command other than publish, with the caller's key. `atLeastMs`: least timeout of
+   * each try, for large answers.
    * @throws MasterUnreachableError RequestTimeoutError RefusedError
    */
   async command(load: SaltMap, atLeastMs = MIN_REQUEST_TIMEOUT_MS): Promise<SaltMap> {
@@ -151,7 +151,7 @@ export class LocalClient {
   }
 
   /**
-   * Sends a command of Brine's own that is formed and judged as a publish.
+   * Sends a command of Brine with the form and the rights of a publish.
    * @param more further fields of the load
    * @throws MasterUnreachableError RequestTimeoutError RefusedError NodegroupError
    */
@@ -168,7 +168,7 @@ export class LocalClient {
       const reply = await this.#exchange(load);
       refuse(reply);
       if (isMap(reply) && reply.size > 0) return reply;
-      // A master that does not know the command answers nothing.
+      // A master that does not know the command does not answer.
       if (isSecond) throw new RefusedError('SaltClientError', `The master does not know ${cmd}`);
       this.#key = undefined;
     }
@@ -223,7 +223,7 @@ export class LocalClient {
     load: SaltMap,
     how: Pick<ExchangeOptions, 'requestId' | 'isOwn'>,
   ): Promise<PublishedCommand | undefined> {
-    // The request goes through a gateway, of which any number may die before it is answered.
+    // Gateways may die, any number of times, before the request is answered.
     if (how.requestId === undefined) load.set(COMMAND_NAME, randomUUID());
     let reply = await this.#exchange(load, how);
     if (isEmpty(reply)) {
@@ -266,7 +266,7 @@ export class LocalClient {
         ...(isOwn === undefined ? {} : { isOwn }),
       };
       try {
-        // The same bytes each time: by them the master knows a second try from a second command.
+        // The same bytes each time, so that the master recognizes a retry.
         return unpack(await this.#ports.request.request(body, options));
       } catch (error) {
         failure = error;

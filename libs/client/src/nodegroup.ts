@@ -1,6 +1,6 @@
 import { NodegroupError } from './errors.ts';
 
-/** `nodegroups` of the configuration: a compound expression as text or as a list of words. */
+/** `nodegroups` of the configuration: a compound expression as text or as a list of its parts. */
 export type Nodegroups = ReadonlyMap<string, string | readonly string[]>;
 
 // A group may name other groups; a chain longer than this is a mistake.
@@ -26,7 +26,7 @@ export function expandCompound(
 }
 
 /**
- * The words of a node group, other groups in brackets.
+ * The parts of a node group, other groups in brackets.
  * @throws NodegroupError for a name that is not configured.
  */
 export function expandNodegroup(

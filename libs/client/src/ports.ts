@@ -1,9 +1,9 @@
 /** The request port of the master (4506). */
 export interface RequestPort {
   /**
-   * Sends a body and gives the answer. Rejects with an error where no answer came in time.
-   * @param options.requestId {@link Command.requestId}, where the port is inside of a master
-   * @param options.isOwn {@link Command.isOwn}, as well
+   * Sends a body and returns the answer. Rejects if no answer came in time.
+   * @param options.requestId {@link Command.requestId}, for a port inside of a master
+   * @param options.isOwn {@link Command.isOwn}, for the same
    */
   request(
     body: Uint8Array,
@@ -18,8 +18,8 @@ export interface RequestPort {
 /** The event socket of this host. */
 export interface EventPort {
   /**
-   * Connects, and from then on hands every event, tag and packed map, to the handler.
-   * Rejects where the socket is not there.
+   * Connects, and then passes every event, tag and packed map, to the handler. Rejects if the
+   * socket is missing.
    */
   listen(
     onEvent: (tag: string, packed: Uint8Array) => void,
@@ -28,13 +28,13 @@ export interface EventPort {
 
 /** The master's files on this host. */
 export interface MasterPort {
-  /** False where no master runs on this host (Salt: `publish_pull.ipc` in `sock_dir`). */
+  /** False if no master runs on this host (Salt: `publish_pull.ipc` in `sock_dir`). */
   isPresent(): boolean;
-  /** The text of the caller's key file, empty where it cannot be read. */
+  /** The text of the caller's key file, empty if it cannot be read. */
   readKey(): Promise<string>;
 }
 
-/** Everything that a client needs from outside. */
+/** The external dependencies of a client. */
 export interface ClientPorts {
   readonly request: RequestPort;
   readonly events: EventPort;

@@ -1,10 +1,9 @@
 import type { SaltValue } from '@brine/wire';
 
 /**
- * A random part of the minions, of those that have a function (Salt: LocalClient.cmd_subset). It
- * has `size` of them; fewer where there are fewer. With a negative size only the first that is
- * looked at can be in it.
- * @param functions what each minion returned for `sys.list_functions`
+ * A random subset of the minions that have a function (Salt: LocalClient.cmd_subset), with at most
+ * `size` minions. With a negative size only the first minion of the random order can be in it.
+ * @param functions returns of `sys.list_functions` by minion
  */
 export function subsetOf(
   functions: ReadonlyMap<string, SaltValue>,

@@ -88,7 +88,7 @@ test('SIGHUP reads the configuration again, says what it takes, and stops nothin
   await writeFile(path, 'a: [1, 2\n');
   process.kill(master.pid ?? NaN, 'SIGHUP');
   await until('it says that the file can not be used', async () => {
-    return (await master.log()).includes('the master goes on as it is');
+    return (await master.log()).includes('the master keeps its old one');
   });
   await writeFile(path, text);
   process.kill(master.pid ?? NaN, 'SIGHUP');

@@ -28,7 +28,7 @@ export const CALL_FORM: CommandForm = {
         flag(['--retcode-passthrough'], 'retcode_passthrough', "Exit with the function's code."),
         flag(['--metadata'], 'print_metadata', 'Show the whole return with id and job id.'),
         text(['--set-metadata'], 'metadata', 'Kept with the job.'),
-        flag(['--no-return-event'], 'no_return_event', 'Do not tell the master the return.'),
+        flag(['--no-return-event'], 'no_return_event', 'Do not send the return to the master.'),
         {
           names: ['-t', '--timeout'],
           dest: 'auth_timeout',

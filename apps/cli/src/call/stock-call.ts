@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { operatorEnvironment } from '@brine/environment';
 
-/** By the module and not by the program beside it: a link of that name may lead to Brine. */
+/** Starts the module, not the program `salt-call`, which may be a link to Brine. */
 const START =
   'import sys; from salt.scripts import salt_call; ' +
   'sys.argv[0] = "salt-call"; sys.exit(salt_call())';
 
 /**
- * Runs the `salt-call` of the Salt that an interpreter has, on this terminal. Gives its exit code;
- * as a shell does, 128 and the signal's number if a signal ended it.
- * @param args all words after `salt-call`
+ * Runs the `salt-call` of an interpreter's Salt on this terminal. Returns its exit code; after a
+ * signal 128 plus its number, as a shell does.
+ * @param args all arguments after `salt-call`
  * @throws Error if there is no such interpreter
  */
 export function runStockCall(python: string, args: readonly string[]): Promise<number> {
@@ -18,7 +18,7 @@ export function runStockCall(python: string, args: readonly string[]): Promise<n
     env: operatorEnvironment(process.env),
     stdio: 'inherit',
   });
-  // Ctrl-C reaches both by the terminal; a plain kill reaches this process only.
+  // The terminal sends Ctrl-C to both processes; a plain kill reaches only this one.
   const end = (): void => void child.kill('SIGTERM');
   process.once('SIGTERM', end);
   return new Promise((resolve, reject) => {

@@ -1,5 +1,4 @@
-// Modules that a stock minion of 3008 has on Linux and that Brine's own minion lacks: the user
-// asked for something that exists elsewhere.
+// Modules that a stock minion of 3008 has on Linux and that Brine's minion lacks.
 const NAMES = `
 aliases alternatives ansible apache archive artifactory at beacons bridge cloud composer cron
 cryptdev data debconf defaults devinfo disk dnsutil docker environ ethtool extfs file firewalld git

@@ -35,7 +35,7 @@ const SECRET = /^pillar\.(?:items?|raw|get)$/;
 const NO_MODULE =
   "This is Brine's own minion. Run Salt's salt-call for this function, or set brine.python.";
 
-/** `salt-call`: runs a function as the minion of this host. Gives the exit code. */
+/** `salt-call`: runs a function as the minion of this host. Returns the exit code. */
 export async function runCall(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(CALL_FORM);
   const options = parser.parse(args);
@@ -88,7 +88,7 @@ function checkOptions(parser: OptionParser, options: ParsedOptions, terminal: Te
   throw parser.error('Requires function, --grains or --doc');
 }
 
-/** True for what Brine's own minion answers: a function of its own, or the text of one. */
+/** True if Brine's own minion has the function, or its documentation. */
 function isOurs(caller: Caller, options: ParsedOptions): boolean {
   const [name] = options.args;
   if (isOn(options, 'grains_run')) return true;
@@ -214,7 +214,7 @@ async function run({ caller, options, config, printer, terminal }: Run): Promise
   return outcome.retcode === 0 ? EXIT.ok : EXIT.generic;
 }
 
-/** The lines that Salt logs of a command that failed (Salt: salt/modules/cmdmod.py). */
+/** The lines that Salt logs for a failed command (Salt: salt/modules/cmdmod.py). */
 function logFailedCommand(
   fun: string,
   command: string,
@@ -236,13 +236,13 @@ function logFailedCommand(
   write(`output: ${pyStr(value)}`);
 }
 
-/** The return becomes a job of its own: the master makes its job id. */
+/** Reports the return as a new job; the master makes its job id. */
 async function report(caller: Caller, ret: SaltMap, terminal: Terminal): Promise<void> {
   const load: SaltMap = new Map<SaltValue, SaltValue>([['cmd', '_return'], ...ret, ['jid', 'req']]);
   try {
     await caller.tell(load);
   } catch (error) {
-    // Salt says nothing. The function has run, so its result is shown all the same.
+    // Salt prints nothing. The function has run, so show its result anyway.
     if (!(error instanceof MinionError)) throw error;
     logLine(terminal, 'WARNING', `The master did not take the return: ${error.message}`);
   }

@@ -13,7 +13,7 @@ import { OptionParser } from '../options/option-parser.ts';
 import { asSaltError } from '../salt/salt-errors.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** So many minions are asked for their functions; those of one fleet have mostly the same. */
+/** Number of minions to ask for their functions; minions of a fleet mostly have the same. */
 const ASKED_MINIONS = 5;
 
 const FORM = brineForm(
@@ -26,13 +26,13 @@ const FORM = brineForm(
   '[options] bash|zsh|fish|refresh',
 );
 
-/** The program as it is called: a command line that completion asks for help pages. */
+/** The command line of this program, which completion runs for help pages. */
 export interface Program {
   readonly commands: readonly string[];
   run(program: string, args: readonly string[], terminal: Terminal): Promise<number>;
 }
 
-/** `brine completion`: the script of a shell, or the words that fit. Gives the exit code. */
+/** `brine completion`: prints the script of a shell, or matching words. Returns the exit code. */
 export async function runCompletion(
   program: Program,
   args: readonly string[],
@@ -50,7 +50,7 @@ export async function runCompletion(
   }
   if (what === 'words') {
     const words = wordsOf(textValue(options, 'line') ?? '');
-    // Without it the words are given whole.
+    // Without `--part`, whole words are printed.
     const part = options.given.has('part') ? (textValue(options, 'part') ?? '') : undefined;
     return offer(program, words, terminal, part);
   }
@@ -69,7 +69,7 @@ export async function runCompletion(
       }
     }
     if (found.size === 0) {
-      terminal.err('ERROR: No minion told its functions\n');
+      terminal.err('ERROR: No minion returned its functions\n');
       return EXIT.noReturn;
     }
     const count = await keepFunctions(functionsFile(config.configDir), found);
@@ -85,7 +85,7 @@ export async function runCompletion(
   }
 }
 
-/** Prints the words that fit, one per line. */
+/** Prints the matching words, one per line. */
 async function offer(
   program: Program,
   words: readonly string[],
@@ -105,7 +105,7 @@ async function offer(
   return EXIT.ok;
 }
 
-/** A terminal on which nothing is said: between two keys there is no place for it. */
+/** A terminal that prints nothing: output would disturb the line that the user types. */
 const silent: Terminal = {
   isTerminal: false,
   ownsSignals: false,
@@ -129,7 +129,7 @@ function sourcesOf(
       const shelves =
         which === 'all' ? (['accepted', 'pending', 'rejected', 'denied'] as const) : [which];
       const names = await Promise.all(
-        // A directory that is not there, or not for this user: no ids.
+        // A missing or unreadable directory has no ids.
         shelves.map((shelf) => store.names(shelf).catch(() => [])),
       );
       return names.flat();

@@ -25,15 +25,15 @@ import { logLine, type Terminal, warnIneffective } from '../terminal.ts';
 const FORM = brineForm(
   'config',
   [
-    'show prints each option of the master in force, with its value and where that comes from: the',
+    'show prints each option of the master in force, with its value and the source of that: the',
     'default, a file and its line, or an environment variable. Passwords are masked. `brine.nats`',
     'names all options below it.',
     '',
     'check names each option that is set and not in force, with the reason, and counts the others.',
-    'It ends with 1 where a master would not start.',
+    'It ends with 1 if a master would not start.',
     '',
-    'explain says what options mean, and whether they are in force. It prints what the reference',
-    'has, libs/config/README.md. A name that no option has is an error.',
+    'explain prints the meaning of options and whether they are in force, as in the reference,',
+    'libs/config/README.md. An unknown name is an error.',
   ].join('\n'),
   [
     flag(['--set'], 'set', 'Show only options that a file or the environment sets.'),
@@ -72,7 +72,7 @@ export async function runConfig(args: readonly string[], terminal: Terminal): Pr
   return EXIT.ok;
 }
 
-/** One line for each option that is not in force, then how the others stand. */
+/** Prints one line for each option that is not in force, then the count of the others. */
 function check({ options, warnings }: LoadedConfig<MasterOptions>, terminal: Terminal): number {
   terminal.out(findingLines(checkForce(warnings)));
   const warned = new Set(warnings.map(({ option }) => option));
@@ -100,7 +100,7 @@ function explain(names: readonly string[], terminal: Terminal): number {
   return code;
 }
 
-/** True for an option of that name, and for those below a table of that name. */
+/** True for an option of that name, or below a table of that name. */
 function isMeant(option: EffectiveOption, name: string): boolean {
   return option.name === name || option.name.startsWith(`${name}.`);
 }

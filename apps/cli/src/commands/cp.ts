@@ -15,12 +15,10 @@ import { asSaltError, pythonName } from '../salt/salt-errors.ts';
 import { checkTargetKinds } from '../salt/salt-options.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
-/**
- * Without `-C` all files go in one message. A larger one needs pieces.
- */
+/** Limit without `-C`, where all files are in one message. Larger ones need pieces. */
 const WHOLE_MAX_BYTES = 64 * 1024 * 1024;
 
-/** `salt-cp`: copies files of this host to minions. Gives the exit code. */
+/** `salt-cp`: copies files of this host to minions. Returns the exit code. */
 export async function runCopy(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(COPY_FORM);
   const options = parser.parse(args);
@@ -85,7 +83,7 @@ async function textsOf(
       );
       throw new Exit(EXIT.generic);
     }
-    // Salt leaves out what does not exist, without a word.
+    // Salt silently skips missing files.
     if (found?.isFile() !== true) {
       throw new Exit(EXIT.incomplete, `The referenced file, ${path} is not available.\n`);
     }

@@ -8,7 +8,7 @@ import { BASE_OPTIONS, BRINE_VERSION } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** `brine demo`: a master, two minions and three jobs, in a directory that is removed again. */
+/** `brine demo`: runs a master, two minions and three jobs, in a temporary directory. */
 export async function runDemo(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'brine demo',

@@ -28,12 +28,12 @@ import type { Terminal } from '../terminal.ts';
 
 const KINDS = EVENT_KINDS.filter((kind) => !INNER_KINDS.has(kind));
 
-/** Events between two looks whether the reader of a pipe keeps up. */
+/** Number of events between two waits for the reader of a pipe. */
 const FLUSH_EVERY = 200;
 
-const DESCRIPTION = `Shows the events of the whole cluster as they come, or those of the past.
+const DESCRIPTION = `Shows the events of the whole cluster as they arrive, or past ones.
 
-Each event has a position. --from goes on after it, with no event left out and none twice, also
+Each event has a position. --from continues after it without losing or repeating an event, also
 after a restart of the master.`;
 
 const OPTIONS = [
@@ -107,7 +107,7 @@ async function show(
       terminal.out(asJson ? jsonLine(event) : eventLine(event, style));
       interrupt.text = `To go on: brine events --from ${event.position}\n`;
       shown += 1;
-      // A reader that is slow is waited for; the master keeps the events meanwhile.
+      // Wait for a slow reader; the master keeps the events meanwhile.
       if (shown % FLUSH_EVERY === 0) await terminal.flush?.();
     }
   } finally {
@@ -137,7 +137,7 @@ function searchOf(options: ParsedOptions, parser: OptionParser): EventSearch {
   }
 }
 
-/** Without an end a busy master would never be through. */
+/** The end of a replay, without which a busy master's events would never end. */
 function endOf(options: ParsedOptions, nowMs: number): { readonly toMs?: number } {
   return isOn(options, 'no_follow') ? { toMs: nowMs } : {};
 }

@@ -9,9 +9,9 @@ import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
 /**
- * `brine key sync [--confirm]`: shows why changes of key files take no effect, and confirms that
- * vanished files were meant to go. An unmounted volume must not delete a fleet: when many files
- * vanish at once, the event-bus waits for this confirmation.
+ * `brine key sync [--confirm]`: shows why changes of key files have no effect, and confirms that
+ * vanished files were removed on purpose. When many files vanish at once, as with an unmounted
+ * volume, the event-bus deletes no keys without this confirmation.
  */
 export async function runKeySync(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(
@@ -22,7 +22,7 @@ export async function runKeySync(args: readonly string[], terminal: Terminal): P
   const options = parser.parse(args);
   if (options.args.length > 0) throw parser.error(`unexpected: ${options.args.join(' ')}`);
   const { pkiDir } = readMasterConfig(options, terminal);
-  // Beside pki_dir, or in it.
+  // The journal is beside pki_dir, or in it.
   const dir = dirname(journalPath(pkiDir));
   const alarm = await asOwnerOf(dir, () => readKeySyncAlarm(pkiDir));
   if (alarm === undefined) {

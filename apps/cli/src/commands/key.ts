@@ -10,7 +10,7 @@ import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 
-// The first of these that was given is done (Salt: salt/key.py _update_opts).
+// The first given one of these is executed (Salt: salt/key.py _update_opts).
 const VERBS = [
   'gen_keys',
   'gen_signature',
@@ -41,7 +41,7 @@ export async function runKey(args: readonly string[], terminal: Terminal): Promi
   const verb = VERBS.find((name) => isAsked(options, name)) ?? 'list_all';
   const match = verb.endsWith('_all') ? '*' : (textValue(options, verb) ?? '*');
   if (textValue(options, 'eauth') !== undefined) {
-    // Loaded here alone: without a login the files are enough.
+    // Loaded only here: without a login the files are enough.
     const { keysByLogin } = await import('../keys/by-login.ts');
     return keysByLogin({ options, config, printer, terminal }, verb, match);
   }
@@ -79,7 +79,7 @@ function isAsked(options: ParsedOptions, verb: string): boolean {
   return isOn(options, verb) || textValue(options, verb) !== undefined;
 }
 
-/** Verbs for all keys. They take no ids: with an id, another verb was meant. */
+/** Verbs for all keys. They take no ids: with an id, the user meant another verb. */
 const FOR_ALL = [
   ['accept_all', 'Accept all', '-a', 'accept'],
   ['reject_all', 'Reject all', '-r', 'reject'],
@@ -89,7 +89,7 @@ const FOR_ALL = [
 function checkOptions(parser: OptionParser, options: ParsedOptions): void {
   for (const [verb, name, instead, act] of FOR_ALL) {
     if (!isOn(options, verb) || options.args.length === 0) continue;
-    // Salt says this only for -D and then exits with 0 (salt/cli/key.py).
+    // Salt prints this only for -D and then exits with 0 (salt/cli/key.py).
     const text = `${name} takes no arguments. Use ${instead} to ${act} specified keys`;
     throw new Exit(EXIT.usage, `Error: ${text}\n`);
   }

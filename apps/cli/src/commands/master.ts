@@ -45,7 +45,7 @@ export async function startMaster(args: readonly string[], terminal: Terminal): 
   });
 }
 
-/** The demonstration starts a master as its child. When it is gone, the master stops. */
+/** Stops the master when its parent ends: the demonstration starts it as a child. */
 function stopWithParent(): void {
   if (process.env['BRINE_PARENT_WATCH'] !== '1' || process.send === undefined) return;
   delete process.env['BRINE_PARENT_WATCH'];

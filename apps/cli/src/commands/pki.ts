@@ -70,7 +70,7 @@ const NEXT: Readonly<Record<AuthorityChange, string>> = {
   done: `The old authority is no longer trusted. Bring every ca.crt to its host, ${RELOAD}.\n`,
 };
 
-/** `brine pki`: makes, renews and shows the certificates of services. Gives the exit code. */
+/** `brine pki`: makes, renews and shows the certificates of services. Returns the exit code. */
 export async function runPki(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(FORM);
   const options = parser.parse(args);
@@ -89,7 +89,7 @@ export async function runPki(args: readonly string[], terminal: Terminal): Promi
     await certificates.init(hosts ?? [], days);
     return true;
   };
-  // What root makes in a directory of the master's user belongs to that user.
+  // In a directory of the master's user, root works as that user.
   const work = async (): Promise<number> => {
     switch (verb) {
       case 'init':
@@ -134,7 +134,7 @@ async function show(
   return list.some((one) => needsRenewal(one)) ? EXIT.generic : EXIT.ok;
 }
 
-/** Whether something is wrong with a certificate or soon will be. */
+/** True if a certificate has a problem or expires soon. */
 function needsRenewal({ until, problem }: CertificateStatus, now = Date.now()): boolean {
   return problem !== undefined || until < now + RENEW_DAYS * DAY_MS;
 }

@@ -22,7 +22,7 @@ Let a user of each log in, and give the store's to the job-cache-returner (brine
   '[options] roles',
 );
 
-/** `brine postgres roles`: schema and rights, as the owner. Gives the exit code. */
+/** `brine postgres roles`: schema and rights, as the owner. Returns the exit code. */
 export async function runPostgres(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(FORM);
   const options = parser.parse(args);

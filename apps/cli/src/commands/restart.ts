@@ -14,9 +14,9 @@ import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
 const POLL_MS = 100;
-/** A supervisor begins at once. One that does not is stopped, or is an older release. */
+/** A supervisor that does not begin within this is stopped, or is an older release. */
 const BEGIN_MS = 10_000;
-/** Each service has a minute, and there may be dozens of workers. */
+/** Each service may take a minute, and there may be dozens of workers. */
 const END_MS = 3_600_000;
 
 /**

@@ -102,12 +102,12 @@ const RUN_FORM: CommandForm = {
   ],
 };
 
-/** What this command runs itself; the master runs everything else. */
+/** Functions that this command runs itself; the master runs all others. */
 const HERE: ReadonlyMap<string, RunnerFunction> = new Map(
   [...COMMAND_FUNCTIONS, ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
 );
 
-/** `salt-run`: runs a function on the master and shows what it returns. */
+/** `salt-run`: runs a function on the master and shows the result. */
 export async function runRunner(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(RUN_FORM);
   const options = parser.parse(args);
@@ -219,7 +219,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
-      // The job cache did not answer: this is no success.
+      // The job cache did not answer: a failure.
       if (error.name === 'SaltReqTimeoutError') throw new Exit(EXIT.generic, `${error.message}\n`);
       show(error.message);
       return refusedCode(config, error);

@@ -26,7 +26,7 @@ import {
 } from '../salt/salt-options.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
-/** `salt`: publishes a command and shows the returns. Gives the exit code. */
+/** `salt`: publishes a command and shows the returns. Returns the exit code. */
 export async function runSalt(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(SALT_FORM);
   const options = await withInput(parser, parser.parse(args), terminal);
@@ -55,7 +55,7 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
   }
 }
 
-/** `-t`, where it was given. */
+/** `-t`, if it was given. */
 function waitOf(options: ParsedOptions): { readonly timeoutMs?: number } {
   const seconds = numberValue(options, 'timeout') ?? 0;
   return options.given.has('timeout') && seconds > 0 ? { timeoutMs: seconds * 1000 } : {};
@@ -106,8 +106,8 @@ async function run(base: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise
 }
 
 /**
- * Salt prints these as a result. It exits with 0, but for `--async` and batches; here that is so
- * only with `brine.exit_codes: stock`.
+ * Salt prints these errors as a result, and exits with 0 except for `--async` and batches. Here the
+ * code is 0 only with `brine.exit_codes: stock`.
  */
 function showError(
   { terminal, options, printer, config }: Omit<SaltRun, 'command'>,

@@ -8,7 +8,7 @@ import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Services write spans every 250 ms: after younger spans more may follow. */
+/** Services write spans every 250 ms: more may follow spans younger than this. */
 const SETTLE_MS = 400;
 /** Longest wait while returns keep coming. */
 const SETTLE_WITHIN_MS = 2_000;
@@ -19,7 +19,7 @@ It reads the trace files of this host (<cachedir>/traces). Services on other hos
 their own. With a collector (OTEL_EXPORTER_OTLP_ENDPOINT) there are no files: the command prints
 the trace id to look for at the collector.`;
 
-/** `brine trace <jid>`: the way of one job through all services, as a tree with times. */
+/** `brine trace <jid>`: shows the path of a job through all services, as a tree with times. */
 export async function runTrace(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(
     brineForm(
@@ -43,7 +43,7 @@ export async function runTrace(args: readonly string[], terminal: Terminal): Pro
   return trace.spans > 0 ? EXIT.ok : EXIT.noReturn;
 }
 
-/** The trace, read again while spans of it may not be written yet. */
+/** Reads the trace until no more spans are expected. */
 async function settledTrace(dir: string, jid: string): Promise<Trace> {
   const until = Date.now() + SETTLE_WITHIN_MS;
   for (;;) {

@@ -1,6 +1,6 @@
 import { LINK_NAMES } from '../link-names.ts';
 
-/** What completion needs to know, asked for when it is needed. */
+/** The data of completion, loaded on demand. */
 export interface CompletionSources {
   /** The commands of `brine`. */
   readonly commands: readonly string[];
@@ -16,7 +16,7 @@ export interface CompletionSources {
   nodegroups(configDir: string | undefined): Promise<readonly string[]>;
 }
 
-/** A longer list is no help. */
+/** A longer list does not help. */
 const CANDIDATES_MAX = 5_000;
 
 const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -55,8 +55,8 @@ const KEY_IDS: ReadonlyMap<string, 'accepted' | 'pending' | 'all'> = new Map([
 ]);
 
 /**
- * The words that fit behind what is typed; none where only the shell can know (paths, arguments).
- * @param words the line: the program first, the word that is being typed last.
+ * The words that complete a line; empty if only the shell can know (paths, arguments).
+ * @param words the line: first the program, last the word that is being typed
  */
 export async function candidatesFor(
   words: readonly string[],
@@ -65,7 +65,7 @@ export async function candidatesFor(
   const typed = words.at(-1) ?? '';
   const fitting = (found: readonly string[]): string[] =>
     [...new Set(found)]
-      // One with a sign that ends lines would be several words.
+      // A candidate with a line end would become several words.
       .filter((word) => word.startsWith(typed) && !/\p{Cc}/u.test(word))
       .sort()
       .slice(0, CANDIDATES_MAX);
@@ -123,7 +123,7 @@ async function positional(
   return joined(typed, await sources.functions(configDir));
 }
 
-/** The last of several words that commas join. */
+/** Completes the last of several words that commas join. */
 function joined(typed: string, words: readonly string[]): readonly string[] {
   const comma = typed.lastIndexOf(',');
   if (comma < 0) return words;
@@ -135,7 +135,7 @@ function hasFlag(words: readonly string[], letter: string, long: string): boolea
   return words.some((word) => word === long || new RegExp(`^-[A-Za-z]*${letter}`).test(word));
 }
 
-/** The options of a help page, and whether each takes a value. */
+/** The options of a help page; true for those that take a value. */
 function optionsIn(page: string): Map<string, boolean> {
   const options = new Map<string, boolean>();
   for (const line of page.split('\n')) {
@@ -148,7 +148,7 @@ function optionsIn(page: string): Map<string, boolean> {
   return options;
 }
 
-/** How many words are no options and no values of options. */
+/** Number of words that are neither options nor their values. */
 function argumentsIn(before: readonly string[], options: ReadonlyMap<string, boolean>): number {
   let count = 0;
   before.forEach((word, at) => {

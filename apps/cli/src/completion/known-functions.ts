@@ -3,10 +3,10 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-/** A list of this size is none that sys.list_functions gave. */
+/** Largest file; sys.list_functions never returns so much. */
 const FILE_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What is offered before `brine completion refresh` has run. */
+/** Functions to offer before `brine completion refresh` has run. */
 const COMMON: readonly string[] = [
   ...['cmd.run', 'cmd.run_all', 'cmd.script', 'config.get', 'cp.get_file', 'disk.usage'],
   ...['event.send', 'file.find', 'grains.get', 'grains.item', 'grains.items', 'mine.get'],
@@ -19,7 +19,7 @@ const COMMON: readonly string[] = [
   ...['system.reboot', 'test.echo', 'test.ping', 'test.version', 'test.versions', 'user.add'],
 ];
 
-/** Where the functions of a master's minions are kept for completion. */
+/** The file that stores the functions of a master's minions for completion. */
 export function functionsFile(
   configDir: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -29,21 +29,21 @@ export function functionsFile(
   return join(base, 'brine', 'completion', `functions-${name}`);
 }
 
-/** The kept functions; common ones where none are kept. */
+/** The stored functions; common ones if there are none. */
 export async function knownFunctions(file: string): Promise<readonly string[]> {
   try {
     if ((await stat(file)).size > FILE_MAX_BYTES) return COMMON;
     const names = (await readFile(file, 'utf8')).split('\n').filter((name) => name !== '');
     return names.length > 0 ? names : COMMON;
   } catch {
-    // Not kept, or not readable: completion says nothing, it offers what it has.
+    // Missing or unreadable: completion prints no errors, and offers the common ones.
     return COMMON;
   }
 }
 
 /**
- * Keeps functions. A name that a shell could take for more than a word is left out: it comes from
- * a minion.
+ * Stores functions. Names come from minions: those that a shell would not read as one word are
+ * dropped.
  */
 export async function keepFunctions(file: string, names: Iterable<string>): Promise<number> {
   const good = [...new Set(names)].filter((name) => /^[\w-]{1,100}\.[\w.-]{1,100}$/.test(name));

@@ -8,10 +8,10 @@ export type Shell = (typeof SHELLS)[number];
 const NAMES: readonly string[] = ['brine', 'salt', 'salt-key', 'salt-run', 'salt-cp', 'salt-call'];
 
 /**
- * The script of a shell. It asks this program for the words that fit, so that it never has to be
- * made again; where nothing fits, the shell completes paths.
- * @param program the words that start this program, not yet quoted.
- * @param names the commands that are completed.
+ * The script of a shell. It asks this program for matching words, so that it never has to be
+ * updated. If nothing matches, the shell completes paths.
+ * @param program the words that start this program, unquoted
+ * @param names the commands to complete
  */
 export function completionScript(
   shell: Shell,
@@ -70,7 +70,7 @@ end
 `,
 };
 
-/** A word for any of these shells. */
+/** Quotes a word for any of these shells. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
@@ -95,14 +95,13 @@ export function wordsOf(line: string): string[] {
 }
 
 /**
- * A candidate as bash wants it: bash takes `:` and `=` for ends of words, and replaces only what
- * stands behind them.
- * @param typed the whole word that is being typed.
- * @param part what bash takes for it.
+ * A candidate in the form for bash, which ends words at `:` and `=` and replaces only the rest.
+ * @param typed the whole word that is being typed
+ * @param part the part that bash treats as the word
  */
 export function behindBreak(candidate: string, typed: string, part: string): string {
-  // The character that ends a word stands for no word.
+  // A separator alone is no word.
   const replaced = /^[:=]+$/.test(part) ? '' : part;
-  // A quote that is open belongs to the part and not to the word.
+  // An open quote belongs to the part, not to the word.
   return typed.endsWith(replaced) ? candidate.slice(typed.length - replaced.length) : candidate;
 }

@@ -40,7 +40,7 @@ export const COPY_FORM: CommandForm = {
   ],
 };
 
-/** What is copied, and where to. */
+/** Sources, target and destination of a copy. */
 export interface CopyCommand {
   readonly target: Pick<Command, 'tgt' | 'tgtType'>;
   /** Absolute, links followed. */
@@ -51,7 +51,7 @@ export interface CopyCommand {
 
 /**
  * Reads target, sources and destination.
- * @throws Exit 64 with less than three words; Salt takes two and then copies nothing.
+ * @throws Exit 64 with fewer than three arguments; Salt accepts two and then copies nothing
  */
 export function readCopy(
   options: ParsedOptions,
@@ -67,12 +67,12 @@ export function readCopy(
   return { target: targetOf(target, options), sources: rest.map(followed), dest };
 }
 
-/** Python's os.path.realpath, which takes what does not exist too. */
+/** Python's os.path.realpath, which also accepts missing paths. */
 function followed(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // It does not exist: said when it is read.
+    // Missing: reported when it is read.
     return resolve(path);
   }
 }

@@ -8,20 +8,20 @@ import { goesIntoDirectory, remotePath, type SourceFile, type SourceTree } from 
 
 const compress = promisify(gzip);
 
-/** What sending needs. */
+/** Inputs for sending files. */
 export interface Sending {
   readonly client: Pick<LocalClient, 'publish' | 'returns'>;
   readonly copy: CopyCommand;
   /** `salt_cp_chunk_size` in bytes. */
   readonly chunkBytes: number;
   readonly compressed: boolean;
-  /** Gets a line about minions that did not return. */
+  /** Prints a line about minions that did not return. */
   readonly print: (text: string) => void;
-  /** Gets what Salt prints of a target without minions. */
+  /** Prints Salt's text for a target without minions. */
   readonly out: (text: string) => void;
 }
 
-/** Returns of minions, and who sent none. */
+/** Returns of minions, and the silent minions. */
 interface Answers {
   readonly returned: ReadonlyMap<string, SaltValue>;
   readonly silent: readonly string[];
@@ -30,7 +30,7 @@ interface Answers {
 const PARTIAL = 'Minion did not return. File partially transferred.';
 
 /**
- * `salt-cp`: all files in one job (Salt: salt/cli/cp.py run_oldstyle). Gives what is shown.
+ * `salt-cp`: all files in one job (Salt: salt/cli/cp.py run_oldstyle). Returns the map to show.
  * @throws what publishing throws.
  */
 export async function sendWhole(sending: Sending, files: SaltMap): Promise<SaltMap> {
@@ -41,8 +41,8 @@ export async function sendWhole(sending: Sending, files: SaltMap): Promise<SaltM
 
 /**
  * `salt-cp -C`: a job for each piece of each file (Salt: salt/cli/cp.py run_chunked). One piece is
- * in memory at a time. A piece goes only to minions that took all pieces before it: with a piece
- * missing, the rest would make a wrong file.
+ * in memory at a time. A piece goes only to minions that have all pieces before it: after a missing
+ * piece the file would be wrong.
  * @throws what publishing throws.
  */
 export async function sendInPieces(sending: Sending, tree: SourceTree): Promise<SaltMap> {
@@ -108,7 +108,9 @@ function publishFailed(index: number, chunkBytes: number): string {
   return `Publish failed.${partial} It may be necessary to decrease ${size}`;
 }
 
-/** The file as it is now: what a writer appends meanwhile is not sent. At least one piece. */
+/**
+ * The pieces of a file up to `size`, without data that is appended meanwhile. At least one piece.
+ */
 async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   try {
@@ -129,8 +131,8 @@ async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
 }
 
 /**
- * Runs a function and gathers its returns. All arguments have names: a minion would take a text
- * such as `QUJD=`, which base64 makes, for a named argument.
+ * Runs a function and gathers its returns. All arguments have names, because a minion would parse
+ * base64 such as `QUJD=` as a named argument.
  */
 async function ask(
   { client, print, out }: Sending,

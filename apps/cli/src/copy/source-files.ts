@@ -10,13 +10,15 @@ export interface SourceFile {
   readonly mode: number;
 }
 
-/** What the sources of `salt-cp -C` hold. */
+/** The content of the sources of `salt-cp -C`. */
 export interface SourceTree {
   readonly files: readonly SourceFile[];
   readonly emptyDirs: readonly string[];
 }
 
-/** Files and empty directories of one command. More belongs into the file server. */
+/**
+ * Maximum of files and empty directories of one command. Larger trees belong on the file server.
+ */
 const ENTRIES_MAX = 100_000;
 
 interface Walk {
@@ -26,9 +28,9 @@ interface Walk {
 }
 
 /**
- * Lists the sources and everything below them. Links are followed, as Salt follows them; a link to
- * a directory that holds it is left out with a line (Salt: salt/cli/cp.py _recurse).
- * @param print gets a line for each path that is left out.
+ * Lists the sources and everything below them. Links are followed, as in Salt. A link to a
+ * directory above itself is skipped with a line (Salt: salt/cli/cp.py _recurse).
+ * @param print prints a line for each skipped path
  * @throws Exit 42 for a path that does not exist, 1 for more than 100,000 entries.
  */
 export async function listSources(
@@ -76,12 +78,12 @@ async function visitDirectory(path: string, walk: Walk, above: ReadonlySet<strin
   for (const name of names) await visit(join(path, name), walk, within);
 }
 
-/** True where several things go to `dest`, or its name says that it is a directory. */
+/** True if `dest` gets several files, or ends like a directory. */
 export function goesIntoDirectory({ files, emptyDirs }: SourceTree, dest: string): boolean {
   return emptyDirs.length > 0 || files.length > 1 || /[\\/]$/.test(dest);
 }
 
-/** Where a file or an empty directory lies on the minion. */
+/** Path of a file or an empty directory on the minion. */
 export function remotePath(
   path: string,
   { sources, dest }: { readonly sources: readonly string[]; readonly dest: string },

@@ -18,9 +18,8 @@ export interface DemoDirectory {
 }
 
 /**
- * Makes a private directory with the configuration of a master and of two minions, on free ports
- * of the loopback. Other users may pass through it: under root, PostgreSQL runs as a user of its
- * own.
+ * Makes a private directory with the configuration of a master and of two minions, on free ports of
+ * the loopback. Other users may enter it: under root, PostgreSQL runs as another user.
  */
 export async function makeDemoDirectory(): Promise<DemoDirectory> {
   const root = mkdtempSync(join(tmpdir(), 'brine-demo-'));
@@ -73,7 +72,7 @@ export async function makeDemoDirectory(): Promise<DemoDirectory> {
 }
 
 function yaml(options: Readonly<Record<string, string | number | undefined>>): string {
-  // JSON is YAML; one line per option reads better.
+  // JSON is YAML; one line per option is easier to read.
   const lines = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return `${lines.join('\n')}\n`;
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
-/** How long a process may take to stop in order, in milliseconds. */
+/** Timeout for an ordered stop of a process, ms. */
 const STOP_MS = 20_000;
 /** Lines of a log that a failure shows. */
 const TAIL_LINES = 15;
@@ -24,7 +24,7 @@ export class DemoProcess {
     this.name = name;
     this.log = log;
     const file = openSync(log, 'a');
-    // The channel closes when this process ends in any way, and the child notices.
+    // The channel closes when this process ends in any way, which ends the child.
     this.#child = spawn(process.execPath, [...process.execArgv, program, ...args], {
       stdio: ['ignore', file, file, 'ipc'],
       env: { ...process.env, ...env, BRINE_PARENT_WATCH: '1' },
@@ -43,7 +43,7 @@ export class DemoProcess {
     return this.#running;
   }
 
-  /** Resolves with how the process ended. */
+  /** Resolves with a text when the process ends. */
   get ended(): Promise<string> {
     return this.#ended;
   }
@@ -73,7 +73,7 @@ export class DemoProcess {
     if (this.#running) this.#signal('SIGKILL');
   }
 
-  /** To one that could not be spawned it would go to the whole group of this process. */
+  /** Without a pid (failed spawn) the signal would go to the group of this process. */
   #signal(name: NodeJS.Signals): void {
     if (this.#child.pid !== undefined) this.#child.kill(name);
   }

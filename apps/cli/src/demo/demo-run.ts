@@ -19,10 +19,10 @@ import { DemoProcess } from './demo-process.ts';
 const MASTER_START_MS = 300_000;
 const MINION_START_MS = 60_000;
 const LOOK_EVERY_MS = 150;
-/** How long a job's row and the last spans of its trace may take to be there. */
+/** Timeout for a job's row and the last spans of its trace, ms. */
 const RECORD_MS = 10_000;
 
-/** Fields of a row that a first look does not need. */
+/** Fields of a row that the demonstration hides. */
 const ROW_DETAILS = ['load', 'hidden', 'incarnation', 'requestId', 'origin', 'missing', 'seq'];
 
 /** A step of the demonstration that failed, with advice. */
@@ -87,7 +87,7 @@ export class Demo {
       for (const id of DEMO_MINIONS) {
         const args = ['-c', this.directory.minionConfig(id)];
         const log = this.directory.minionLog(id);
-        // On one host the minions' spans can stand beside the master's.
+        // On one host the minions can write spans to the master's directory.
         const env = { BRINE_TRACE_CACHEDIR: this.#config.cachedir };
         this.#processes.push(new DemoProcess(`minion ${id}`, minionProgram(), args, log, env));
       }
@@ -109,11 +109,11 @@ export class Demo {
     }
   }
 
-  /** Runs a job and shows its returns; gives its id. */
+  /** Runs a job and shows its returns; returns its id. */
   async runJob(words: readonly string[]): Promise<string> {
     let jid = '';
     const terminal = this.#view((text) => {
-      // The id is wanted here, not on the screen.
+      // Take the id from the output without showing it.
       const own = /^jid: (\d+)\n$/.exec(text);
       if (own?.[1] === undefined) this.#terminal.out(text);
       else jid = own[1];
@@ -127,7 +127,7 @@ export class Demo {
     return jid;
   }
 
-  /** Shows what PostgreSQL knows of a job. */
+  /** Shows the row of a job in PostgreSQL. */
   async showRecord(jid: string): Promise<void> {
     const master = openLocalMaster(this.#config, this.#terminal);
     try {
@@ -154,7 +154,7 @@ export class Demo {
     }
   }
 
-  /** Shows the way of a job through all services. */
+  /** Shows the path of a job through all services. */
   async showTrace(jid: string): Promise<void> {
     const dir = traceDir(this.#config.cachedir);
     let trace = await readTrace(dir, jid);
@@ -169,7 +169,7 @@ export class Demo {
     this.#terminal.out(`${formatTrace(trace)}\n`);
   }
 
-  /** Resolves when a process ends that should not. */
+  /** Resolves when a process ends unexpectedly. */
   async anyEnd(): Promise<string> {
     const ends = this.#processes.map(async (one) => `${one.name} ended: ${await one.ended}`);
     return Promise.race(ends);

@@ -5,7 +5,7 @@ import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } fro
 import { eventStamp } from '@brine/wire/frames';
 import { pyStr, visible } from '@brine/wire/text';
 
-/** An event as a line shows it. */
+/** An event to show on a line. */
 export interface ShownEvent {
   readonly tag: string;
   readonly kind: EventKind;
@@ -16,19 +16,19 @@ export interface ShownEvent {
   readonly data: SaltMap;
 }
 
-/** How lines look. */
+/** The style of lines. */
 export interface LineStyle {
   readonly color: boolean;
   /** Also all data of each event, below its line. */
   readonly data: boolean;
 }
 
-/** Characters of what is said of an event. */
+/** Maximum length of the summary of an event. */
 const SUMMARY_MAX = 120;
 const KIND_WIDTH = 6;
 const NAME_WIDTH = 20;
 
-/** One event for people: time, kind, minion, tag, and what it says in a few words. */
+/** One event for people: time, kind, minion, tag, and a summary. */
 export function eventLine(event: ShownEvent, { color, data }: LineStyle): string {
   const { tag, kind, timeMs } = event;
   const colors = colorsOf(color);
@@ -57,7 +57,7 @@ function minionOf({ minion, data, tag }: ShownEvent): string | undefined {
   return 'id' in said ? said.id : textOf(data, 'id');
 }
 
-/** A failure, something of the master's own, or neither. */
+/** Classifies an event: a failure, an event of the master, or neither. */
 function moodOf({ kind, data }: ShownEvent): 'plain' | 'bad' | 'own' {
   if (data.get('success') === false || data.get('result') === false) return 'bad';
   if ((intOf(data, 'retcode') ?? 0) !== 0 || data.has('error')) return 'bad';
@@ -88,7 +88,7 @@ function outcomeOf(data: SaltMap): string {
   return code + (pyStr(shown).split('\n')[0] ?? '');
 }
 
-/** Fields that every event has. */
+/** Removes the fields that every event has. */
 function withoutOwn(data: SaltMap): SaltMap {
   return new Map([...data].filter(([key]) => key !== '_stamp' && key !== 'cmd'));
 }

@@ -13,7 +13,7 @@ import { type KeyChoice, type KeyRing, type KeySection } from './key-ring.ts';
 /** Actions on keys. */
 export type KeyAction = 'accept' | 'reject' | 'delete';
 
-/** What choosing keys needs. */
+/** Inputs for choosing keys. */
 export interface KeyQuestion {
   readonly ring: Pick<KeyRing, 'match'>;
   readonly action: KeyAction;
@@ -23,7 +23,7 @@ export interface KeyQuestion {
   readonly terminal: Terminal;
 }
 
-/** Which sections an action takes beside the pending keys (Salt: salt/key.py _update_opts). */
+/** Sections that an action includes beside the pending keys (Salt: salt/key.py _update_opts). */
 function includes(action: KeyAction, options: ParsedOptions): ReadonlyMap<KeySection, boolean> {
   const all = isOn(options, 'include_all');
   const accepted = isOn(options, 'include_accepted');
@@ -35,7 +35,7 @@ function includes(action: KeyAction, options: ParsedOptions): ReadonlyMap<KeySec
   ]);
 }
 
-/** Shows which keys match and asks; undefined where nothing is to be done. */
+/** Shows the matching keys and asks; undefined if there is nothing to do. */
 export async function askFirst(question: KeyQuestion): Promise<KeyChoice | undefined> {
   const { ring, action, match, options, printer, terminal } = question;
   const chosen = filtered(await ring.match(match), action, options);
@@ -73,7 +73,7 @@ function noMatch(match: string, also: ReadonlyMap<KeySection, boolean>): string 
   return `The key glob '${match}' does not match any ${text} keys.\n`;
 }
 
-/** What acting on keys needs. */
+/** Inputs for acting on keys. */
 export interface KeyDeed {
   readonly ring: KeyRing;
   readonly action: KeyAction;
@@ -82,14 +82,14 @@ export interface KeyDeed {
   readonly config: MasterOptions;
 }
 
-// The words of the salt/key event in 3008 (Salt: salt/key.py change_state, delete_key).
+// Values of `act` in the salt/key event of 3008 (Salt: salt/key.py change_state, delete_key).
 const EVENT_ACT: Readonly<Record<KeyAction, string>> = {
   accept: 'accepted',
   reject: 'rejected',
   delete: 'delete',
 };
 
-/** Accepts, rejects or deletes the chosen keys and says so per key. */
+/** Accepts, rejects or deletes the chosen keys, and prints a line per key. */
 export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
   const { ring, action, terminal, config } = deed;
   const done: string[] = [];
@@ -109,12 +109,12 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
   printDone(terminal, action, done);
 }
 
-/** Says what was done, a line per key. */
+/** Prints the result, a line per key. */
 export function printDone(terminal: Terminal, action: KeyAction, ids: readonly string[]): void {
   for (const id of ids) terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
 }
 
-/** The key that was moved; undefined where there was none that could be. */
+/** Moves a key and returns it; undefined if it is missing or invalid. */
 async function move(deed: KeyDeed, section: KeySection, id: string): Promise<string | undefined> {
   const { ring, action, terminal } = deed;
   const text = await ring.text(section, id);
@@ -135,24 +135,24 @@ function rotates(options: ParsedOptions, config: MasterOptions): boolean {
   return asked === undefined ? config.rotateAesKey : asked !== 'false';
 }
 
-/** Leaves the drop file by which the master makes a new AES key. */
+/** Writes the drop file that makes the master create a new AES key. */
 async function askForNewAesKey(config: MasterOptions): Promise<void> {
   try {
     const { cachedir, id } = config;
     await asOwnerOf(cachedir, () => writeDropFile(cachedir, id));
   } catch (error) {
-    // Without a cache directory no master has run here: there is no AES key to renew.
+    // Without a cache directory no master has run here, so there is no AES key.
     if (!isSystemError(error, 'ENOENT')) throw error;
   }
 }
 
-/** Fires `salt/key`, as stock salt-key does. Without a running master the event is lost. */
+/** Fires `salt/key`, as stock salt-key does. Without a running master the event is dropped. */
 async function fireKeyEvent(config: MasterOptions, data: SaltMap): Promise<void> {
   const path = join(config.sockDir, 'master_event_pull.ipc');
   data.set('_stamp', `${new Date().toISOString().replace('Z', '')}000+00:00`);
   try {
     await fireEvent('salt/key', pack(data, 'bin'), { path });
   } catch {
-    // No master runs. Only the files count, and they are changed.
+    // No master runs. The files are already changed.
   }
 }

@@ -10,14 +10,14 @@ import { asSaltError } from '../salt/salt-errors.ts';
 import { askFirst, type KeyAction, type KeyQuestion, printDone } from './act.ts';
 import { type KeyChoice, type KeySection, SECTIONS } from './key-ring.ts';
 
-/** What `salt-key --auth` works with. */
+/** Inputs of `salt-key --auth`. */
 export interface KeyLogin extends Pick<KeyQuestion, 'options' | 'printer' | 'terminal'> {
   readonly config: MasterOptions;
 }
 
 /**
- * `salt-key --auth`: the same acts through the master, with the rights of a login (Salt:
- * salt/key.py KeyCLI). Gives the exit code.
+ * `salt-key --auth`: the same actions through the master, with the rights of a login (Salt:
+ * salt/key.py KeyCLI). Returns the exit code.
  * @throws Exit 64 for making keys, which needs no login.
  */
 export async function keysByLogin(login: KeyLogin, verb: string, match: string): Promise<number> {
@@ -87,7 +87,7 @@ async function act(
   printDone(terminal, action, [...chosen.values()].flat());
 }
 
-/** What was chosen has passed the options already: the wheel takes all of it. */
+/** The options have already limited the choice: the wheel may take all states. */
 function included(action: KeyAction, chosen: KeyChoice): Record<string, SaltValue> {
   if (action === 'delete') return {};
   const other = action === 'accept' ? 'include_rejected' : 'include_accepted';
@@ -112,7 +112,7 @@ class KeyWheels {
     const data = reply.get('data');
     if (!isMap(data)) throw new Error(`the master did not say what key.${name} gave`);
     const value = data.get('return') ?? null;
-    // The text of what went wrong.
+    // The value is the text of the error.
     if (data.get('success') === false) throw new Exit(EXIT.generic, `${pyStr(value)}\n`);
     return value;
   }

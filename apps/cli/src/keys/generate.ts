@@ -10,13 +10,13 @@ import { isOn, numberValue, type ParsedOptions, textValue } from '../options/com
 import type { OptionParser } from '../options/option-parser.ts';
 import { osErrorText, type Printer } from '../printer.ts';
 
-/** It goes to every minion. */
+/** Readable for all: every minion gets the signature. */
 const SIGNATURE_MODE = 0o644;
 
 /**
- * `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. A name
- * may have directories in it, below that of `--gen-keys-dir`, as in 3008.
- * @throws Exit 64 where that directory can not be made
+ * `--gen-keys`: makes a pair if it is missing and shows its fingerprint, as 3006 does. The name may
+ * contain directories below `--gen-keys-dir`, as in 3008.
+ * @throws Exit 64 if that directory can not be made
  */
 export async function generateKeys(
   options: ParsedOptions,
@@ -84,7 +84,7 @@ async function sign(options: ParsedOptions, config: MasterOptions): Promise<Salt
   return true;
 }
 
-/** The text of a file, read as the owner of its directory; undefined where there is none. */
+/** The text of a file, read as the owner of its directory; undefined if it is missing. */
 function textOf(path: string): Promise<string | undefined> {
   return asOwnerOf(dirname(path), () => textIfThere(path));
 }

@@ -40,7 +40,7 @@ const GENERATION: readonly Option[] = [
   text(['--priv'], 'priv', 'Private key to sign with.', ''),
   text(['--signature-path'], 'signature_path', 'Where the signature is put.', ''),
   text(['--pub'], 'pub', 'Public key to be signed.', ''),
-  flag(['--auto-create'], 'auto_create', 'Make the signing pair where there is none.'),
+  flag(['--auto-create'], 'auto_create', 'Make the signing pair if it is missing.'),
 ];
 
 /** The `salt-key` command (Salt: salt/utils/parsers.py SaltKeyOptionParser). */

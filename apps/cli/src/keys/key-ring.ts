@@ -8,7 +8,7 @@ import { compileGlob } from '@brine/target';
 /** The names that Salt's commands give to the states of keys. */
 export type KeySection = 'minions' | 'minions_pre' | 'minions_rejected' | 'minions_denied';
 
-/** In this order keys are shown and acted on (Salt: salt/key.py list_keys). */
+/** Order of showing and changing keys (Salt: salt/key.py list_keys). */
 export const SECTIONS: readonly KeySection[] = [
   'minions_pre',
   'minions_rejected',
@@ -16,7 +16,7 @@ export const SECTIONS: readonly KeySection[] = [
   'minions_denied',
 ];
 
-/** Where each section lies. */
+/** The directory of each section. */
 export const SHELF_OF: Readonly<Record<KeySection, Exclude<KeyShelf, 'autosign'>>> = {
   minions_pre: 'pending',
   minions_rejected: 'rejected',
@@ -30,8 +30,8 @@ export type KeyChoice = ReadonlyMap<KeySection, readonly string[]>;
 const NOTHING: KeyListing = { accepted: [], pending: [], rejected: [], denied: [], autosign: [] };
 
 /**
- * The key files as salt-key sees them. What root writes there belongs to the account of the master
- * (Salt: salt/cli/key.py), and what the account leads elsewhere it is not followed to.
+ * The key files of salt-key. Files written by root belong to the account of the master (Salt:
+ * salt/cli/key.py). Links of that account are not followed.
  */
 export class KeyRing {
   readonly #store: KeyStore;
@@ -42,9 +42,7 @@ export class KeyRing {
     this.#pkiDir = config.pkiDir;
   }
 
-  /**
-   * All ids by section, sorted without regard to case; a key directory that is not there is empty.
-   */
+  /** All ids by section, sorted without regard to case; a missing key directory is empty. */
   async all(): Promise<Map<KeySection, string[]>> {
     const listing = await this.#there(() => this.#list());
     return new Map(
@@ -52,7 +50,7 @@ export class KeyRing {
     );
   }
 
-  /** The sections in which something matches a glob, or one of several by comma. */
+  /** The sections with matches of a glob, or of one of several globs with commas. */
   async match(pattern: string): Promise<Map<KeySection, string[]>> {
     const globs = pattern.split(',').map(compileGlob);
     const found = new Map<KeySection, string[]>();
@@ -68,7 +66,7 @@ export class KeyRing {
     return this.#there(() => this.#store.readText(SHELF_OF[section], id));
   }
 
-  /** Puts a key in a state; one that was denied is denied no more. */
+  /** Puts a key in a state; a denied key is no longer denied. */
   put(section: KeySection, id: string, state: 'accepted' | 'rejected', pub: string): Promise<void> {
     return this.#there(async () => {
       await this.#store.put(id, state, pub);
@@ -107,11 +105,11 @@ export class KeyRing {
     }
   }
 
-  /** One directory may be missing while the others are there. */
+  /** Lists the directories, of which some may be missing. */
   async #listPartly(): Promise<KeyListing> {
     const names = (shelf: KeyShelf): Promise<readonly string[]> =>
       this.#store.names(shelf).catch((error: unknown) => {
-        // Not there: no keys. One that is closed to this user may have some.
+        // A missing directory has no keys. An unreadable one may have some.
         const isAbsent = error instanceof PkiError && isSystemError(error.cause, 'ENOENT');
         if (isAbsent) return [];
         throw error;

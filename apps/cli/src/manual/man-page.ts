@@ -2,10 +2,10 @@ import type { CommandManual } from '../command-line.ts';
 import { LINK_NAMES } from '../link-names.ts';
 import type { CommandForm, Option, OptionGroup } from '../options/command-form.ts';
 
-/** What all pages of a release have in common. */
+/** Facts that all pages of a release share. */
 export interface ManualRelease {
   readonly version: string;
-  /** `2026-11-26`: stands below each page. */
+  /** `2026-11-26`, in the footer of each page. */
   readonly date: string;
 }
 
@@ -15,7 +15,7 @@ export interface ManPage {
   readonly text: string;
 }
 
-/** Names that mean more than their command's `--help` page says. */
+/** Files for the section FILES. */
 const FILES: readonly (readonly [path: string, meaning: string])[] = [
   ['/etc/salt, or what BRINE_CONFIG_DIR names', "Salt's configuration: master, minion, master.d"],
   ['/etc/default/brine', 'variables of the environment of all commands and services, if installed'],
@@ -105,7 +105,7 @@ function paragraphs(text: string): string[] {
     .flatMap((part, index) => [...(index === 0 ? [] : ['.PP']), ...part.split('\n').map(plain)]);
 }
 
-/** Text that `man` shows as it is. */
+/** Escapes a text for `man`. */
 function plain(text: string): string {
   const escaped = text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('`', '\\`');
   // A dot or a quote begins a request at the start of a line.

@@ -5,7 +5,7 @@ import { StartRefusal } from './start-refusal.ts';
 /** The account that a master runs as. */
 export interface Account extends HostUser {
   readonly name: string;
-  /** True where this process has to become it: it is root, and the account is not. */
+  /** True if this process has to switch to it: it is root, and the account is not. */
   readonly isOther: boolean;
 }
 
@@ -14,7 +14,7 @@ const EX_NOUSER = 67;
 
 /**
  * The account of the option `user` (Salt: salt/utils/verify.py check_user).
- * @throws StartRefusal where there is none, or this process may not become it.
+ * @throws StartRefusal if it does not exist, or this process may not switch to it
  */
 export async function accountOf(user: string): Promise<Account> {
   const uid = process.getuid?.() ?? -1;
@@ -37,7 +37,7 @@ export async function accountOf(user: string): Promise<Account> {
   );
 }
 
-/** Gives up the rights of root for good (Salt: check_user). Nothing may be open to it before. */
+/** Drops the rights of root permanently (Salt: check_user). No privileged file may be open. */
 export function becomeAccount({ name, uid, gid, home, shell }: Account): void {
   initgroups(name, gid);
   process.setgid?.(gid);
@@ -50,11 +50,11 @@ export function becomeAccount({ name, uid, gid, home, shell }: Account): void {
   ] as const) {
     if (process.env[variable] !== undefined) process.env[variable] = value;
   }
-  // The directory that root was in may be closed to it (Salt: salt/master.py _pre_flight).
+  // The account may have no access to root's working directory (Salt: salt/master.py _pre_flight).
   process.chdir('/');
 }
 
-/** Node's types do not know it; it is there on every POSIX system. */
+/** Missing in Node's types, but present on every POSIX system. */
 function initgroups(name: string, gid: number): void {
   const own = process as unknown as { readonly initgroups: (name: string, gid: number) => void };
   own.initgroups(name, gid);

@@ -2,13 +2,14 @@ import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { type ClaimedHost, claimHost } from '@brine/service/processes';
 
-/** Services without a supervisor stop within stop_deadline and this. */
+/** Services without a supervisor stop within stop_deadline plus this, ms. */
 const LEFTOVER_MORE_MS = 3_000;
-/** Where local tools connect, below sock_dir (Salt: salt/utils/event.py). */
+/** Sockets of local tools, below sock_dir (Salt: salt/utils/event.py). */
 const EVENT_SOCKETS = ['master_event_pub.ipc', 'master_event_pull.ipc'];
 
 /**
- * Claims what only one master of a host may have: ports, event sockets, pid file, state.
+ * Claims the resources that only one master of a host may use: ports, event sockets, pid file,
+ * state.
  * @throws HostTakenError
  */
 export function claimMaster(options: MasterOptions): Promise<ClaimedHost> {

@@ -24,7 +24,7 @@ test('the text says where each service is and what it has in hand', () => {
   expect(text).toContain('stack: idle\n{\n  "queue": 3\n}');
   expect(text).toContain('stack, innermost first:\n  busy file:9\n  turn file:1\nno facts');
   expect(text).toContain('stack: outside of JavaScript\nno facts');
-  expect(text).toContain('== event-bus, ready, pid -, since -, restarts 0\nstack: not told');
+  expect(text).toContain('== event-bus, ready, pid -, since -, restarts 0\nstack: unknown');
 });
 
 test('it is for its owner alone, and only the newest files are kept', () => {

@@ -2,22 +2,22 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceDump } from '@brine/service/processes';
 
-/** Files kept; each has some kilobytes. */
+/** Number of files to keep, a few kilobytes each. */
 const KEPT = 5;
 const NAME = /^salt-debug-\d+\.log$/;
 
-/** What stands in the file of a SIGUSR1. */
+/** Content of the file of a SIGUSR1. */
 export interface DebugFacts {
   readonly version: string;
   readonly now: Date;
-  /** Of the supervisor. */
+  /** Facts of the supervisor. */
   readonly own: object;
   readonly services: readonly ServiceDump[];
 }
 
 /**
- * Writes where each service is and what it has in hand into a new file of the state directory, for
- * its owner alone, and removes the oldest. Returns its path. Throws as the file system does.
+ * Writes stack and pending work of each service to a new file in the state directory, readable only
+ * for its owner, and removes the oldest. Returns its path. Throws errors of the file system.
  */
 export function writeDebugFile(stateDir: string, facts: DebugFacts): string {
   const dir = join(stateDir, 'debug');
@@ -51,8 +51,8 @@ function textOf({ dump, leaving, ...state }: ServiceDump): string {
 }
 
 function stackLines({ stack, facts }: NonNullable<ServiceDump['dump']> = {}): string[] {
-  if (stack === undefined) return ['stack: not told'];
-  // Only a loop that turns is idle: the other waits in a system call, or for the processor.
+  if (stack === undefined) return ['stack: unknown'];
+  // A service that returned facts is idle; otherwise it is in a system call, or waits for the CPU.
   if (stack.length === 0)
     return [facts === undefined ? 'stack: outside of JavaScript' : 'stack: idle'];
   return ['stack, innermost first:', ...stack.map((frame) => `  ${frame}`)];

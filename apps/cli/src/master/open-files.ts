@@ -4,13 +4,13 @@ import type { MasterOptions } from '@brine/config';
 import { childEnvironment } from '@brine/environment';
 import { shelfDir } from '@brine/pki';
 
-/** A line about open files, and how bad it is. */
+/** A warning about open files, with its level. */
 export interface OpenFilesWarning {
   readonly level: 'info' | 'warn' | 'fatal';
   readonly text: string;
 }
 
-/** The limit of this process; undefined where the host does not tell. */
+/** The limit of this process; undefined if the host does not report it. */
 export function openFilesLimit(): number | undefined {
   let text: string;
   try {
@@ -24,8 +24,8 @@ export function openFilesLimit(): number | undefined {
 
 /**
  * Raises the limit of open files to `max_open_files`, for this process and its children. Node has
- * raised it as far as the host allows a user; root may go on, by `prlimit`. Returns what keeps it
- * lower; undefined where it is high enough.
+ * already raised it as far as the host allows a user; root may raise it further, by `prlimit`.
+ * Returns the reason for a lower limit; undefined on success.
  */
 export function raiseOpenFiles(wanted: number): string | undefined {
   const limit = openFilesLimit();
@@ -64,6 +64,6 @@ function keysIn(dir: string): number {
   try {
     return readdirSync(dir).length;
   } catch {
-    return 0; // Not there yet.
+    return 0; // The directory does not exist yet.
   }
 }

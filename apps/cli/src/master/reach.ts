@@ -4,12 +4,12 @@ import { childEnvironment } from '@brine/environment';
 import type { Account } from './account.ts';
 import { noAccess, StartRefusal } from './start-refusal.ts';
 
-/** Ports below it are root's, unless the host says otherwise. */
+/** Ports below this need root, unless the host is configured otherwise. */
 const ROOT_PORTS = 1024;
 const PORTS_FILE = '/proc/sys/net/ipv4/ip_unprivileged_port_start';
 const CHECK_MS = 30_000;
 
-/** Becomes an account and says what it can not read. */
+/** Script that switches to an account and prints what it can not read. */
 const CHECK = `
 const { accessSync, constants } = require('node:fs');
 const { dirname } = require('node:path');
@@ -32,7 +32,7 @@ for (const logFile of logFiles) {
   try {
     accessSync(dirname(logFile), constants.X_OK);
   } catch (error) {
-    // What is absent is made later, so that the account may pass through.
+    // Missing directories are made later, accessible for the account.
     if (error.code === 'EACCES') say({ logFile });
   }
 }
@@ -40,7 +40,8 @@ for (const logFile of logFiles) {
 
 /**
  * Refuses a start whose services could not run as their account: they run this Node, and read
- * Brine's own files and the configuration as that account. Log files must be where it may enter.
+ * Brine's files and the configuration as that account. Log files must be in directories that it may
+ * enter.
  * @throws StartRefusal
  */
 export function checkReach(
@@ -73,7 +74,7 @@ export function checkReach(
 }
 
 /**
- * Services listen as their account. It may not have ports of root, which are those before `first`.
+ * Refuses ports below `first`, which need root: services listen as their account.
  * @throws StartRefusal
  */
 export function checkPorts(

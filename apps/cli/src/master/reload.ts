@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type MasterOptions, masterOptions } from '@brine/config';
 
-/** Options that changed, by what it takes until they are in force. */
+/** Changed options, by the action that applies them. */
 export interface ChangedOptions {
-  /** In force from now on. */
+  /** In force at once. */
   readonly now: readonly string[];
-  /** `brine restart`, which replaces the services one by one. */
+  /** Applied by `brine restart`, which replaces the services one by one. */
   readonly restart: readonly string[];
-  /** The master has to be stopped and started. */
+  /** Applied by a stop and start of the master. */
   readonly stop: readonly string[];
 }
 
-/** Outputs of the supervisor, which it opens again. */
+/** Outputs of the supervisor, which it reopens. */
 const NOW: ReadonlySet<string> = new Set([
   ...['logFile', 'syndicLogFile', 'logFmtConsole', 'logFmtLogfile', 'logFmtJid', 'logFmtMinionId'],
   ...['logDatefmt', 'logDatefmtLogfile', 'logRotateMaxBytes', 'logRotateBackupCount'],
   'brine.logFormat',
 ]);
 
-/** What the supervisor holds itself, or has started. */
+/** Options of the supervisor itself, or of servers that it has started. */
 const STOP: ReadonlySet<string> = new Set([
   ...['user', 'interface', 'publishPort', 'retPort', 'pidfile', 'rootDir', 'cachedir', 'sockDir'],
   ...['verifyEnv', 'maxOpenFiles', 'confFile', 'configDir'],
@@ -28,19 +28,19 @@ const STOP: ReadonlySet<string> = new Set([
   ...['brine.furtherPublishPorts', 'brine.stopDeadline', 'brine.testing'],
 ]);
 
-/** Follow from other options, or are told by them. */
+/** Options that are derived from others, or reported with them. */
 const DERIVED: ReadonlySet<string> = new Set([
   ...['jobMasterId', 'masterId', 'masterKeyName', 'ownPkiDir', 'tokenDir', 'syndicDir', 'written'],
 ]);
 
-/** What is different in a configuration that was read again, by the names in the file. */
+/** The differences in a configuration that was read again, by the names in the file. */
 export function changedOptions(before: MasterOptions, after: MasterOptions): ChangedOptions {
   const found = { now: [] as string[], restart: [] as string[], stop: [] as string[] };
   for (const path of differences(before, after)) {
     const when = NOW.has(path) ? 'now' : STOP.has(path) ? 'stop' : 'restart';
     found[when].push(nameOf(path));
   }
-  // Options that only modules of the site know.
+  // Options that only modules of the site read.
   const known = new Set(Object.keys(masterOptions));
   const others = namesThatDiffer(before.written, after.written);
   found.restart.push(...others.filter((name) => !known.has(name)));

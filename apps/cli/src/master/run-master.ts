@@ -35,10 +35,10 @@ import { servicesOf } from './services-of.ts';
 import { errnoOf, reasonOf, StartRefusal } from './start-refusal.ts';
 import { logFilesOf, verifyEnv } from './verify-env.ts';
 
-/** How long `-d` waits until the master has its services. */
+/** Timeout of `-d` for the services of the master. */
 const DAEMON_WAIT_MS = 30_000;
 
-/** What `brine master` takes. */
+/** Arguments of `brine master`. */
 export interface MasterArguments {
   readonly configDir?: string | undefined;
   readonly user?: string | undefined;
@@ -49,7 +49,7 @@ export interface MasterArguments {
   readonly pidFile?: string | undefined;
 }
 
-/** What a master has of its host before it serves. */
+/** Resources of the host that a master owns before it serves. */
 interface TakenHost {
   readonly account: Account;
   readonly claimed: ClaimedHost;
@@ -57,13 +57,13 @@ interface TakenHost {
 }
 
 /**
- * `brine master`: runs all services on this host, with NATS and PostgreSQL of its own where none
- * are named, until a signal. What needs root is done first; then it runs as the option `user`.
+ * `brine master`: runs all services on this host until a signal, with its own NATS and PostgreSQL
+ * unless others are configured. It does privileged work first, and then runs as the option `user`.
  * Resolves with the exit code.
  */
 export async function runMaster(args: MasterArguments): Promise<number> {
   const debug: DebugSignal = keepInspectorShut();
-  // Its services read it too.
+  // Services read it too.
   if (args.user !== undefined) process.env['BRINE_USER'] = args.user;
   let loaded: LoadedConfig<MasterOptions>;
   try {
@@ -74,7 +74,7 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     return EXIT.generic;
   }
   const { options, warnings } = loaded;
-  // Salt's words, which it writes before there is a log.
+  // Salt prints this text before the log is open.
   for (const { kind, text } of warnings) if (kind === 'missing') print(text);
   const refusal = refusalOf(warnings);
   if (refusal !== undefined) return failed(refusal);
@@ -96,12 +96,12 @@ export async function runMaster(args: MasterArguments): Promise<number> {
   if (args.daemon !== true) {
     return serveMaster({ loaded, reread: () => readOptions(args), debug, print, ...taken });
   }
-  // The process in the background takes the host for itself.
+  // The background process claims the host itself.
   taken.claimed.release();
   return startDaemon(args, options);
 }
 
-/** The options of the file, with those of the command line before them. Throws ConfigError. */
+/** The options of the file, overridden by the command line. Throws ConfigError. */
 function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
   const loaded = loadMasterConfig({ configDir: args.configDir });
   const { options } = loaded;
@@ -120,8 +120,8 @@ function placed(logFile: string): string {
 
 /**
  * The start sequence of a stock master up to its log: account, ports, directories. Nothing is
- * written before the ports are known to be free, and a refusal leaves nothing behind that the next
- * start does not need too. Throws StartRefusal, HostTakenError, LogFormatError.
+ * written before the ports are found free, and a refusal leaves only files that the next start
+ * needs too. Throws StartRefusal, HostTakenError, LogFormatError.
  */
 async function takeHost(options: MasterOptions, entries: readonly string[]): Promise<TakenHost> {
   const account = await accountOf(options.user);
@@ -145,7 +145,7 @@ async function takeHost(options: MasterOptions, entries: readonly string[]): Pro
   }
 }
 
-/** A master that starts on half of a backup would take it for all. */
+/** Refuses to start on an unfinished restore, which would be incomplete. */
 function refuseHalfRestored({ brine, configDir }: MasterOptions): void {
   const begun = readMarker(brine.stateDir);
   if (begun === undefined) return;
@@ -153,26 +153,26 @@ function refuseHalfRestored({ brine, configDir }: MasterOptions): void {
   throw new StartRefusal(EXIT.generic, `a restore was not ended: run \`${again}\` again`);
 }
 
-/** A claim is the first that meets a disk that is full, or a directory that can not be made. */
+/** Claims the host, and turns errors as a full disk into a StartRefusal. */
 async function claimOrRefuse(options: MasterOptions, account: Account): Promise<ClaimedHost> {
   try {
     return await claimMaster(options);
   } catch (error) {
     if (typeof (error as NodeJS.ErrnoException).errno !== 'number') throw error;
-    // The look at all directories names the first that is wrong, as Salt does.
+    // verifyEnv names the first wrong directory, as Salt does.
     await verifyEnv(options, account);
     const text = `${options.brine.stateDir} can not be written - ${reasonOf(error)}`;
     throw new StartRefusal(errnoOf(error), text, { cause: error });
   }
 }
 
-/** The programs of the services, whatever they are given. */
+/** The programs of the services, without their arguments. */
 function entriesOf(options: MasterOptions) {
   const natsUrl = (): string => '';
   return masterServices(servicesOf(options, { natsUrl, databaseUrl: '', logLevel: undefined }));
 }
 
-/** `-d`: the same command in a session of its own; resolves when the command has begun to run. */
+/** `-d`: starts the same command in a new session; resolves when it runs. */
 async function startDaemon(args: MasterArguments, options: MasterOptions): Promise<number> {
   const program = process.argv[1] ?? '';
   const given = [

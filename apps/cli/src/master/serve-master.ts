@@ -36,9 +36,9 @@ import { servicesOf } from './services-of.ts';
 import { StartRefusal } from './start-refusal.ts';
 import { type StopSignals, stopSignals } from './stop-signals.ts';
 
-/** Keys below it can be broken by now. */
+/** Shorter keys can be broken today. */
 const BITS_MIN = 2048;
-/** A blocked service is ended after 5 s; a busy host lets the others answer within this, ms. */
+/** Timeout for dumps of services, ms: a blocked service is ended after 5 s. */
 const DUMP_MS = 10_000;
 
 /** A host that is ready for a master. */
@@ -53,7 +53,7 @@ export interface PreparedMaster {
   readonly print: (text: string) => void;
 }
 
-/** What the parts of a running master share. */
+/** State shared by the parts of a running master. */
 interface Shared {
   readonly log: Log;
   readonly manager: ServiceManager;
@@ -61,7 +61,7 @@ interface Shared {
   readonly releasers: Releasers;
 }
 
-/** Runs the services of a master until a signal, and gives back all it took. The exit code. */
+/** Runs the services of a master until a signal, and releases everything. Returns the exit code. */
 export async function serveMaster(prepared: PreparedMaster): Promise<number> {
   const { loaded, output, claimed, print, debug } = prepared;
   const { options } = loaded;
@@ -102,7 +102,7 @@ export async function serveMaster(prepared: PreparedMaster): Promise<number> {
   }
 }
 
-/** Starts NATS and PostgreSQL. Gives the services that reach them, by a configuration. */
+/** Starts NATS and PostgreSQL. Returns a function that makes the services for a configuration. */
 async function openServers({ loaded, output }: PreparedMaster, { log, releasers }: Shared) {
   const { options } = loaded;
   const [nats, postgres] = await openBoth(options, log, releasers);
@@ -129,7 +129,7 @@ async function superviseAll(
     stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
   });
   stopping.onForce(() => supervisor.kill());
-  // The log and services.json say how it went.
+  // The log and services.json show the result.
   process.on('SIGUSR2', () => void supervisor.roll().catch(() => undefined));
   const metrics = await serveMetrics(options, supervisor, log);
   // Metrics are served until the services have stopped.
@@ -151,8 +151,8 @@ function logOf(output: LogOutput): Log {
 }
 
 /**
- * What only root may do, and then no longer as root. Nothing is logged before: the log file is the
- * account's. Throws where it can not change its user.
+ * Does the privileged work, then drops root. Logs nothing before, because the log file belongs to
+ * the account. Throws if it can not change its user.
  */
 function takeHost({ loaded, account }: PreparedMaster, log: Log): void {
   const { pidfile, maxOpenFiles } = loaded.options;
@@ -167,12 +167,12 @@ function takeHost({ loaded, account }: PreparedMaster, log: Log): void {
   log.info({ user: account.name }, 'starting');
   if (lower !== undefined) log.info(lower);
   if (unwritten === undefined) return;
-  // As Salt. Service managers that need it are told by sd_notify.
+  // A warning only, as in Salt. Service managers are notified by sd_notify.
   const unwritable = 'the pid file can not be written: tools that read it fail';
   log.warn({ err: unwritten, pidfile }, unwritable);
 }
 
-/** Salt's warnings of a start, and the keys: without them no service comes to serve. */
+/** Logs Salt's warnings of a start, and checks the keys, without which no service can serve. */
 async function checkKeys(options: MasterOptions, log: Log): Promise<void> {
   const { pkiDir, keysize, hashType } = options;
   const { privateKey, sign } = await loadOrCreateMasterKeys(
@@ -194,7 +194,10 @@ async function checkKeys(options: MasterOptions, log: Log): Promise<void> {
   if (files !== undefined) log[files.level](files.text);
 }
 
-/** Tells who started the master that it serves. Resolves with what ends the watch. */
+/**
+ * Notifies the service manager that the master serves. Resolves with a function that ends the
+ * watch.
+ */
 async function announce(
   options: MasterOptions,
   supervisor: Supervisor,
@@ -204,7 +207,7 @@ async function announce(
 ): Promise<() => void> {
   await supervisor.started;
   if (manager.listens && !signal.aborted) {
-    // It brings the sockets of 0MQ with it, which a supervisor has no other use for.
+    // Imported late: it loads 0MQ, which a supervisor needs for nothing else.
     const { untilAnswers } = await import('@brine/master-host/request-port');
     await untilAnswers(options, signal);
   }
@@ -214,7 +217,7 @@ async function announce(
   return manager.watch(() => isWell(supervisor.services()) && !signal.aborted);
 }
 
-/** What SIGHUP does: outputs are opened again, and changed options are named. It never throws. */
+/** Handles SIGHUP: reopens outputs, and logs changed options. Never throws. */
 function reloader(
   { loaded, reread, output }: PreparedMaster,
   { log, manager }: Shared,
@@ -233,7 +236,7 @@ function reloader(
       logOptions(log, next.warnings);
       logChanges(log, changed);
     } catch (error) {
-      log.error({ err: error }, 'the configuration can not be used: the master goes on as it is');
+      log.error({ err: error }, 'the configuration can not be used: the master keeps its old one');
     }
   };
   let turn = Promise.resolve();
@@ -252,7 +255,7 @@ function sdbOf({ sdb = {} }: LoadedConfig<MasterOptions>): Record<string, string
   return Object.keys(sdb).length === 0 ? {} : { [SDB_VARIABLE]: JSON.stringify(sdb) };
 }
 
-/** What SIGUSR1 does. It never throws: a full disk must not end the master. */
+/** Handles SIGUSR1. Never throws: a full disk must not end the master. */
 async function dump(
   options: MasterOptions,
   debug: DebugSignal,
@@ -269,7 +272,9 @@ async function dump(
   }
 }
 
-/** The joined endpoint, if configured. Jobs matter more: a taken port only leads to a log line. */
+/**
+ * The joined endpoint, if configured. A taken port causes only a log line, since jobs matter more.
+ */
 async function serveMetrics(
   options: MasterOptions,
   supervisor: Supervisor,
@@ -293,7 +298,7 @@ async function serveMetrics(
   }
 }
 
-/** Opens both at once. The caller stops what has started where the other fails. */
+/** Opens both in parallel. If one fails, the caller stops the other. */
 async function openBoth(
   options: MasterOptions,
   log: Log,

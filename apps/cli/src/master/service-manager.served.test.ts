@@ -119,5 +119,5 @@ test('without one nothing is started, and a broken one is told of once', async (
   await broken.ready('x');
   await broken.stopping();
   expect(told).toHaveLength(1);
-  expect(told[0]).toMatch(/^the service manager does not hear: /);
+  expect(told[0]).toMatch(/^the service manager was not notified: /);
 });

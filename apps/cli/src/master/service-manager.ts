@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { childEnvironment } from '@brine/environment';
 import type { ServiceState } from '@brine/service/processes';
 
-/** Variables by which systemd tells a service where it listens; children have no use for them. */
+/** Variables from systemd with its address; children do not need them. */
 const VARIABLES = ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID'] as const;
-/** Of every host with systemd. Node has no sockets of this kind. */
+/** Part of systemd. Node has no sockets of this kind. */
 const PROGRAM = 'systemd-notify';
 const SEND_MS = 10_000;
 const WATCH_MIN_MS = 500;
@@ -12,26 +12,26 @@ const SHOWN_CHARS = 200;
 
 type Environment = Record<string, string | undefined>;
 
-/** How a master answers to the service manager that started it (sd_notify(3)). */
+/** Notifies the service manager that started a master (sd_notify(3)). */
 export interface ServiceManager {
-  /** False where no service manager waits for words. */
+  /** False if no service manager expects messages. */
   readonly listens: boolean;
-  /** It serves. */
+  /** The master serves. */
   ready(status: string): Promise<void>;
   /**
-   * Tells before and after `reload`, unless the master is still starting, or stops: it would be
-   * taken for one that serves. `reload` must not throw.
+   * Notifies before and after `reload`, unless the master is still starting, or stops: the manager
+   * would take it for serving. `reload` must not throw.
    */
   reloading(reload: () => void): Promise<void>;
   /** An ordered stop has begun. */
   stopping(): Promise<void>;
-  /** Tells again and again that all is well, while it is. Returns what ends that. */
+  /** Sends keep-alives while `isWell` is true. Returns a function that ends them. */
   watch(isWell: () => boolean): () => void;
 }
 
 /**
- * The service manager of this process, where `NOTIFY_SOCKET` names one; else nothing is told. Its
- * variables are taken out of the environment. `tell` gets what keeps a message away, once.
+ * The service manager named by `NOTIFY_SOCKET`; without one nothing is sent. Removes its variables
+ * from the environment. `warn` gets the first error of a message.
  */
 export function serviceManager(env: Environment, warn: (text: string) => void): ServiceManager {
   const [socket, watchdogUs, watchdogPid] = VARIABLES.map((name) => env[name]);
@@ -45,7 +45,7 @@ export function serviceManager(env: Environment, warn: (text: string) => void): 
       const trouble = await run(words, env, socket);
       if (trouble === undefined || isTold) return;
       isTold = true;
-      warn(`the service manager does not hear: ${trouble}`);
+      warn(`the service manager was not notified: ${trouble}`);
     });
     return turn;
   };
@@ -80,15 +80,15 @@ export function serviceManager(env: Environment, warn: (text: string) => void): 
 }
 
 /**
- * Whether a new start of the whole master would help none of its services. One that is `starting`
- * waits for NATS or PostgreSQL. One that is `waiting` is started again by the supervisor. One that
- * is blocked is ended by the watch of its own loop. `stopped` services have no such help.
+ * True if a restart of the whole master would help no service. A `starting` service waits for NATS
+ * or PostgreSQL. The supervisor restarts a `waiting` one. A blocked one ends itself by watching its
+ * loop. Only `stopped` services need the restart.
  */
 export function isWell(services: readonly Pick<ServiceState, 'state'>[]): boolean {
   return services.every(({ state }) => state !== 'stopped');
 }
 
-/** Resolves with what went wrong. It waits until the manager has read the message. */
+/** Resolves with the error, after the manager has read the message. */
 function run(
   words: readonly string[],
   env: Environment,

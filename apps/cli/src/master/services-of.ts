@@ -6,7 +6,7 @@ type Settings = Parameters<typeof masterServices>[0];
 
 const APPS = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** What the services of this master are made from. */
+/** The definitions of the services of this master. */
 export function servicesOf(
   options: MasterOptions,
   given: Pick<Settings, 'natsUrl' | 'databaseUrl' | 'logLevel' | 'env'>,

@@ -1,4 +1,4 @@
-/** Why a master does not start: a line for the operator and the exit code. */
+/** A master refuses to start: a line for the operator and the exit code. */
 export class StartRefusal extends Error {
   override readonly name = 'StartRefusal';
   readonly exitCode: number;
@@ -9,20 +9,20 @@ export class StartRefusal extends Error {
   }
 }
 
-/** The number that a failed call of the file system has on this host, as Salt exits with it. */
+/** The errno of a failed call of the file system, which Salt uses as exit code. */
 export function errnoOf(error: unknown): number {
   const { errno } = error as { errno?: unknown };
   return typeof errno === 'number' && errno !== 0 ? Math.abs(errno) : 1;
 }
 
-/** What a failed call of the file system says, without its path: `No such file or directory`. */
+/** The text of a failed call of the file system, without its path: `No such file or directory`. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const words = /^\w+: ([^,]+)/.exec(message)?.[1];
   return words === undefined ? message : `${words}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** Salt's words for a log file that can not be had (salt/utils/verify.py verify_files). */
+/** Salt's text for a log file that can not be opened (salt/utils/verify.py verify_files). */
 export function noAccess(path: string): string {
   return `No permissions to access "${path}", are you running as the correct user?`;
 }

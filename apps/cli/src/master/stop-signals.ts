@@ -6,7 +6,7 @@ export interface StopSignals {
   readonly first: Promise<void>;
   /** Aborted at the first one. */
   readonly signal: AbortSignal;
-  /** What ends everything at once, for the second one. */
+  /** Sets the function that the second signal calls to end everything at once. */
   onForce(kill: () => void): void;
 }
 

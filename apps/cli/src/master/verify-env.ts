@@ -23,22 +23,22 @@ import { isSyslog } from '@brine/service';
 import type { Account } from './account.ts';
 import { errnoOf, noAccess, reasonOf, StartRefusal } from './start-refusal.ts';
 
-/** A directory of a master, and the mode that it is made with. */
+/** A directory of a master, and its mode. */
 interface Wanted {
   readonly path: string;
   readonly mode: number;
 }
 
-/** What Salt lets pki_dir have; anything else becomes the first (salt/utils/verify.py). */
+/** Modes that Salt accepts for pki_dir; any other becomes the first (salt/utils/verify.py). */
 const PKI_MODES = [0o700, 0o750];
-/** Passable: below it PostgreSQL, as a user of its own, may have its directory. */
+/** Others may enter: PostgreSQL may run as another user below it. */
 const STATE_MODE = 0o711;
 const PLAIN_MODE = 0o755;
 const LOG_UMASK = 0o027;
-/** chown(2) leaves the group as it is, as Salt does. */
+/** chown(2) keeps the group, as in Salt. */
 const SAME_GROUP = -1;
 
-/** The directories of a master, those above before those below (Salt: salt/cli/daemons.py). */
+/** The directories of a master, parents first (Salt: salt/cli/daemons.py). */
 export function directoriesOf(options: MasterOptions): readonly Wanted[] {
   const { cachedir, ownPkiDir, pkiDir } = options;
   const isCluster = pkiDir !== ownPkiDir;
@@ -56,15 +56,15 @@ export function directoriesOf(options: MasterOptions): readonly Wanted[] {
 }
 
 /**
- * Makes the directories and the log file of a master, with owner and modes as a stock master gives
- * them (Salt: verify_env, verify_log_files). Root gives what is there to the account; anyone else
- * has to be able to write there.
- * @throws StartRefusal, with the number of the system's error where Salt exits with that
+ * Makes the directories and the log file of a master, with owner and modes of a stock master (Salt:
+ * verify_env, verify_log_files). Root gives existing ones to the account; other users must be able
+ * to write there.
+ * @throws StartRefusal, with the errno as code if Salt exits with that
  */
 export async function verifyEnv(options: MasterOptions, account: Account): Promise<void> {
   const { uid, gid } = account;
   if (!options.verifyEnv) {
-    // Brine's own, and root has just put the claim there.
+    // Root has just written the claim to this directory of Brine.
     if (account.isOther) await giveTree(options.brine.stateDir, { uid, gid });
     return;
   }
@@ -95,7 +95,7 @@ function make(path: string, mode: number): void {
   }
 }
 
-/** Where the account may write, a link may have taken the place of the directory meanwhile. */
+/** Follows no link: where the account may write, a link may have replaced the directory. */
 function setMode(path: string, mode: number): void {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
@@ -116,9 +116,9 @@ function mustWrite(path: string, account: Account): void {
 }
 
 /**
- * Root may use what others own: below its directories all stays as it is, also the data of
- * PostgreSQL, which runs as another user. Files of the cache are many, so that they are looked at
- * only when their directory changes hands.
+ * Gives a directory to the account. If that is root, files below keep their owners, as the data of
+ * PostgreSQL, which runs as another user. The many files of the cache are checked only when their
+ * directory changes its owner.
  */
 async function giveDirectory(
   path: string,
@@ -137,8 +137,8 @@ async function giveDirectory(
 }
 
 /**
- * The journal of the key files stands beside pki_dir, or in it where that directory is closed. Root
- * may have begun it beside, where the account can not write.
+ * The journal of the key files is beside pki_dir, or in it if the account can not write beside it.
+ * Moves there a journal that root has begun beside it.
  */
 function giveJournal(pkiDir: string, account: Account): void {
   const above = dirname(pkiDir);
@@ -152,7 +152,7 @@ function giveJournal(pkiDir: string, account: Account): void {
       continue;
     }
     const given = join(pkiDir, `.brine-keys${found.slice(name.length)}`);
-    // The account may write there: a link of it must lead root nowhere.
+    // The account may write there: root must not follow its links.
     rmSync(given, { force: true });
     writeFileSync(given, readFileSync(path), { flag: 'wx', mode: 0o600 });
     giveFile(given, account);
@@ -160,7 +160,7 @@ function giveJournal(pkiDir: string, account: Account): void {
   }
 }
 
-/** Root follows no link here: where the account may write, one could lead to any directory. */
+/** Root follows no link: where the account may write, a link could lead to any directory. */
 function closePki(path: string, { isOther }: Account): void {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY;
   let fd: number | undefined;
@@ -178,7 +178,7 @@ function closePki(path: string, { isOther }: Account): void {
   }
 }
 
-/** The log files of a master: its own, and that of the relay where it has one. */
+/** The log files of a master: its own, and that of the relay, if used. */
 export function logFilesOf(options: MasterOptions): readonly string[] {
   const { logFile, syndicLogFile, logLevel, logLevelLogfile } = options;
   const level = logLevelLogfile === '' ? logLevel : logLevelLogfile;
@@ -186,14 +186,14 @@ export function logFilesOf(options: MasterOptions): readonly string[] {
   return syndicLogFile === '' ? [logFile] : [logFile, syndicLogFile];
 }
 
-/** Salt exits with 1 where it can not have its log file. */
+/** Salt exits with 1 if it can not open its log file. */
 function verifyLogFile(path: string, owner?: NewOwner): void {
   const umask = process.umask(0o022);
   try {
-    // The account has to pass through it, also where it is root's.
+    // The account must be able to enter it, also if root owns it.
     mkdirSync(dirname(path), { recursive: true });
     process.umask(LOG_UMASK);
-    // A link stays as it is: its account has to be able to write where it leads.
+    // A link is not changed: the account must be able to write to its target.
     if (owner === undefined || owner.uid === 0) closeSync(openSync(path, 'a', 0o666));
     else giveFile(path, { uid: owner.uid, gid: SAME_GROUP }, 0o666);
   } catch (error) {

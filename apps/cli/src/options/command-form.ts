@@ -1,17 +1,17 @@
-/** A command as its option parser knows it. */
+/** The form of a command for its option parser. */
 export interface CommandForm {
-  /** `salt`, `salt-key`, …: stands in usage and error lines. */
+  /** `salt`, `salt-key`, …, for usage and error lines. */
   readonly prog: string;
-  /** Behind the name in the usage line. */
+  /** Text behind the name in the usage line. */
   readonly usage: string;
   readonly description: string;
   readonly version: string;
   readonly groups: readonly OptionGroup[];
 }
 
-/** One option of a command, as Python's optparse has it. */
+/** One option of a command, as in Python's optparse. */
 export interface Option {
-  /** `-t`, `--timeout`; the first long name stands in error texts. */
+  /** `-t`, `--timeout`; error texts use the first long name. */
   readonly names: readonly string[];
   /** The name of its value. */
   readonly dest: string;
@@ -22,11 +22,11 @@ export interface Option {
   readonly default?: OptionValue;
   readonly metavar?: string;
   readonly help: string;
-  /** What to do instead of an option that is accepted for compatibility without effect. */
+  /** The alternative to an option that is accepted for compatibility without effect. */
   readonly instead?: string;
 }
 
-/** The value of an option; undefined where it was not given and has no default. */
+/** The value of an option; undefined if it was not given and has no default. */
 export type OptionValue = string | number | boolean | readonly string[] | undefined;
 
 /** Options under a heading of the help page. */
@@ -35,10 +35,10 @@ export interface OptionGroup {
   readonly options: readonly Option[];
 }
 
-/** What a command line says. */
+/** A parsed command line. */
 export interface ParsedOptions {
   readonly values: ReadonlyMap<string, OptionValue>;
-  /** Names of values that the command line set, as opposed to defaults. */
+  /** Names of values set by the command line, not by defaults. */
   readonly given: ReadonlySet<string>;
   readonly args: readonly string[];
   /** A line for each option that was given and has no effect. */
@@ -66,13 +66,13 @@ export function withoutEffect(option: Option, instead: string): Option {
   return { ...option, help: `Without effect: ${instead}.`, instead };
 }
 
-/** The text of an option, undefined where it is none or empty. */
+/** The text of an option, undefined if it is no text or empty. */
 export function textValue(options: ParsedOptions, dest: string): string | undefined {
   const value = options.values.get(dest);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** The texts of a `list` option, undefined where it was not given. */
+/** The texts of a `list` option, undefined if it was not given. */
 export function listValue(options: ParsedOptions, dest: string): readonly string[] | undefined {
   const value = options.values.get(dest);
   return Array.isArray(value) ? value : undefined;
@@ -84,7 +84,7 @@ export function numberValue(options: ParsedOptions, dest: string): number | unde
   return typeof value === 'number' ? value : undefined;
 }
 
-/** True where the option is on. */
+/** True if the option is on. */
 export function isOn(options: ParsedOptions, dest: string): boolean {
   return options.values.get(dest) === true;
 }

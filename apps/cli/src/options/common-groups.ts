@@ -14,7 +14,7 @@ export const BRINE_VERSION = '0.2.0';
 /** The release whose texts and rules the commands follow, with the name of its line. */
 export const SALT_VERSION = `${SALT_RELEASE} (Argon)`;
 
-/** What to do where Salt would read a Saltfile. */
+/** Advice where Salt would read a Saltfile. */
 export const GIVE_OPTIONS = 'give the options themselves';
 
 /** `--version`, `--help` and `-c`, which every command has. */
@@ -115,7 +115,7 @@ export function loggingGroup(short: boolean, ofDaemon = false): OptionGroup {
   };
 }
 
-/** How results are shown. */
+/** Options for showing results. */
 export function outputGroup(extra: readonly Option[] = []): OptionGroup {
   const state = ['full', 'terse', 'mixed', 'changes', 'filter'].join(', ');
   return {

@@ -62,7 +62,7 @@ export class OptionParser {
     return helpPage(this.#form);
   }
 
-  /** The long names of those of these options that are on. */
+  /** The long names of the given options that are on. */
   namesOf(dests: readonly string[], options: ParsedOptions): string[] {
     return dests
       .filter((dest) => options.values.get(dest) === true)

@@ -4,8 +4,8 @@ import type { Terminal } from '../terminal.ts';
 import { EXCHANGE_RUNNER } from './exchange.ts';
 
 /**
- * Shows the runners with this prefix, with `-d` as plain text below their names. False if there is
- * none.
+ * Shows the runners with this prefix, with `-d` as plain text below their names. Returns false if
+ * there is none.
  */
 export async function showRunnerDocs(
   prefix: string,
@@ -19,7 +19,7 @@ export async function showRunnerDocs(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   if (plain) {
     for (const { name, doc } of found) {
-      // As in Salt, --out is for the name alone.
+      // As in Salt, --out applies only to the name.
       printer.show(`${name}:`, 'txt');
       out(`\n    ${doc}\n\n`);
     }

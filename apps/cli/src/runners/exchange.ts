@@ -6,10 +6,10 @@ import { type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/runners';
 import { intOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** Lines and characters of a part of an import; a line alone may be longer. */
+/** Maximum lines and characters of a part of an import; a single line may be longer. */
 const PART_LINES = 1_000;
 const PART_CHARACTERS = 512 * 1024;
-/** Bytes of a line: with a head it has to fit into a request of 100 MiB. */
+/** Maximum bytes of a line: with a head it has to fit into a request of 100 MiB. */
 const MAX_LINE_BYTES = 99 * 1024 * 1024;
 
 const exportJobs: RunnerFunction = {
@@ -87,7 +87,7 @@ const importJobs: RunnerFunction = {
       const lines = [exchangeHead(0), ...part];
       const reader = new ExchangeReader();
       for (const line of lines) reader.read(line);
-      // Lines of the file before this part; the part has a head of its own.
+      // `before`: lines of the file before this part, which has its own head.
       const counts = await jobs.importPart(`${[...lines, reader.tail()].join('\n')}\n`, before);
       for (const name of counts.keys()) {
         if (typeof name !== 'string') continue;
@@ -111,7 +111,7 @@ function countsOf(sums: ReadonlyMap<string, number>): SaltMap {
   return mapOf(Object.fromEntries(names.map((name) => [name, sums.get(name) ?? 0])));
 }
 
-/** The rows of a file, as they stand there. @throws ExchangeError naming the line */
+/** The rows of a file, unchanged. @throws ExchangeError naming the line */
 async function* checkedLines(path: string): AsyncGenerator<string> {
   const { ExchangeError, ExchangeReader, exchangeLines } = await import('@brine/job-cache');
   const reader = new ExchangeReader();

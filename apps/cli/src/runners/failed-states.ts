@@ -1,16 +1,13 @@
 import { intOf, isMap, mapIn, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
 
-/** A line that Salt logs of an orchestration, and its level. */
+/** A line that Salt logs for an orchestration, and its level. */
 export interface FailureLine {
   readonly level: 'CRITICAL' | 'ERROR';
   readonly text: string;
 }
 
-/**
- * What Salt logs of the errors of SLS files (salt/state.py render_state). Other errors of theirs
- * are only shown.
- */
+/** Errors of SLS files that Salt logs (salt/state.py render_state). Others are only shown. */
 const LOGGED_ERRORS: readonly (readonly [begin: RegExp, level: FailureLine['level']])[] = [
   [/^Rendering SLS .* failed/, 'CRITICAL'],
   [/^(?:Unknown|Ambiguous) include: /, 'CRITICAL'],
@@ -19,12 +16,12 @@ const LOGGED_ERRORS: readonly (readonly [begin: RegExp, level: FailureLine['leve
 ];
 
 /**
- * The log lines of the states of an orchestration that failed, in the order of the run, or of the
- * errors in their place. Salt logs them in the process of the command (salt/state.py format_log).
+ * The log lines of an orchestration's failed states, in the order of the run, or of the errors in
+ * place of states. Salt logs them in the process of the command (salt/state.py format_log).
  * @param value what the runner returned
  */
 export function failureLines(value: SaltValue): FailureLine[] {
-  // `state.orchestrate_single` and its kin give the states bare.
+  // `state.orchestrate_single` and similar return the states unwrapped.
   const data = isMap(value) ? (mapIn(value, 'data') ?? value) : undefined;
   return [...(data?.values() ?? [])].flatMap((ran) => {
     if (Array.isArray(ran)) return ran.flatMap(errorLine);
@@ -50,7 +47,7 @@ function ownLine(state: SaltMap): FailureLine[] {
   return state.get('result') === false ? [{ level: 'ERROR', text: lineOf(state) }] : [];
 }
 
-/** The lines of an orchestration that a step ran: they come before that of the step. */
+/** The lines of an orchestration inside a step, which precede the line of the step. */
 function innerLines(state: SaltMap): FailureLine[] {
   if (!ORCHESTRATIONS.has(textOf(state, 'name') ?? '')) return [];
   return failureLines(mapIn(state, 'changes')?.get('return') ?? null);

@@ -31,13 +31,15 @@ import { showRunnerDocs } from './docs.ts';
 import { type FailureLine, failureLines } from './failed-states.ts';
 
 /**
- * Longest wait for a run that has no entry in the job cache, or whose caller may not look there, in
- * ms (Salt: `rest_timeout`). Any other is waited for until it ends.
+ * Timeout for a run without an entry in the job cache, or whose caller may not read it, in ms
+ * (Salt: `rest_timeout`). Other runs are awaited without a limit.
  */
 const WAIT_MS = 300_000;
-/** How often the job cache is asked: the event of the end is lost if the event-bus restarts. */
+/**
+ * Interval for polling the job cache, ms: a restart of the event-bus drops the event of the end.
+ */
 const LOOK_MS = 5_000;
-/** Events that come before the answer which names their tag. */
+/** Maximum of events that arrive before the answer which names their tag. */
 const EARLY_MAX = 10_000;
 
 /** A runner, its arguments and the caller's credentials. */
@@ -46,13 +48,13 @@ export interface RemoteCall {
   readonly args: readonly SaltValue[];
   /** A token, or a name and a password; empty for the user's own key. */
   readonly credentials: SaltMap;
-  /** `--jid`: the job id that the run is to have. */
+  /** `--jid`: the job id for the run. */
   readonly jid?: string | undefined;
-  /** `-t`: how long its own commands wait for minions. */
+  /** `-t`: timeout of its commands for minions. */
   readonly timeoutSeconds?: number;
 }
 
-/** What a run needs of this process. */
+/** Parts of this process that a run uses. */
 export interface RemoteRun {
   readonly config: Pick<MasterOptions, 'brine' | 'logLevel'>;
   readonly master: LocalMaster;
@@ -87,7 +89,7 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
     if (!(error instanceof RefusedError)) throw error;
     const isUnknown = error.name === NOT_AVAILABLE;
     const isQuiet = isOn(options, 'quiet');
-    // Salt then shows the functions whose names begin so.
+    // Salt then shows the functions with this prefix.
     const isPrinted =
       isUnknown && !isQuiet && (await showRunnerDocs(call.fun, false, printer, terminal.out));
     if (!isPrinted && !isQuiet) printer.show(error.message, 'nested');
@@ -97,13 +99,13 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
   }
 }
 
-/** Functions whose map has a tuple in Python, under this name: the wire has made it a list. */
+/** Functions whose result in Python has a tuple, by its key: the wire turns it into a list. */
 const TUPLES: ReadonlyMap<string, string> = new Map([
   ['test.arg', 'args'],
   ['test.raw_arg', 'args'],
 ]);
 
-/** As Salt, whose command calls the function itself, unless a login is to be checked. */
+/** As in Salt, whose command calls the function itself, unless a login has to be checked. */
 function withTuple({ fun, credentials }: RemoteCall, value: SaltValue): SaltValue {
   const name = TUPLES.get(fun);
   if (name === undefined || !isMap(value) || credentials.size > 0) return value;
@@ -113,7 +115,10 @@ function withTuple({ fun, credentials }: RemoteCall, value: SaltValue): SaltValu
     : new Map<SaltValue, SaltValue>([...value, [name, SaltTuple.from(list)]]);
 }
 
-/** The exit code of a run that the master refused. Salt's is 0: a script would count it as done. */
+/**
+ * The exit code of a run that the master refused. Salt exits with 0, which scripts take for
+ * success.
+ */
 export function refusedCode(config: Pick<MasterOptions, 'brine'>, { name }: Error): number {
   const strict = /Auth\w*Error$/.test(name) ? EXIT.noReturn : EXIT.generic;
   return codeFor(config, { strict, stock: EXIT.ok });
@@ -122,17 +127,17 @@ export function refusedCode(config: Pick<MasterOptions, 'brine'>, { name }: Erro
 /** The levels of lines about failures, the lowest first. */
 const LEVELS: readonly FailureLine['level'][] = ['ERROR', 'CRITICAL'];
 
-/** The first of {@link LEVELS} that `-l`, or `log_level` of the configuration, lets through. */
+/** The first of {@link LEVELS} that `-l`, or `log_level` of the configuration, includes. */
 function leastLevel({ options, config }: RemoteRun): number {
   const asked = textValue(options, 'log_level') ?? config.logLevel;
   if (asked === 'quiet') return LEVELS.length;
   return asked === 'critical' ? LEVELS.indexOf('CRITICAL') : 0;
 }
 
-/** The name of the master's refusal of a function that it does not have. */
+/** Name of the master's error for an unknown function. */
 const NOT_AVAILABLE = 'CommandExecutionError';
 
-/** Names the function that was probably meant. */
+/** Suggests the function that was probably meant. */
 async function suggest(fun: string, terminal: Terminal): Promise<void> {
   const { RUNNERS } = await import('@brine/runners');
   const { nearestName } = await import('@brine/config');
@@ -162,14 +167,14 @@ function loadOf({ fun, args, credentials, jid, timeoutSeconds }: RemoteCall): Sa
   const kwarg = mapOf({ kwarg: keywords, arg: positional });
   return new Map([
     ...mapOf({ cmd: 'runner', fun, kwarg, jid, timeout: timeoutSeconds }),
-    // Sent again after the death of a gateway it begins no second run.
+    // Makes a retry after the death of a gateway idempotent.
     ...mapOf({ [COMMAND_NAME]: randomUUID() }),
     ...credentials,
   ]);
 }
 
 /**
- * Begins the run, shows what it prints, and gives the data of its event `ret` (Salt: RunnerClient
+ * Begins the run, shows its output, and returns the data of its event `ret` (Salt: RunnerClient
  * cmd_sync).
  */
 async function followed(call: RemoteCall, run: RemoteRun): Promise<SaltMap> {
@@ -198,7 +203,7 @@ async function followed(call: RemoteCall, run: RemoteRun): Promise<SaltMap> {
   }
 }
 
-/** Text that a runner printed, or an event of progress in Salt's form (print_async_event). */
+/** Shows text printed by a runner, or an event of progress in Salt's form (print_async_event). */
 function showProgress(data: SaltMap, { terminal, printer }: RemoteRun): void {
   const [text, outputter] = [textOf(data, 'data'), textOf(data, 'outputter')];
   if (text !== undefined && outputter === 'text') terminal.out(text);
@@ -218,7 +223,7 @@ async function entryOf(jobs: JobRecords, jid: string): Promise<SaltMap | undefin
   return undefined;
 }
 
-/** The events of one run, of which the first may come before its tag is known. */
+/** The events of one run; the first may arrive before its tag is known. */
 class RunEvents {
   readonly #print: (data: SaltMap) => void;
   readonly #early: (readonly [tag: string, packed: Uint8Array])[] = [];
@@ -241,7 +246,7 @@ class RunEvents {
     for (const [early, packed] of this.#early.splice(0)) this.#see(early, packed);
   }
 
-  /** Waits for the event `ret`, so many ms at most. */
+  /** Waits for the event `ret`, at most `ms`. */
   async ended(ms: number): Promise<SaltMap | undefined> {
     if (this.#ended === undefined) await this.#end.wait(ms);
     return this.#ended;
@@ -276,7 +281,7 @@ function showResult(value: SaltValue, printer: Printer): void {
   }
 }
 
-/** Salt's order of places (salt/cli/run.py). */
+/** Looks for the code in the same order as Salt (salt/cli/run.py). */
 function exitCode(data: SaltMap): number {
   const own = intOf(data, 'retcode');
   if (own !== undefined) return own;

@@ -11,9 +11,9 @@ import { whenInterrupted } from './interrupt.ts';
 import { failedCode, NO_RETURN, runAndShow, type SaltRun } from './run-and-show.ts';
 
 /**
- * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`
- * (Salt: salt/cli/salt.py _run_batch). The workers of the master run the batch, and this shows it.
- * Gives the exit code.
+ * `-b`, `--static` and, with more than `safeLimit` targeted minions, `--batch-safe-limit` (Salt:
+ * salt/cli/salt.py _run_batch). Shows a batch that the workers of the master run. Returns the exit
+ * code.
  */
 export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<number> {
   const { options, terminal, config } = run;
@@ -27,7 +27,7 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');
     size = textValue(options, 'batch_safe_size') ?? String(config.batchSafeSize);
   }
-  // To the microsecond: commands of one script begin within the same millisecond.
+  // With microseconds, because commands of one script may begin within the same millisecond.
   const jid = new JidMaker().next(performance.timeOrigin + performance.now());
   const settings = settingsOf(options, size ?? '100%', jid);
   const command = withoutDisplay(run);
@@ -63,11 +63,11 @@ function settingsOf(options: ParsedOptions, size: string, jid: string): BatchSet
   };
 }
 
-/** Said on Ctrl-C: the batch is the master's. */
+/** The text on Ctrl-C: the master continues the batch. */
 function goesOn(jid: string): string {
   return (
-    `The batch goes on in the master. Its jid is: ${jid}\n` +
-    `To see how it stands, or to stop it:\n\n` +
+    `The batch continues in the master. Its jid is: ${jid}\n` +
+    `To see its state, or to stop it:\n\n` +
     `salt-run batch.status ${jid}\nsalt-run batch.stop ${jid}\n`
   );
 }
@@ -90,8 +90,8 @@ function withoutDisplay({ command }: SaltRun): SaltRun['command'] {
 }
 
 /**
- * `--async`: says which minions do not answer the ping, and the job id (Salt: salt/cli/salt.py
- * _run_batch_async). The rest is the master's.
+ * `--async`: prints the minions that do not answer the ping, and the job id (Salt: salt/cli/salt.py
+ * _run_batch_async). The master does the rest.
  */
 async function showBegun(
   run: SaltRun,
@@ -135,7 +135,7 @@ async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Prom
     if (step.kind === 'no-match') run.terminal.out(NO_MATCH);
     if (step.kind === 'return') all.set(step.id, step.ret);
     if ('retcode' in step && step.retcode !== 0) isBad = true;
-    // A batch leaves out who does not answer its ping.
+    // A batch skips minions that do not answer its ping.
     if (step.kind === 'silent' || (step.kind === 'down' && !isBatch)) isBad = true;
   }
   const isDocs = run.command.fun === 'sys.doc';
@@ -203,7 +203,7 @@ function showStep({ terminal, printer }: SaltRun, step: BatchStep): void {
   }
 }
 
-/** Why a batch ended before its time. The first is Salt's. */
+/** The text for a batch that ended early. The first is Salt's. */
 function haltText(reason: string): string {
   if (reason === 'failhard') return 'Batch run stopped due to failhard';
   if (reason === 'canary') return 'Batch run stopped: one of its first minions failed';

@@ -10,16 +10,15 @@ import { systemUser } from '../master-config.ts';
 import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** A token is some 64 characters; a larger file holds none. */
+/** A token has about 64 characters; a larger file is no token. */
 const TOKEN_MAX_BYTES = 4096;
 // The authentication modules that 3008.2 names in its error text.
 const EAUTH_MODULES = ['auto', 'file', 'ldap', 'pam', 'rest', 'sharedsecret'];
 
 /**
- * The caller's credentials beside the local key. A token that `-T` saved counts where root's key
- * cannot be read; without a token, what `-a` asks for; else none
- * (Salt: salt/cli/salt.py, salt/runner.py).
- * @throws Exit 2 where the login cannot be tried.
+ * The caller's credentials beside the local key: a token saved by `-T` if root's key cannot be
+ * read; else those that `-a` asks for; else none (Salt: salt/cli/salt.py, salt/runner.py).
+ * @throws Exit 2 if the login can not be tried
  */
 export async function credentialsFor(run: {
   readonly options: ParsedOptions;
@@ -51,7 +50,7 @@ async function isReadable(path: string): Promise<boolean> {
   }
 }
 
-/** Asks for what is missing (Salt: salt/auth/__init__.py Resolver.cli). */
+/** Asks for missing credentials (Salt: salt/auth/__init__.py Resolver.cli). */
 async function askCredentials(
   eauth: string,
   options: ParsedOptions,
@@ -84,13 +83,13 @@ async function makeToken(
     await saveToken(token);
     return token;
   } catch (error) {
-    // No token. The command itself carries the credentials, and the master judges them there.
+    // No token. The command itself sends the credentials, and the master checks them there.
     if (error instanceof RefusedError) return undefined;
     throw error;
   }
 }
 
-/** Where `-T` keeps the token of this user (Salt: salt/config client_config). */
+/** The file in which `-T` stores the token of this user (Salt: salt/config client_config). */
 function tokenFile(): string {
   const config = process.env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config');
   const salt = join(config, 'salt');

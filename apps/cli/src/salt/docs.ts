@@ -4,9 +4,9 @@ import type { Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 
 /**
- * `sys.doc`: the texts of all minions, each function once, as the first minion has it. Gives the
- * exit code (Salt: salt/cli/salt.py _print_docs).
- * @param returns what each minion returned; a silent one has a text
+ * `sys.doc`: the texts of all minions, each function once, from the first minion. Returns the exit
+ * code (Salt: salt/cli/salt.py _print_docs).
+ * @param returns returns by minion; a text for a silent one
  */
 export function showDocs(
   { printer, terminal }: { readonly printer: Printer; readonly terminal: Terminal },

@@ -3,11 +3,11 @@ import type { Terminal } from '../terminal.ts';
 
 const BEFORE_EXIT_MS = 500;
 
-/** What happens on Ctrl-C while a command waits. */
+/** The behaviour on Ctrl-C while a command waits. */
 export interface Interrupt {
-  /** Set once the job is published: the text then says how to look it up. */
+  /** Set once the job is published: the text then explains how to look it up. */
   jid: string | undefined;
-  /** Told too: what goes on without this command. */
+  /** Printed too: the work that continues without this command. */
   text: string | undefined;
   /** Runs before the process ends, for half a second at most. */
   beforeExit: (() => Promise<void>) | undefined;

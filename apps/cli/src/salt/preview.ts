@@ -5,9 +5,9 @@ import type { Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 
 /**
- * The accepted minions that a command is expected to reach. The workers judge its target by what
- * they know of minions, as they do for a publish.
- * @throws RefusedError where the caller may not run the command there
+ * The accepted minions that a command is expected to reach. The workers match its target against
+ * their data of minions, as for a publish.
+ * @throws RefusedError if the caller may not run the command there
  */
 export async function targetedMinions(command: Command, client: LocalClient): Promise<string[]> {
   const reply = await client.order('brine_resolve', command);

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts';
 const FIRST_MS = 1_000;
 const EACH_MS = 500;
 
-/** `12 of 40 returned, 3 s` below what is shown, while a command waits on a terminal. */
+/** `12 of 40 returned, 3 s` below the output, while a command waits on a terminal. */
 export class ProgressLine {
   readonly #status: Terminal['status'];
   readonly #expected: ReadonlySet<string>;
@@ -15,8 +15,8 @@ export class ProgressLine {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param status writes the line; undefined where there is no terminal.
-   * @param firstMs how long to wait before the first line.
+   * @param status writes the line; undefined without a terminal
+   * @param firstMs delay of the first line
    */
   constructor(status: Terminal['status'], expected: readonly string[], firstMs = FIRST_MS) {
     this.#status = status;
@@ -44,7 +44,7 @@ export class ProgressLine {
     if (!this.#expected.has(id)) this.#unexpected += 1;
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     clearTimeout(this.#timer);
     if (this.#timer !== undefined) this.#status?.('');
@@ -52,7 +52,7 @@ export class ProgressLine {
   }
 
   #show(): void {
-    // Minions below syndics come to the count as they return.
+    // Minions below syndics are counted when they return.
     const all = this.#expected.size + this.#unexpected;
     const seconds = Math.floor((Date.now() - this.#startMs) / 1000);
     this.#status?.(`${this.#returned.size} of ${all} returned, ${seconds} s`);

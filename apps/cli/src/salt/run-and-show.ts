@@ -20,10 +20,10 @@ import { whenInterrupted } from './interrupt.ts';
 import { ProgressLine } from './progress-line.ts';
 import { type Row, summaryText } from './summary.ts';
 
-/** Said where no minion returned anything; the exit code is 2 then. */
+/** Printed if no minion returned anything; the exit code is then 2. */
 export const NO_RETURN = 'ERROR: No return received\n';
 
-/** Everything one run of `salt` works with. */
+/** Inputs of a run of `salt`. */
 export interface SaltRun {
   readonly options: ParsedOptions;
   readonly config: MasterOptions;
@@ -33,7 +33,7 @@ export interface SaltRun {
   readonly command: Command;
 }
 
-/** Publishes the command and shows each return as it comes. Gives the exit code. */
+/** Publishes the command and shows each return as it comes. Returns the exit code. */
 export async function runAndShow(run: SaltRun): Promise<number> {
   const { options, terminal, printer, config, command } = run;
   const isAsync = isOn(options, 'async');
@@ -67,7 +67,7 @@ export async function runAndShow(run: SaltRun): Promise<number> {
   }
 }
 
-/** `--async`: gives the job id, undefined where no minion matched. */
+/** `--async`: returns the job id; undefined if no minion matched. */
 async function publishOnly({ client, command, terminal }: SaltRun): Promise<string | undefined> {
   const job = await client.publish(command);
   if (job === undefined) terminal.out(NO_MATCH);
@@ -85,7 +85,7 @@ async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
     { listen: true },
   );
   if (asked === undefined) {
-    // As in Salt, the empty part of a target without minions is a second target without any.
+    // As in Salt, a target without minions is reported twice: its empty part is another target.
     run.terminal.out(NO_MATCH);
     return undefined;
   }
@@ -97,7 +97,7 @@ async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
   return client.publish({ ...run.command, tgt, tgtType: 'list' }, { listen: true });
 }
 
-/** Says which job it is, as the options or the master's file want it. */
+/** Prints the job id if the options or the master's file ask for it. */
 function announce(
   { options, terminal, config }: Pick<SaltRun, 'options' | 'terminal' | 'config'>,
   jid: string,
@@ -123,14 +123,14 @@ async function showReturns(run: SaltRun, job: PublishedCommand): Promise<number>
   return failedCode(terminal, failed);
 }
 
-/** The exit code of a command whose returns were shown; with a line where some are bad. */
+/** The exit code of a command after its returns; prints a line if some are bad. */
 export function failedCode(terminal: Terminal, failed: boolean): number {
   if (!failed) return EXIT.ok;
   terminal.err('ERROR: Minions returned with non-zero exit code\n');
   return EXIT.generic;
 }
 
-/** Shows each return as it comes, with the progress line below; counts those that failed. */
+/** Shows each return as it arrives, with the progress line below; counts the failed ones. */
 export async function showEach(
   { config, terminal, printer }: Pick<SaltRun, 'config' | 'terminal' | 'printer'>,
   { jid, minions }: Pick<PublishedCommand, 'jid' | 'minions'>,
@@ -166,15 +166,14 @@ function rowOf(item: JobReturn, jid: string): Row {
 function kwargsOf({ command }: SaltRun): { kwargs?: SaltMap } {
   const { kwargs } = command;
   if (kwargs === undefined) return {};
-  // For find_job, which targets a list: of the options it needs only the credentials.
+  // Options for find_job, which targets a list: only credentials.
   const wanted = new Set<SaltValue>(['eauth', 'username', 'password', 'token']);
   const credentials = new Map([...kwargs].filter(([name]) => wanted.has(name)));
   return credentials.size > 0 ? { kwargs: credentials } : {};
 }
 
 /**
- * `-p`: only the progress line, and nothing where no terminal is. It always exits with 0, as Salt
- * does.
+ * `-p`: only the progress line, and nothing without a terminal. Always exits with 0, as Salt does.
  */
 async function showProgress(run: SaltRun, job: PublishedCommand): Promise<number> {
   const progress = new ProgressLine(run.terminal.status, job.minions, 0);
@@ -188,9 +187,9 @@ async function showProgress(run: SaltRun, job: PublishedCommand): Promise<number
   return EXIT.ok;
 }
 
-/** `sys.doc`: one display of what all minions returned. */
+/** `sys.doc`: one display of all returns. */
 async function showAllDocs(run: SaltRun, job: PublishedCommand): Promise<number> {
-  // As in Salt, which does not tell its client of -v here.
+  // As in Salt, which does not pass -v to its client here.
   if (isOn(run.options, 'show_jid') || run.config.showJid) run.terminal.out(`jid: ${job.jid}\n`);
   const returns: SaltMap = new Map();
   for await (const item of run.client.returns(job, kwargsOf(run))) {

@@ -14,7 +14,7 @@ const SALT_ERRORS = [
   BatchSizeError,
 ] as const;
 
-/** What publishing throws, and Salt shows instead of a stack. */
+/** Errors of publishing that Salt shows instead of a stack. */
 export type SaltError = InstanceType<(typeof SALT_ERRORS)[number]>;
 
 /** The error if it is one of these; otherwise undefined. */
@@ -22,7 +22,7 @@ export function asSaltError(error: unknown): SaltError | undefined {
   return SALT_ERRORS.some((kind) => error instanceof kind) ? (error as SaltError) : undefined;
 }
 
-/** The class of Salt's own error for it. */
+/** The class of Salt's own error. */
 export function pythonName(error: SaltError): string {
   if (error instanceof BatchSizeError || error instanceof NodegroupError) {
     return 'SaltInvocationError';

@@ -29,7 +29,7 @@ import {
 import type { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The kinds of targets, as `salt` and `salt-cp` take them. */
+/** The kinds of targets of `salt` and `salt-cp`. */
 export const TARGET_OPTIONS: readonly Option[] = [
   flag(['-H', '--hosts'], 'list_hosts', 'For salt-ssh only.'),
   flag(['-E', '--pcre'], 'pcre', 'The target is a regular expression.'),
@@ -114,11 +114,11 @@ const RUN_OPTIONS: readonly Option[] = [
   flag(['-d', '--doc', '--documentation'], 'doc', 'Show the documentation of functions.'),
   text(['--args-separator'], 'args_separator', 'Between arguments of several functions.', ','),
   flag(['--summary'], 'cli_summary', 'Show a summary after the returns.'),
-  flag(['--why'], 'why', 'Name the cause of each silence, below what Salt says (not in batches).'),
+  flag(['--why'], 'why', "Name the cause of each silence, below Salt's output (not in batches)."),
   text(['--metadata'], 'metadata', 'Kept with the job, to find it by.', ''),
   text(['--durable'], 'durable', 'Sent again for so long (15m, 2d) to minions that are away.'),
   flag(['--watch'], 'watch', 'Show the returns of a job that runs: salt --watch JID.'),
-  flag(['--start-event'], 'start_event', 'Minions tell when they begin.'),
+  flag(['--start-event'], 'start_event', 'Minions report when they begin.'),
   flag(['--output-diff'], 'state_output_diff', 'Show only states that changed something.'),
   flag(['--config-dump'], 'config_dump', 'Show the configuration and exit.'),
   flag(['--preview-target'], 'preview_target', 'Show who is targeted and run nothing.'),
@@ -143,7 +143,7 @@ export const SALT_FORM: CommandForm = {
 /** Target, function and arguments of a command line. */
 export type SaltCommand = Omit<Command, 'kwargs' | 'jid'>;
 
-/** @throws Exit 64 where two kinds of target are given. */
+/** @throws Exit 64 if two kinds of target are given */
 export function checkTargetKinds(options: ParsedOptions, parser: OptionParser): void {
   const names = parser.namesOf(TARGET_KINDS, options);
   if (names.length <= 1) return;
@@ -154,7 +154,7 @@ export function checkTargetKinds(options: ParsedOptions, parser: OptionParser): 
 
 /**
  * Reads target, function and arguments (Salt: salt/utils/parsers.py SaltCMDOptionParser).
- * @throws Exit 42 where the command line is not complete, 64 where `-d` has too many words.
+ * @throws Exit 42 if the command line is incomplete, 64 if `-d` has too many arguments
  */
 export function readCommand(
   options: ParsedOptions,
@@ -182,14 +182,14 @@ export function readCommand(
   };
 }
 
-/** True where the client runs the command in parts: `-b` and `-s`. */
+/** True for commands that run in parts: `-b` and `-s`. */
 export function isBatched(options: ParsedOptions): boolean {
   return isOn(options, 'static') || textValue(options, 'batch') !== undefined;
 }
 
 /**
- * The options that the master hands on in the load's `kwargs` (Salt: salt/cli/salt.py _run). A
- * batch sends none of them.
+ * The options that the master passes on in the load's `kwargs` (Salt: salt/cli/salt.py _run). A
+ * batch sends none.
  * @throws Exit 64 for `--durable` with a batch.
  */
 export function optionKwargs(
@@ -233,7 +233,7 @@ function insertDoc(args: string[], parser: OptionParser): void {
   }
 }
 
-/** A target, of the kind that the options say. */
+/** The target, with its kind from the options. */
 export function targetOf(target: string, options: ParsedOptions): Pick<Command, 'tgt' | 'tgtType'> {
   const tgtType = TARGET_KINDS.find((kind) => isOn(options, kind)) ?? 'glob';
   if (tgtType !== 'list') return { tgt: target, tgtType };

@@ -3,14 +3,14 @@ import { JobRecords, type LocalClient } from '@brine/client';
 import type { Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Ids of one query: a page of answers. */
+/** Number of ids in one query: a page of answers. */
 const IDS_OF_QUESTION = 500;
 /** Answers to find_job are stored in batches of 20 ms, and storing takes a few ms more. */
 const SETTLE_MS = 250;
 
 /**
  * `--why`: the cause of each minion's silence, below Salt's own texts. With `--out` it goes to
- * stderr, so that stdout stays as scripts expect it.
+ * stderr, so that scripts find the expected stdout.
  */
 export async function showWhy(
   {

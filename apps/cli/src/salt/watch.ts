@@ -6,9 +6,9 @@ import { whenInterrupted } from './interrupt.ts';
 import { failedCode, type SaltRun, showEach } from './run-and-show.ts';
 
 /**
- * `salt --watch JID`: the returns that a job has, then those that come, as `salt` would have shown
- * them. Gives the exit code.
- * @throws Exit 64 for what is no job id, 2 for a job that the cache does not know.
+ * `salt --watch JID`: shows the returns of a job so far, then later ones, as `salt` would. Returns
+ * the exit code.
+ * @throws Exit 64 for an invalid job id, 2 for a job that the cache does not know
  */
 export async function watchJob(
   run: Omit<SaltRun, 'command'>,
@@ -58,7 +58,7 @@ async function allReturns(
   return oneEach(known, client.returns({ ...job, minions }, { unexpected: true }));
 }
 
-/** A return may be in the cache and come as an event too. */
+/** Removes duplicates: a return may be in the cache and arrive as an event too. */
 async function* oneEach(
   known: readonly JobReturn[],
   coming: AsyncIterable<JobReturn>,

@@ -1,4 +1,4 @@
-/** The escape sequences of a display; all empty where colours are off. */
+/** The escape sequences of a display; all empty without colours. */
 export interface Colors {
   readonly darkGray: string;
   readonly red: string;

@@ -1,13 +1,13 @@
 import { isMap, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { compareText, isNumber, isTruthy, pyStr } from '@brine/wire/text';
 
-/** Stands in the names of states that were put together. */
+/** Part of the names of merged states. */
 const COMPRESSED = '_|-state_compressed_';
 const CHANGES = 'compressed changes';
 
 /**
- * States of one id, SLS file and result as one, for `state_compress_ids`. Data in which that cannot
- * be done is given as it is (Salt: salt/output/highstate.py _compress_ids).
+ * Merges states with the same id, SLS file and result, for `state_compress_ids`. Data that can not
+ * be merged stays as it is (Salt: salt/output/highstate.py _compress_ids).
  */
 export function compressStates(hosts: SaltMap): SaltMap {
   const compressed: SaltMap = new Map();
@@ -19,13 +19,13 @@ export function compressStates(hosts: SaltMap): SaltMap {
   return compressed;
 }
 
-/** How many states one that was put together stands for; 1 for any other. */
+/** Number of states in a merged one; 1 for others. */
 export function stateCount(name: string): number {
   if (!name.includes(COMPRESSED)) return 1;
   return Number(/\((\d+)\)$/.exec(name.split('_|-')[1] ?? '')?.[1] ?? 1);
 }
 
-/** How many changes one that was put together holds. */
+/** Number of changes in a merged state. */
 export function changeCount(state: SaltMap): number {
   const changes = state.get('changes') ?? null;
   const parts = isMap(changes) ? changes.get(CHANGES) : undefined;

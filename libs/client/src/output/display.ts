@@ -51,18 +51,18 @@ export interface DisplayOptions {
   readonly others?: (name: string) => Outputter | undefined;
 }
 
-/** The text of a display and the log lines to be written to stderr. */
+/** The text of a display, and log lines for stderr. */
 export interface Display {
   readonly text: string;
   readonly errors: readonly string[];
-  /** True where Salt gives up on the return: it counts as no return for the exit code. */
+  /** True if Salt fails on the return: for the exit code it counts as missing. */
   readonly failed?: true;
 }
 
 /**
- * The text that Salt prints for a value (Salt: salt/output/__init__.py try_printout): the
- * outputter asked for, nested where that cannot show it, raw where nested cannot either.
- * Trailing white space is stripped.
+ * The text that Salt prints for a value (Salt: salt/output/__init__.py try_printout): the wanted
+ * outputter, or nested if that cannot show it, or raw if nested cannot either. Trailing white space
+ * is stripped.
  */
 export function displayOf(
   data: SaltValue,
@@ -81,7 +81,7 @@ export function displayOf(
   for (const wanted of [out, 'nested', 'raw']) {
     const name = chooseOutputter(wanted, options);
     const outputter = OUTPUTTERS.get(name) ?? options.others?.(name);
-    // Old minions still ask for `grains`: nested without a word.
+    // Old minions still ask for `grains`: use nested without a warning.
     if (outputter === undefined && name !== 'grains') {
       errors.push(`Invalid outputter ${name} specified, fall back to nested`);
     }
@@ -108,7 +108,7 @@ function chooseOutputter(wanted: string | undefined, options: DisplayOptions): s
   return name === undefined || name === '' ? 'nested' : name;
 }
 
-/** How the texts of parts of a map, in the order of its keys, join to the text of the map. */
+/** Joins the texts of the parts of a map, in the order of its keys, to the text of the map. */
 export interface Joint {
   readonly open: string;
   readonly between: string;
@@ -118,8 +118,8 @@ export interface Joint {
 }
 
 /**
- * How the chosen outputter joins parts of a map; undefined if it cannot. With it, a result without
- * bound is shown as it comes and is never in memory as a whole.
+ * How the chosen outputter joins parts of a map; undefined if it cannot. With it an unbounded
+ * result is shown as it arrives and is never in memory as a whole.
  */
 export function jointOf(out: string | undefined, options: DisplayOptions): Joint | undefined {
   const name = chooseOutputter(out, options);

@@ -19,7 +19,7 @@ export interface HostPlace {
   readonly showStates: (data: SaltValue, context: OutputContext, level: number) => string;
 }
 
-/** Shows the states of one minion, or the errors in their place. */
+/** Shows the states of one minion, or the errors in place of them. */
 export function formatHost(host: string, data: SaltValue, place: HostPlace): HostDisplay {
   const { context } = place;
   const colors = colorsOf(context.color);
@@ -111,7 +111,7 @@ function runNumber(state: SaltMap): number {
 
 const NESTED_RUNS = new Set<SaltValue>(['state.orch', 'state.orchestrate', 'state.sls']);
 
-/** Counts a state and gives its lines; undefined where it is not to be shown. */
+/** Counts a state and gives its lines; undefined if it is hidden. */
 function showState(
   name: string,
   state: SaltMap,
@@ -155,7 +155,7 @@ function showState(
   return formatState(color, parts, state, changes.text, context);
 }
 
-/** Whether a result is named. @throws UnfitDataError where nothing can be in the names */
+/** True if `names` contains the result. @throws UnfitDataError if `names` can contain nothing */
 function isAmong(names: SaltValue, result: SaltValue): boolean {
   const text = pyStr(result);
   if (typeof names === 'string') return names.split(',').includes(text);
@@ -181,7 +181,7 @@ function countDuration(state: SaltMap, tally: Tally): void {
   }
 }
 
-/** A percentage as Python writes it, with two digits at most. */
+/** A percentage as Python prints it, with two digits at most. */
 function percentOf(part: number, total: number): string {
   const percent = Number(((part / total) * 100).toFixed(2));
   return Number.isInteger(percent) ? `${percent}.0` : String(percent);

@@ -5,16 +5,16 @@ import { nestedOutput } from './nested.ts';
 import type { OutputContext } from './outputter.ts';
 import { fillText } from './text-wrap.ts';
 
-/** The column in which comments and changes stand. */
+/** The column of comments and changes. */
 const COLUMN = 14;
 
-/** What a state changed, as text, and whether it counts as changed. */
+/** The changes of a state as text; `changed` is false if there are none. */
 export interface ChangesDisplay {
   readonly changed: boolean;
   readonly text: string;
 }
 
-/** Shows the changes of a state in the nested form, or as states where they are states. */
+/** Shows the changes of a state in the nested form, or as states if they are states. */
 export function formatChanges(
   changes: SaltValue,
   context: OutputContext,

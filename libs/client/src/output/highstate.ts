@@ -9,12 +9,12 @@ export function highstateOutput(data: SaltValue, context: OutputContext): string
   return showStates(data, context, 1);
 }
 
-// An orchestration has state returns of minions in the changes of its states; hence the level.
+// The level, because changes of an orchestration's states contain state returns of minions.
 function showStates(data: SaltValue, context: OutputContext, level: number): string {
   const bare = unwrap(data);
   if (typeof bare === 'string') return bare;
   if (typeof bare === 'boolean' || isNumber(bare)) {
-    // Salt hands the number on and fails to strip it: nested takes over.
+    // Salt passes the number on and fails to strip it: nested shows it.
     throw new UnfitDataError('AttributeError', 'no state data');
   }
   if (bare === null) return 'None';
@@ -26,7 +26,7 @@ function showStates(data: SaltValue, context: OutputContext, level: number): str
     .join('\n');
 }
 
-/** Takes the state data out of what runners and job look-ups wrap it in. */
+/** Extracts the state data from the wrapping of runners and job look-ups. */
 function unwrap(data: SaltValue): SaltValue {
   let inner = data;
   if (isMap(inner)) inner = inner.get('return') ?? inner;

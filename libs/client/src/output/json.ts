@@ -3,8 +3,8 @@ import { isNumber, pyRepr, sortedValues } from '@brine/wire/text';
 import type { OutputContext } from './outputter.ts';
 
 /**
- * JSON as Python's json.dumps writes it: four spaces, non-ASCII as it is, keys in their order;
- * a negative indentation means one line (Salt: salt/output/json_out.py).
+ * JSON as Python's json.dumps prints it: four spaces, non-ASCII as it is, keys in their order; a
+ * negative indentation means one line (Salt: salt/output/json_out.py).
  */
 export function jsonOutput(data: SaltValue, context: OutputContext): string {
   const indent = context.indent ?? 4;

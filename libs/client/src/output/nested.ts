@@ -63,7 +63,7 @@ function displayMap(sheet: Sheet, map: SaltMap, indent: number, prefix: string):
   }
 }
 
-/** The entries by key; keys that Python cannot compare are turned to text first. */
+/** The entries by key; keys that Python cannot compare become text first. */
 function sortedEntries(map: SaltMap): [SaltValue, SaltValue][] {
   const keys = sortedValues(map.keys());
   if (keys !== undefined) return keys.map((key) => [key, map.get(key) ?? null]);

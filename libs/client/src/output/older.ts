@@ -4,7 +4,7 @@ import { colorsOf } from './colors.ts';
 import { type OutputContext, UnfitDataError } from './outputter.ts';
 import { prepareRows } from './table.ts';
 
-// Outputters that Salt had up to 3007. Scripts that name them go on working.
+// Outputters of Salt up to 3007, for scripts that still name them.
 
 /** Prints nothing (salt/output/quiet.py); also `progress`, beside its line. */
 export function quietOutput(): undefined {
@@ -23,7 +23,7 @@ export function newlineValuesOutput(data: SaltValue): string {
 const NAME_MAX = 60;
 const LABELS = ['name', 'mod.fun', 'duration (ms)'];
 
-/** The states of a run and how long each took, the quickest first (salt/output/profile.py). */
+/** The states of a run with their durations, the shortest first (salt/output/profile.py). */
 export function profileOutput(data: SaltValue, context: OutputContext): string {
   if (!isMap(data)) throw new UnfitDataError('TypeError', 'no states by minion');
   const found: { readonly ms: string; readonly name: string; readonly fun: string }[] = [];
@@ -46,7 +46,7 @@ export function profileOutput(data: SaltValue, context: OutputContext): string {
   return prepareRows([LABELS, ...cells], 4, colorsOf(context.color), true).join('\n');
 }
 
-/** What Python gets by iterating over a value and asking it for each item. */
+/** The entries that Python gets by iterating over a value and indexing it with each item. */
 function entriesOf(states: SaltValue): [SaltValue, SaltMap][] {
   const none: SaltMap = new Map();
   if (Array.isArray(states)) return states.map((item) => [item, none]);

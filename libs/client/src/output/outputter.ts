@@ -18,16 +18,16 @@ export interface StateDisplay {
   readonly tabular: boolean;
   /**
    * `state_output_exclude` and `state_output_terse`, for `filter`: results as texts, in a list or
-   * with commas. Where a state meets anything else, Salt shows the data nested.
+   * with commas. With anything else, Salt shows the data nested.
    */
   readonly exclude: SaltValue;
   readonly terse: SaltValue;
 }
 
-/** What an outputter may need to know beside the data. */
+/** Inputs of an outputter beside the data. */
 export interface OutputContext {
   readonly color: boolean;
-  /** `output_indent`: undefined: the outputter's own; negative: one line. */
+  /** `output_indent`; undefined: the outputter's default; negative: one line. */
   readonly indent?: number | 'pretty';
   /** The return's retcode: other than 0 colours nested in red. */
   readonly retcode: number;
@@ -37,8 +37,8 @@ export interface OutputContext {
 }
 
 /**
- * Makes the text of one display; undefined: nothing to print.
- * @throws UnfitDataError where the data has another shape than this outputter shows.
+ * Formats one display; undefined: nothing to print.
+ * @throws UnfitDataError if this outputter can not show data of this shape
  */
 export type Outputter = (data: SaltValue, context: OutputContext) => string | undefined;
 
@@ -51,7 +51,7 @@ export class UnfitDataError extends Error {
   }
 }
 
-/** How Salt shows states unless told otherwise (Salt: salt/config/__init__.py). */
+/** How Salt shows states by default (Salt: salt/config/__init__.py). */
 export const DEFAULT_STATE_DISPLAY: StateDisplay = {
   output: 'full',
   verbose: true,

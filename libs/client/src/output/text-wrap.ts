@@ -3,8 +3,8 @@ import { pyLength } from '@brine/wire/text';
 const WIDTH = 80;
 
 /**
- * Python's `textwrap.fill` with 80 columns and `indent` spaces before every line
- * (Python: Lib/textwrap.py; words of letters are also broken behind a hyphen).
+ * Python's `textwrap.fill` with 80 columns and `indent` spaces before every line (Python:
+ * Lib/textwrap.py; text is also broken behind a hyphen between letters).
  */
 export function fillText(text: string, indent: number): string {
   const chunks = splitChunks(text.replace(/[\t\n\v\f\r ]/g, ' '));

@@ -28,7 +28,7 @@ Exit code 1 if it was refused or broke off; the file of before stays then.`,
   '[options] FILE',
 );
 
-/** `brine backup`. Gives the exit code. */
+/** `brine backup`. Returns the exit code. */
 export async function runBackup(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(FORM);
   const options = parser.parse(args);

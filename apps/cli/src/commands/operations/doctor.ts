@@ -31,10 +31,10 @@ const OPTIONS = [
   text(['--out', '--output'], 'output', 'json, or lines.'),
 ];
 
-/** How long to wait for the master, which may not run. */
+/** Timeout for the master, which may not run, ms. */
 const ASK_MS = 5_000;
 
-/** `brine doctor`: prints what it finds. Gives the exit code. */
+/** `brine doctor`: prints its findings. Returns the exit code. */
 export async function runDoctor(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(brineForm('doctor', DESCRIPTION, OPTIONS));
   const options = parser.parse(args);

@@ -33,7 +33,7 @@ option breaks something; 4 if the ports did not get free.`,
   '[options] from-stock|to-stock --stock DIR',
 );
 
-/** `brine migrate`: from a stock master to Brine, and back. Gives the exit code. */
+/** `brine migrate`: from a stock master to Brine, and back. Returns the exit code. */
 export async function runMigrate(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(FORM);
   const options = parser.parse(args);
@@ -75,7 +75,7 @@ export async function runMigrate(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** `--start`: `brine master -d` waits until the master has taken the host. */
+/** `--start`: runs `brine master -d`, which waits until the master has claimed the host. */
 async function startMaster(configDir: string): Promise<number> {
   const program = process.argv[1] ?? '';
   const words = [...process.execArgv, program, 'master', '-d', '-c', configDir];

@@ -7,32 +7,32 @@ import type { Terminal } from '../../terminal.ts';
 
 const FORM = brineForm(
   'restore',
-  `Puts a backup on a host that is no master, with empty NATS and PostgreSQL. The whole file is
-checked before anything is written. A configuration that is there stays; without one, that of the
-backup is put there.
+  `Restores a backup to a host that is no master, with empty NATS and PostgreSQL. The whole file is
+checked before anything is written. An existing configuration stays; without one, that of the
+backup is restored.
 
-The file is proven by the key that the backup was made with: backup.key in pki_dir of that host.
+The key of the host that made the backup proves the file: backup.key in its pki_dir.
 
-A run that was killed is ended by the same command; until then no master starts. Exit code 1 if it
+The same command finishes a run that was killed; until then no master starts. Exit code 1 if it
 was refused; 4 if another process has what it needs.`,
   [
-    flag(['--dry-run'], 'dry_run', 'Only check the file, and say where everything would go.'),
+    flag(['--dry-run'], 'dry_run', 'Only check the file, and list the targets.'),
     text(['--key-file'], 'key_file', 'File with that key, if it is not in pki_dir of this host.'),
     flag(
       ['--without-mac'],
       'without_mac',
-      'Take a file that is not proven: whoever could write to it can be the master afterwards.',
+      'Accept an unproven file: a user who could write to it can become the master.',
     ),
     flag(
       ['--without-work'],
       'without_work',
-      'Leave out runs and reactions that were under way; else the master goes on with them.',
+      'Skip runs and reactions in progress, which the master would resume.',
     ),
   ],
   '[options] FILE',
 );
 
-/** `brine restore`. Gives the exit code. */
+/** `brine restore`. Returns the exit code. */
 export async function runRestore(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(FORM);
   const options = parser.parse(args);

@@ -25,10 +25,10 @@ serve, else 1.
 With --all every service of every host is asked, also in Kubernetes. Hosts that are known and silent
 are named.`;
 
-/** How long to wait for the master with --all, before NATS itself is asked, ms. */
+/** With --all: timeout for the master before NATS is asked, ms. */
 const ASK_MS = 5_000;
 
-/** `brine status`: shows how the master of this host is. Gives 1 while it does not serve. */
+/** `brine status`: shows the state of this host's master. Returns 1 while it does not serve. */
 export async function runStatus(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(
     brineForm('status', DESCRIPTION, [
@@ -45,7 +45,7 @@ export async function runStatus(args: readonly string[], terminal: Terminal): Pr
   return status.serving ? EXIT.ok : EXIT.generic;
 }
 
-/** `--all`: all services of all hosts tell of themselves. Silent ones of this host are named. */
+/** `--all`: shows the reports of all services of all hosts, and names silent ones of this host. */
 async function showAll(
   options: MasterOptions,
   asJson: boolean,

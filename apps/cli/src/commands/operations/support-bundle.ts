@@ -16,21 +16,21 @@ import { logLine, type Terminal } from '../../terminal.ts';
 
 const FORM = brineForm(
   'support-bundle',
-  `Writes what others need to help into one file: status of all hosts, doctor, configuration with
+  `Writes a file for support: status of all hosts, doctor, configuration with
 masked passwords, the ends of the logs, the state of streams and PostgreSQL, the newest jobs without
 arguments. It works while the master does not run, and changes nothing.
 
-Secrets of this host are looked for in every part before the file is written. Lines that hold one
-are left out, and parts that hold one still are removed; each is named. Names of hosts, users and
+Every part is searched for secrets of this host before the file is written. Lines with a secret
+are left out, and parts that still contain one are removed; each is named. Names of hosts, users and
 minions stay.`,
   [],
   '[options] FILE',
 );
 
-/** The master answers within this, or its parts say why not, ms. */
+/** Timeout for the master, ms; after it parts contain the error. */
 const ASK_MS = 10_000;
 
-/** `brine support-bundle FILE`. Gives the exit code. */
+/** `brine support-bundle FILE`. Returns the exit code. */
 export async function runSupportBundle(
   args: readonly string[],
   terminal: Terminal,
@@ -48,7 +48,7 @@ export async function runSupportBundle(
     logLine(terminal, 'ERROR', error.message);
     return EXIT.generic;
   }
-  // What a client of the master logs on the way belongs to no part.
+  // Log lines of the client belong to no part.
   const master = lookAtMaster(loaded.options, QUIET, ASK_MS);
   try {
     const jobs = new JobRecords(master.client);

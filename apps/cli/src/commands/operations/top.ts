@@ -8,18 +8,18 @@ import { brineForm } from '../../options/common-groups.ts';
 import { OptionParser } from '../../options/option-parser.ts';
 import type { Terminal } from '../../terminal.ts';
 
-const DESCRIPTION = `Shows services, queues, jobs and minions of all hosts, and asks again
-every 2 seconds.
+const DESCRIPTION = `Shows services, queues, jobs and minions of all hosts, refreshed every
+2 seconds.
 
 Keys: 1 services, 2 queues, 3 jobs, 4 minions; arrows; Enter: why minions of a job are silent;
-/ filter; + and - time; p hold; ? help; q end. No colours with NO_COLOR.`;
+/ filter; + and - time; p pause; ? help; q end. No colours with NO_COLOR.`;
 
-/** The master answers within this, or a reason is shown in place of the answer, ms. */
+/** Timeout for the master, ms; after it a reason is shown instead of the answer. */
 const ASK_MS = 5_000;
 const EVERY_MIN_S = 0.5;
 const EVERY_MAX_S = 60;
 
-/** `brine top`: a live view. Gives the exit code. */
+/** `brine top`: a live view. Returns the exit code. */
 export async function runTopCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(
     brineForm('top', DESCRIPTION, [
@@ -74,7 +74,7 @@ export async function runTopCommand(args: readonly string[], terminal: Terminal)
   }
 }
 
-/** The terminal is given back however the process is asked to end. */
+/** Runs `work` until a signal, so that the terminal is always restored. */
 async function untilSignal(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const ending = new AbortController();
   const end = (): void => ending.abort();
