@@ -1,4 +1,4 @@
-// Finds each place that starts a program, and where its environment comes from.
+// Finds each place that starts a program, and the source of its environment.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
@@ -11,25 +11,28 @@ const DOORS = new Set(['childEnvironment', 'operatorEnvironment']);
 const PROCESSES = /^(?:node:)?(?:child_process|cluster)$/;
 const ENVIRONMENT = 'process.env';
 
-/** A place of a source that starts a program or a thread, or reads the environment at will. */
+/** A place in a source that starts a program or a thread, or reads any environment variable. */
 export interface Place {
   /** As `libs/x/src/y.ts:12`. */
   readonly at: string;
   readonly what: string;
 }
 
-/** What was found in one source. */
+/** The findings in one source. */
 export interface Found {
-  /** Programs that get their environment from the door. */
+  /** Programs that get their environment from `@brine/environment`. */
   readonly good: readonly Place[];
-  /** What may hand on more: programs without the door, variables by a name from elsewhere. */
+  /**
+   * Places that may pass on more: programs without `@brine/environment`, variables with computed
+   * names.
+   */
   readonly bad: readonly Place[];
 }
 
 /**
- * Looks at a source. A program is good if an argument of its call is an object whose `env` is made
- * by a function of `@brine/environment`, directly or by a function that returns nothing else. A
- * thread is good without `env`: it has what its process has left.
+ * Checks a source. A program is good if an argument of its call is an object whose `env` comes from
+ * a function of `@brine/environment`, directly or through a function that returns nothing else. A
+ * thread is good without `env`: it gets the reduced environment of its process.
  * @param path below `root`
  */
 export function startsIn(root: string, path: string, text?: string): Found {
@@ -95,12 +98,12 @@ function thread(node: ts.NewExpression): Judged | undefined {
   return { what: name, isGood: literals.every((one) => valueOf(one, 'env') === undefined) };
 }
 
-/** One source, in which names can be followed to what they stand for. */
+/** One source, in which names can be resolved. */
 class SourceFile {
   readonly source: ts.SourceFile;
   readonly #root: string;
   readonly #path: string;
-  /** By the name here: the module, and the name there. */
+  /** Module and original name by local name. */
   readonly #imports = new Map<string, { readonly from: string; readonly name: string }>();
   /** Constants, and the functions that are declared. */
   readonly #values = new Map<string, ts.Expression>();
@@ -154,7 +157,7 @@ class SourceFile {
     return value !== undefined && ts.isStringLiteral(value);
   }
 
-  /** Whether an argument is an object whose `env` comes from the door. */
+  /** True for an object argument whose `env` comes from `@brine/environment`. */
   hasDoor(argument: ts.Expression): boolean {
     const object = this.#followed(argument);
     if (!ts.isObjectLiteralExpression(object)) return false;
@@ -195,7 +198,7 @@ class SourceFile {
 }
 
 function valueOf(object: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
-  // What stands last wins.
+  // The last property wins.
   for (const one of object.properties.toReversed()) {
     if (one.name?.getText() !== name) continue;
     if (ts.isShorthandPropertyAssignment(one)) return one.name;

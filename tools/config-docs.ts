@@ -1,5 +1,5 @@
 // Writes the option reference of libs/config/README.md from the option tables: `npm run
-// config-docs`. With --check it only says whether the file is up to date (exit 1 if not).
+// config-docs`. With --check it only reports whether the file is up to date (exit 1 if not).
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
   masterReference,
@@ -14,16 +14,16 @@ const COLUMNS_MAX = 100;
 
 const HEAD =
   'An entry has the name of the option, its type and unit, its default, and the environment ' +
-  'variable that overrides the file. An option is in force unless its entry says otherwise. ' +
+  'variable that overrides the file. An option is in force unless its entry states otherwise. ' +
   '`brine config explain OPTION` prints the same entry. `brine config show` prints the values ' +
   'that are in force.';
 
 const UNREAD =
   'When a master starts, it logs one line for each of these that is set. `brine doctor` lists ' +
-  'them. Some keep the master from starting, as their reason says: `brine.accept_ignored` names ' +
-  'those that it may ignore.';
+  'them. Some keep the master from starting, which their reason states: `brine.accept_ignored` ' +
+  'lists those that it may ignore.';
 
-/** The README with its reference renewed; what stands above the marker is kept. */
+/** The README with a new reference; the text above the marker is kept. */
 export function renewReference(readme: string): string {
   const [head = ''] = readme.split(MARKER, 1);
   const groups = masterReference();
@@ -68,7 +68,7 @@ function wrap(text: string, indent: string): string {
   return lines.map((line) => indent + line).join('\n');
 }
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes from a heading. */
 function anchorOf(title: string): string {
   return title
     .toLowerCase()

@@ -10,10 +10,10 @@ import { nats } from './dashboards/nats.ts';
 import { postgres } from './dashboards/postgres.ts';
 import { services } from './dashboards/services.ts';
 
-/** All dashboards of ours. */
+/** All dashboards of Brine. */
 export const BOARDS: readonly Board[] = [fleet, job, services, nats, postgres];
 
-/** Where Grafana finds them. */
+/** The directory where Grafana finds them. */
 export const DASHBOARDS_DIR = new URL('../infra/grafana/dashboards/', import.meta.url).pathname;
 
 /** The text of a dashboard's file. */

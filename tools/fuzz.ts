@@ -1,6 +1,6 @@
-// Broken and invented inputs to all that reads what strangers send; `--help` tells the options. An
-// input that throws what it should not, or takes longer than 100 ms, is written to
-// test/fixtures/fuzz/<target> and fails the run; what lies there is tried first.
+// Sends broken and invented inputs to all code that reads data of strangers; `--help` lists the
+// options. An input that throws an unexpected error, or takes longer than 100 ms, is written to
+// test/fixtures/fuzz/<target> and fails the run. Inputs from there are tried first.
 import { register } from 'node:module';
 import { decimal, drawOptions, flag, MAX_SEED, readOptions, runTool } from '@brine/swarm/options';
 import { text, UsageError, whole } from '@brine/swarm/options';
@@ -15,11 +15,11 @@ const USAGE = `npm run fuzz -- [options]\n\n${drawOptions(OPTIONS)}`;
 
 await runTool({ name: 'fuzz', usage: USAGE, run: main });
 
-/** The exit code: 1 where a target fails. */
+/** Returns the exit code: 1 if a target fails. */
 async function main(args: readonly string[]): Promise<number> {
   const { minutes, target: only, seed, guided } = readOptions(args, OPTIONS);
   if (guided) register('./fuzz/instrument.mjs', import.meta.url);
-  // Only what is loaded from here on has counters.
+  // Only code that is loaded from here on has counters.
   const [{ TARGETS }, { fuzz }, { Coverage }] = await Promise.all([
     import('./fuzz/targets.ts'),
     import('./fuzz/run.ts'),

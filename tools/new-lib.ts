@@ -5,26 +5,26 @@ import { join } from 'node:path';
 const FLOORS = ['ground', 'edge', 'rule', 'part'] as const;
 type Floor = (typeof FLOORS)[number];
 
-/** What a new library is made from. */
+/** Inputs for a new library. */
 export interface NewLib {
   readonly name: string;
   readonly floor: Floor;
   readonly purpose: string;
 }
 
-/** Reads the arguments; throws with the usage where they do not fit. */
+/** Reads the arguments; throws the usage if they are invalid. */
 export function readArguments([name, floor, purpose]: readonly string[]): NewLib {
   const usage = 'usage: npm run new-lib -- <name> <ground|edge|rule|part> "<what it is for>"';
   if (name === undefined || !/^[a-z][a-z0-9-]*$/.test(name)) throw new Error(usage);
   const known = FLOORS.find((candidate) => candidate === floor);
   if (known === undefined || purpose === undefined || purpose === '') throw new Error(usage);
   if (/^(common|shared|utils?|core|types|interfaces|helpers?)$/.test(name)) {
-    throw new Error(`'${name}' says nothing: name the library for what it is about`);
+    throw new Error(`'${name}' is too general: name the library after its subject`);
   }
   return { name, floor: known, purpose };
 }
 
-/** Writes the skeleton below a workspace; throws where the library exists. */
+/** Writes the skeleton below a workspace; throws if the library exists. */
 export function makeLib(root: string, lib: NewLib): string[] {
   const dir = join(root, 'libs', lib.name);
   if (existsSync(dir)) throw new Error(`libs/${lib.name} exists`);

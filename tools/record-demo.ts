@@ -1,5 +1,5 @@
-// Runs `npm run demo`, records what it writes and when, and draws docs/first-minute.svg from it:
-// `npm run record-demo`.
+// Runs `npm run demo`, records its output with times, and draws docs/first-minute.svg from it: `npm
+// run record-demo`.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +11,7 @@ const PICTURE = fileURLToPath(new URL('../docs/first-minute.svg', import.meta.ur
 const chunks = await record('npm', ['run', '--silent', 'demo']);
 writeFileSync(PICTURE, drawRecording('npm run demo', chunks));
 
-/** @throws Error where the program fails. */
+/** @throws Error if the program fails */
 async function record(program: string, args: readonly string[]): Promise<Chunk[]> {
   const child = spawn(program, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
   const startedMs = performance.now();

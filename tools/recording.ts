@@ -1,4 +1,4 @@
-/** Text that a program wrote, and when: milliseconds after its start. */
+/** Output of a program, with its time in ms after the start. */
 export interface Chunk {
   readonly ms: number;
   readonly text: string;
@@ -12,17 +12,17 @@ interface Frame {
 
 const ROWS = 30;
 const COLUMNS = 116;
-/** A pause of the program is shown as it was, but no longer and no shorter than this. */
+/** Limits for the shown pauses of the program. */
 const PAUSE_MS = { least: 350, most: 1400 };
-/** What a block of many lines adds to the pause after it, so that it can be read. */
+/** Added to the pause after a block for each line, for reading. */
 const READING_MS_PER_LINE = 45;
 /** Width of a column and height of a row at 12 px; fonts differ a little. */
 const CELL = { width: 7.23, height: 16 };
 const MARGIN = 14;
 
 /**
- * A recording as an animated SVG that needs no script: lines appear and scroll once.
- * Where animations are off it shows the last screen.
+ * A recording as an animated SVG that needs no script: lines appear and scroll once. Without
+ * animations it shows the last screen.
  */
 export function drawRecording(command: string, chunks: readonly Chunk[]): string {
   const frames = pace([{ ms: 0, text: `$ ${command}\n` }, ...chunks]);
@@ -80,7 +80,7 @@ function drawLine(line: string, row: number): string {
   return `<text y="${row * CELL.height + 12}"${kind}>${escape(cut)}</text>`;
 }
 
-/** Where the lines stand once `rows` of them are there. */
+/** The scroll position after `rows` lines. */
 function scroll(rows: number): string {
   return `translateY(${-Math.max(0, rows - ROWS) * CELL.height}px)`;
 }

@@ -1,5 +1,5 @@
-// Sends the table of requests (tools/request-table) to a real salt-master and writes down what came
-// of each: `npm run request-table [-- --salt RELEASE --out FILE]`. A test sends the same to Brine.
+// Sends the table of requests (tools/request-table) to a real salt-master and records the outcomes:
+// `npm run request-table [-- --salt RELEASE --out FILE]`. A test sends the same to Brine.
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,7 +7,7 @@ import { anySaltVenv, newestOf, SaltSandbox } from '@brine/testing';
 import { format } from 'prettier';
 import { runTable, tableKeys, tableMinions } from './request-table/run-table.ts';
 
-/** Where the outcomes lie. */
+/** The file of the outcomes. */
 export const OUTCOMES_FILE = new URL(
   '../test/fixtures/request-table/outcomes.json',
   import.meta.url,

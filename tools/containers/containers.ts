@@ -1,7 +1,7 @@
 // Runs infra/compose.yaml for real on a machine without a container registry: npm run containers.
 // It needs root, namespaces, 10 GB of disk, mirrors of Debian, npm and PyPI, and about ten minutes.
-// What it did is in containers.log; the last line is `N passed, N failed`. Exit code 2: this
-// machine lacks something, and the log says what.
+// The log is containers.log; its last line is `N passed, N failed`. Exit code 2: the log names what
+// this machine lacks.
 import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,11 +21,11 @@ const SERVICES = [
 const SCALES = { 'worker-pool': 3, publisher: 2, 'req-gateway': 2 } as const;
 const DISK_BYTES = 10 * 1024 ** 3;
 const ANSWERS_MS = 180_000;
-/** Load before the first kill, between kills, and after the last. */
+/** Time of load before the first kill, between kills, and after the last. */
 const LOAD_MS = 12_000;
 const LOADS = 2;
 
-/** What this machine lacks; nothing if it can run containers. */
+/** Missing requirements of this machine; empty if it can run containers. */
 function lacking(work: string): string[] {
   const programs = ['unshare', 'nsenter', 'pivot_root', 'mount', 'setpriv', 'ip', 'tar', 'perl'];
   const { bavail, bsize } = statfsSync(work);
@@ -36,7 +36,7 @@ function lacking(work: string): string[] {
   ];
 }
 
-/** The site of compose.yaml in an engine. */
+/** The containers of compose.yaml in an engine. */
 class Site {
   readonly #engine: Engine;
 
@@ -49,7 +49,7 @@ class Site {
     return this.#engine.docker(['compose', '-f', '/tree/infra/compose.yaml', ...args], env);
   }
 
-  /** A command of Brine, as the header of compose.yaml says. */
+  /** Runs a command of Brine as in the header of compose.yaml. */
   brine(...args: string[]): Promise<string> {
     return this.compose('run', '--rm', '--no-deps', '-T', 'cli', ...args);
   }
@@ -63,7 +63,7 @@ class Site {
     return (await this.#engine.docker(['inspect', '-f', format, id])).trim();
   }
 
-  /** Resolves when both minions say true. */
+  /** Resolves when both minions return true. */
   answers(): Promise<true> {
     return until(
       'both minions answer test.ping',
@@ -76,7 +76,7 @@ class Site {
     );
   }
 
-  /** Resolves when each container of a service is. */
+  /** Resolves when all containers of a service are healthy. */
   async isHealthy(service: string): Promise<void> {
     for (const id of await this.ids(service)) {
       await until(
@@ -87,7 +87,7 @@ class Site {
     }
   }
 
-  /** `docker kill` would count as a stop by hand: this is what a crash looks like. */
+  /** Crashes a container from inside, because `docker kill` would count as a manual stop. */
   async crash(service: string): Promise<string> {
     const [id = ''] = await this.ids(service);
     const pid = await this.inspect(id, '{{.State.Pid}}');
@@ -111,12 +111,12 @@ class Site {
     return out.trim().split('\n').at(-1) ?? '';
   }
 
-  /** Ends a load; gives what it printed. */
+  /** Ends a load; returns its output. */
   async endLoad(id: string): Promise<string> {
     await this.#engine.docker(['exec', id, 'touch', '/tmp/stop']);
     await this.#engine.docker(['wait', id]);
     const printed = await this.#engine.docker(['logs', id]);
-    // It was made by `run`, which `down` does not count among the containers of the site.
+    // `run` made it, and `down` does not remove such containers.
     await this.#engine.docker(['rm', id]);
     return printed;
   }
@@ -126,7 +126,7 @@ class Site {
     return (await this.compose('exec', '-T', 'postgres', ...query)).trim();
   }
 
-  /** `jid: minions` for each job since a time that has not all of its returns in the job cache. */
+  /** `jid: minions` for each job since a time without all its returns in the job cache. */
   async incompleteJobs(since: string): Promise<string[]> {
     const found = await this.query(
       "SELECT j.jid || ': ' || array_to_string(j.minions, ' ') FROM brine.jobs j" +
@@ -165,7 +165,7 @@ async function runSteps(log: StepLog, engine: Engine, site: Site): Promise<void>
       if (found !== wanted) throw new Error(`${found} of ${name}, and not ${wanted}`);
     }
   });
-  // Jobs before it may lack a return: a minion that has just been accepted may not listen yet.
+  // Earlier jobs may lack a return: a minion that has just been accepted may not listen yet.
   const since = await site.query('SELECT now()');
   await step('a worker, a publisher and a gateway are killed under load', () => kills(site, say));
   await step('the job cache has each return of the load', async () => {
@@ -183,7 +183,7 @@ async function runSteps(log: StepLog, engine: Engine, site: Site): Promise<void>
   });
 }
 
-/** No call may fail while one of each is killed: there is another one of each. */
+/** Kills one replica of each service: no call may fail, since another one runs. */
 async function kills(site: Site, say: (line: string) => void): Promise<void> {
   const loads = await Promise.all(Array.from({ length: LOADS }, () => site.startLoad()));
   await loadPauses(LOAD_MS);
@@ -202,7 +202,7 @@ async function kills(site: Site, say: (line: string) => void): Promise<void> {
   if (failed.length > 0) throw new Error(`failed: ${JSON.stringify(failed.slice(0, 3))}`);
 }
 
-/** What was found to break when a container is made again. */
+/** Checks that known problems of recreated containers do not return. */
 async function renewals({ step }: StepLog, site: Site): Promise<void> {
   await step('certificates are renewed, and NATS reads them', async () => {
     const [nats = ''] = await site.ids('nats');

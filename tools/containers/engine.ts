@@ -11,7 +11,7 @@ const COMMAND_MS = 1_800_000;
 
 const NOT_SOURCES = new Set(['.git', '.nx', 'coverage', 'dist', 'node_modules']);
 
-/** Where a host of its own with a network has its resolver: slirp4netns puts it there. */
+/** Address of the resolver in an isolated host: slirp4netns sets it. */
 const RESOLVER = '10.0.2.3';
 
 const INIT = (group: string): string => `#!/bin/sh
@@ -25,8 +25,8 @@ exec dockerd --data-root /docker --storage-driver overlay2 --ip6tables=false \\
 `;
 
 /**
- * Docker Engine of Debian packages, on a host of its own: nothing of this machine's network, mounts
- * or processes changes.
+ * Docker Engine from Debian packages, on an isolated host: this machine's network, mounts and
+ * processes do not change.
  */
 export class Engine implements AsyncDisposable {
   readonly #host: OwnHost;
@@ -40,8 +40,8 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * @param repository a copy of its sources is /tree there, so that all images are of the same.
-   * @param work an empty directory on a disk with room; it is seen there as /shared.
+   * @param repository copied to /tree there, so that all images have the same sources
+   * @param work an empty directory on a disk with room; mounted there as /shared
    * @throws HostLacksError
    */
   static async start(repository: string, work: string): Promise<Engine> {
@@ -80,25 +80,25 @@ export class Engine implements AsyncDisposable {
     return engine;
   }
 
-  /** Where files for the engine are put. */
+  /** Directory for files of the engine. */
   get shared(): string {
     return this.#work;
   }
 
-  /** How the engine sees a path of `shared`. */
+  /** The path in the engine for a path of `shared`. */
   seen(path: string): string {
     return join('/shared', relative(this.#work, path));
   }
 
   /**
-   * Runs `docker`; gives its output.
-   * @throws Error where it ends with another code than 0
+   * Runs `docker`; returns its output.
+   * @throws Error if its exit code is not 0
    */
   docker(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
     return this.#host.must(['docker', ...args], { env, timeoutMs: COMMAND_MS });
   }
 
-  /** Runs any program of the engine's host; gives its exit code and output. */
+  /** Runs any program of the engine's host; returns its exit code and output. */
   run(command: readonly string[]): ReturnType<OwnHost['run']> {
     return this.#host.run(command);
   }
@@ -113,7 +113,7 @@ export class Engine implements AsyncDisposable {
     await this.stop();
   }
 
-  /** The control groups of containers that did not end by themselves. */
+  /** Removes control groups of containers that did not end by themselves. */
   async #removeGroups(): Promise<void> {
     for (const hierarchy of await readdir('/sys/fs/cgroup')) {
       const top = join('/sys/fs/cgroup', hierarchy, this.#group);
@@ -130,7 +130,7 @@ export class Engine implements AsyncDisposable {
   }
 }
 
-/** Where there is none in a hierarchy, there is nothing to remove. */
+/** Some hierarchies have no such group to remove. */
 async function removed(path: string): Promise<true> {
   try {
     await rmdir(path);

@@ -1,7 +1,7 @@
 /** One call of the load, as its container printed it. */
 export interface Call {
   readonly code: number;
-  /** What each minion said. */
+  /** Return of each minion. */
   readonly said: Readonly<Record<string, unknown>>;
   /** In ms since 1970, when it ended. */
   readonly endedAt: number;
@@ -9,7 +9,7 @@ export interface Call {
 
 const MARK = '#call';
 
-/** The loop that a container runs until /tmp/stop is there: one call after the other. */
+/** The loop of a container: one call after the other, until /tmp/stop exists. */
 export const LOAD_LOOP = [
   'until [ -e /tmp/stop ]; do',
   "node apps/cli/bin/brine.mjs salt -t 30 --out=json --static '*' test.ping >/tmp/said 2>/tmp/err",

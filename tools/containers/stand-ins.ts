@@ -19,7 +19,7 @@ const TREES: Readonly<Record<string, DebianTree>> = {
     suite: 'bookworm',
     packages: ['ca-certificates', 'libpython3.11-dev', 'procps', 'python3-pip', 'python3-venv'],
   },
-  // Clients only: the server is the one that Brine brings, as Debian's stable has no 18.
+  // Clients only: the server is Brine's own, because Debian stable has no 18.
   postgres: { suite: 'bookworm', packages: ['postgresql-client', 'procps'] },
   haproxy: { suite: 'trixie', packages: ['haproxy', 'procps'] },
 };
@@ -38,14 +38,14 @@ export const STAND_INS: Readonly<Record<string, StandIn>> = {
   'nats:2.12.8-alpine': { folder: 'nats', tree: 'bookworm' },
   'postgres:18-alpine': { folder: 'postgres', tree: 'postgres' },
   'haproxy:3.0-alpine': { folder: 'haproxy', tree: 'haproxy' },
-  // Without Rust in it: then the images go without the native part, and their build says so.
+  // Without Rust: the images are built without the native part, and the build logs it.
   'rust:1-slim-bookworm': { tree: 'bookworm' },
 };
 
 /** Services whose images no Debian package can stand in for, or that need a browser. */
 export const LEFT_OUT: readonly string[] = ['jaeger', 'prometheus', 'grafana', 'postgres-exporter'];
 
-/** Makes all of them in an engine. `say` gets a line for each. */
+/** Makes all of them in an engine. `say` prints a line for each. */
 export async function makeStandIns(
   engine: Engine,
   work: string,
@@ -70,7 +70,7 @@ export async function makeStandIns(
   }
 }
 
-/** What a Dockerfile of a stand-in copies besides its own files. */
+/** Adds the files that a stand-in's Dockerfile copies besides its own. */
 async function addFiles(folder: string, context: string): Promise<void> {
   const authorities = process.env['NODE_EXTRA_CA_CERTS'] ?? '/etc/ssl/certs/ca-certificates.crt';
   if (folder === 'node' || folder === 'python') {

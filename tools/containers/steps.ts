@@ -1,13 +1,13 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 
-/** Writes down what a run does: on the terminal and in a file, with the time of each step. */
+/** Logs the steps of a run to the terminal and a file, with the time of each. */
 export class StepLog {
   readonly #file: string;
   readonly #begin = performance.now();
   #passed = 0;
   #failed = 0;
 
-  /** @param file is begun anew. */
+  /** @param file is truncated */
   constructor(file: string) {
     this.#file = file;
     writeFileSync(file, '');
@@ -20,8 +20,8 @@ export class StepLog {
   };
 
   /**
-   * Does a step and says how long it took.
-   * @throws what the step throws, once that is written down
+   * Runs a step and logs its duration.
+   * @throws the error of the step, after logging it
    */
   readonly step = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     const begin = performance.now();
@@ -39,7 +39,7 @@ export class StepLog {
     }
   };
 
-  /** The last line. Gives the exit code. */
+  /** Writes the last line. Returns the exit code. */
   end(): number {
     this.#write(`\n${this.#passed} passed, ${this.#failed} failed`);
     return this.#failed === 0 && this.#passed > 0 ? 0 : 1;

@@ -5,10 +5,10 @@ import type { Tile } from './panels.ts';
 
 /** Grafana's grid. */
 const COLUMNS = 24;
-/** Of Grafana 11; later ones migrate it when they load it. */
+/** Version of Grafana 11; later ones migrate it on loading. */
 const SCHEMA_VERSION = 39;
 
-/** A dashboard as we describe it. */
+/** A dashboard in our form. */
 export interface Board {
   /** The name of its file, and the end of its uid. */
   readonly name: string;

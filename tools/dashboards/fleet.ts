@@ -11,7 +11,7 @@ const FAILED_BY_FUNCTION = total('salt_function_responses_total{success="false"}
 ]);
 const RETURNED = total('salt_function_responses_total');
 
-/** Minions and jobs as a whole: which are connected, which answer, what fails. */
+/** Minions and jobs as a whole: connections, answers, failures. */
 export const fleet: Board = {
   name: 'fleet',
   title: 'Fleet',
@@ -32,7 +32,7 @@ export const fleet: Board = {
         }),
         stat({
           title: 'Silent for an hour',
-          about: 'Minions that were heard of, but not in the last hour.',
+          about: 'Minions that were active before, but not in the last hour.',
           queries: [[orZero(`count(${SILENT})`), 'silent']],
           red: 1,
         }),
@@ -43,7 +43,7 @@ export const fleet: Board = {
         }),
         stat({
           title: 'Failed returns',
-          about: 'Share of the returns of the time shown that tell of a failure.',
+          about: 'Share of failed returns in the time shown.',
           unit: 'percentunit',
           queries: [[orZero(`(${orZero(FAILED)}) / (${RETURNED} > 0)`), 'failed']],
           red: 0.05,

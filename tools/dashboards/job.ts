@@ -4,10 +4,10 @@ import type { Board } from './board.ts';
 import { DATA_SOURCES, graph, rows, trace } from './panels.ts';
 import { quantile, rate } from './promql.ts';
 
-/** The job that was chosen, quoted by Grafana as SQL wants it. */
+/** The chosen job, quoted by Grafana for SQL. */
 const JID = '${jid:sqlstring}';
 
-/** Where each minion stands, as `@brine/job-cache` judges it. */
+/** The state of each minion, with the rules of `@brine/job-cache`. */
 const STATES = `
 WITH state AS (
   SELECT id, state, retcode,
@@ -35,7 +35,7 @@ const traceId: VariableModel = {
   refresh: VariableRefresh.onTimeRangeChanged,
 };
 
-/** One job: where each minion stands, how long it took, and its trace. */
+/** One job: the state of each minion, durations, and the trace. */
 export const job: Board = {
   name: 'job',
   title: 'Job',
@@ -136,7 +136,7 @@ GROUP BY r.id ORDER BY failed DESC, "worst (s)" DESC LIMIT 20`,
         }),
         graph({
           title: 'Completed by function',
-          about: 'Returns per second; `success` as the minion tells it.',
+          about: 'Returns per second; `success` as the minion reports it.',
           unit: 'cps',
           width: 12,
           queries: [[rate('salt_jobs_completed_total', ['fun', 'success']), '{{fun}} {{success}}']],

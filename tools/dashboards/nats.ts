@@ -5,7 +5,7 @@ import { orZero, rate } from './promql.ts';
 const FILL = 'max by (stream) (brine_stream_bytes) / max by (stream) (brine_stream_max_bytes > 0)';
 const BY_CONSUMER = 'max by (stream, consumer)';
 
-/** What the services see of NATS; its own exporter is not needed. */
+/** NATS as the services see it, without its own exporter. */
 export const nats: Board = {
   name: 'nats',
   title: 'NATS',
@@ -22,14 +22,14 @@ export const nats: Board = {
         }),
         stat({
           title: 'Fullest stream',
-          about: 'A full stream takes no more returns; they are held at the gateways then.',
+          about: 'A full stream takes no more returns; gateways then keep them.',
           unit: 'percentunit',
           queries: [[`max(${FILL})`, 'full']],
           red: 0.7,
         }),
         stat({
           title: 'Largest lag',
-          about: 'Messages that a reader has not had yet.',
+          about: 'Messages that a reader has not received yet.',
           queries: [['max(brine_stream_consumer_pending)', 'messages']],
           red: 10_000,
         }),
@@ -94,8 +94,8 @@ export const nats: Board = {
           ],
         }),
         graph({
-          title: 'Moved aside',
-          about: 'Messages per second that a reader could not handle and went on without.',
+          title: 'Skipped messages',
+          about: 'Messages per second that a reader could not handle and skipped.',
           queries: [[orZero(rate('brine_stream_aside_total')), 'messages']],
         }),
       ],

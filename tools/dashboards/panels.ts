@@ -1,4 +1,4 @@
-// The few kinds of panels that our dashboards are made of, in Grafana's own form.
+// The kinds of panels of our dashboards, in Grafana's own form.
 import type {
   DataSourceRef,
   GraphFieldConfig,
@@ -27,10 +27,10 @@ export const DATA_SOURCES = {
   postgres: { type: 'grafana-postgresql-datasource', uid: 'brine-postgres' },
 } as const satisfies Record<string, DataSourceRef>;
 
-/** A query in PromQL and how its series are called. */
+/** A query in PromQL and the legend of its series. */
 export type PromQuery = readonly [expression: string, legend?: string];
 
-/** A panel before it has its place: `width` of 24 columns, `height` in rows of 30 pixels. */
+/** A panel without a position: `width` of 24 columns, `height` in rows of 30 pixels. */
 export interface Tile {
   readonly width: number;
   readonly height: number;
@@ -39,7 +39,7 @@ export interface Tile {
 
 interface TileOptions {
   readonly title: string;
-  /** What an operator learns from it; shown behind the (i). */
+  /** Its meaning for the operator; shown behind the (i). */
   readonly about: string;
   /** One of Grafana's units: `short`, `s`, `bytes`, `percentunit`, `reqps`, … */
   readonly unit?: string;
@@ -97,7 +97,7 @@ export function graph(options: GraphOptions): Tile {
 
 interface NumberOptions extends TileOptions {
   readonly queries: readonly PromQuery[];
-  /** Value from which on it is red (`worse: 'below'`: below which); none: never. */
+  /** The panel is red from this value on (`worse: 'below'`: below it); without one never. */
   readonly red?: number;
   readonly worse?: 'above' | 'below';
 }

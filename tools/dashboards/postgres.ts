@@ -4,7 +4,7 @@ import { orZero, quantile, rate, total } from './promql.ts';
 
 const DB = 'datname="$database"';
 
-/** The job cache: what it stores, how long that takes, and the database underneath. */
+/** The job cache: stored data, durations, and the database underneath. */
 export const postgres: Board = {
   name: 'postgres',
   title: 'PostgreSQL',
@@ -24,7 +24,7 @@ export const postgres: Board = {
       tiles: [
         stat({
           title: 'Database away',
-          about: 'Returners that hold what they have because PostgreSQL does not answer.',
+          about: 'Returners that keep their data because PostgreSQL does not answer.',
           queries: [['sum(brine_store_holding)', 'holding']],
           red: 1,
         }),
@@ -181,7 +181,7 @@ export const postgres: Board = {
         }),
         graph({
           title: 'Locks',
-          about: 'Held locks by mode.',
+          about: 'Acquired locks by mode.',
           queries: [[`sum by (mode) (pg_locks_count{${DB}})`, '{{mode}}']],
         }),
         graph({

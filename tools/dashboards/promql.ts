@@ -1,19 +1,19 @@
 // Pieces of PromQL that the dashboards share.
 
 /**
- * Zero where nothing has happened yet: a counter with labels has no series before its first.
- * `on ()` keeps the zero away where there is anything else.
+ * Zero before the first event: a counter with labels has no series until then. `on ()` drops the
+ * zero if there is any other series.
  */
 export function orZero(expression: string): string {
   return `${expression} or on () vector(0)`;
 }
 
-/** Per second over the dashboard's own step; added up over replicas, by these labels. */
+/** Rate per second over the dashboard's own step; summed over replicas, by these labels. */
 export function rate(counter: string, by: readonly string[] = []): string {
   return `${sum(by)} (rate(${counter}[$__rate_interval]))`;
 }
 
-/** How often in the time that is shown. */
+/** Count in the time shown. */
 export function total(counter: string, by: readonly string[] = []): string {
   return `${sum(by)} (increase(${counter}[$__range]))`;
 }

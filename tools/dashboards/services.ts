@@ -21,7 +21,7 @@ const service: VariableModel = {
   current: { text: 'All', value: '$__all' },
 };
 
-/** Each service and replica: what it uses, what it has in hand, what it could not do. */
+/** Each service and replica: resources, pending work, failures. */
 export const services: Board = {
   name: 'services',
   title: 'Services',
@@ -55,7 +55,7 @@ export const services: Board = {
         }),
         graph({
           title: 'Open files and sockets',
-          about: 'A gateway and a publisher hold one per minion.',
+          about: 'A gateway and a publisher have one per minion.',
           queries: [
             [`max by (replica) (process_open_fds${OF_SERVICE})`, REPLICA],
             [`min(process_max_fds${OF_SERVICE})`, 'lowest limit'],
@@ -89,9 +89,9 @@ export const services: Board = {
           queries: [['sum(brine_gateway_in_flight)', 'in flight']],
         }),
         stat({
-          title: 'Held',
+          title: 'For redelivery',
           about: 'Sealed requests, returns above all, kept to be delivered again.',
-          queries: [['sum(brine_gateway_held)', 'held']],
+          queries: [['sum(brine_gateway_held)', 'kept']],
           red: 1000,
         }),
         stat({

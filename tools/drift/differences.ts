@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { lineOf } from './recordings.ts';
 
-/** One place of a recording at which Salt now says something else. */
+/** One place of a recording at which Salt now answers differently. */
 export interface Change {
-  /** The keys that lead there: of a case its name, of a release its line. */
+  /** The keys to the place; a case has its name, a release its line. */
   readonly path: string;
-  /** JSON, cut; undefined where there was or is nothing. */
+  /** Truncated JSON; undefined if absent. */
   readonly before: string | undefined;
   readonly after: string | undefined;
 }
@@ -22,7 +22,7 @@ export function changesBetween(before: unknown, after: unknown): Change[] {
 function changesAt(path: readonly string[], before: unknown, after: unknown): Change[] {
   if (isDeepStrictEqual(before, after) || isNewerOf(before, after)) return [];
   const [old, now] = [partsOf(before), partsOf(after)];
-  // A list whose parts have no names is one value, unless it kept its length.
+  // A list of parts without names is one value, unless it kept its length.
   const isWhole =
     old === undefined ||
     now === undefined ||
@@ -33,7 +33,7 @@ function changesAt(path: readonly string[], before: unknown, after: unknown): Ch
   return [...names].flatMap((name) => changesAt([...path, name], old.get(name), now.get(name)));
 }
 
-/** A recording names the release that it is of: that of now is no change. */
+/** True for two releases of one line: a recording contains the name of its release. */
 function isNewerOf(before: unknown, after: unknown): boolean {
   if (typeof before !== 'string' || typeof after !== 'string') return false;
   return RELEASE.test(before) && RELEASE.test(after) && lineOf(before) === lineOf(after);
@@ -48,12 +48,12 @@ function partsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
     return new Map(value.map((part, at) => [isNamed ? (named[at] ?? '') : String(at), part]));
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  // The newest release of a line takes the place of the one before.
+  // The newest release of a line replaces the one before.
   const key = (name: string): string => (RELEASE.test(name) ? lineOf(name) : name);
   return new Map(Object.entries(value).map(([name, part]) => [key(name), part]));
 }
 
-/** What a part of a list is called: a case by its name and line, a row by its first text. */
+/** The name of a part of a list: of a case name and line, of a row its first text. */
 function nameOf(part: unknown): string | undefined {
   if (Array.isArray(part)) return typeof part[0] === 'string' ? part[0] : undefined;
   if (typeof part !== 'object' || part === null) return undefined;

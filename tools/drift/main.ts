@@ -1,6 +1,6 @@
-// Asks the newest point release of each line of Salt again what test/fixtures has recorded, and
-// says what it now answers otherwise: `npm run drift`. The releases are those of the package index;
-// one that the table of libs/testing does not have is a failure with its name.
+// Repeats the recordings of test/fixtures with the newest point release of each line of Salt, and
+// prints changed answers: `npm run drift`. Releases come from the package index; one missing in the
+// table of libs/testing is a failure.
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const OPTIONS = {
   known: flag('the newest releases of the table in libs/testing, without the package index'),
 };
 const USAGE = `npm run drift [-- options]\n\n${drawOptions(OPTIONS)}`;
-/** Changes of one recording that are printed. */
+/** Maximum of printed changes of one recording. */
 const PRINTED_MAX = 40;
 /** Longest time of one recorder, ms. */
 const RECORDER_MS = 3_600_000;
@@ -76,7 +76,7 @@ interface Judged {
   readonly dir: string;
 }
 
-/** Records a file again in another place, and prints what is not as it was. */
+/** Records a file again at another path, and prints the changes. */
 async function judge({ path, recording, releases, write, dir }: Judged): Promise<Outcome> {
   const { again, salt } = recording;
   if (again?.includes('{out}') !== true) {
@@ -107,7 +107,7 @@ async function judge({ path, recording, releases, write, dir }: Judged): Promise
   return changes.length === 0 ? 'same' : 'changed';
 }
 
-/** Puts a new recording in its place, and its releases in the table. */
+/** Replaces a recording, and its releases in the table. */
 function keep(path: string, out: string, now: readonly string[]): void {
   writeFileSync(join(ROOT, path), readFileSync(out));
   const table = readTable();
@@ -116,7 +116,7 @@ function keep(path: string, out: string, now: readonly string[]): void {
   const others = entry.salt.filter((one) => !now.some((two) => lineOf(two) === lineOf(one)));
   const salt = [...others, ...now].sort();
   const text = JSON.stringify({ ...table, [path]: { ...entry, salt } }, undefined, 2);
-  // One line for each list, as people write it.
+  // One line for each list, as in manual edits.
   const lists = /\[\s+("[^\]]*")\s+\]/g;
   const short = text.replaceAll(lists, (_all, list: string) => `[${list.replaceAll(/\s+/g, ' ')}]`);
   writeFileSync(join(ROOT, TABLE), `${short}\n`);
@@ -126,7 +126,7 @@ function read(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-/** Installs the releases of some lines where they are not yet. */
+/** Installs missing releases of some lines. */
 async function install(
   lines: ReadonlySet<string>,
   releases: ReadonlyMap<string, string>,

@@ -1,11 +1,11 @@
-/** A release that the package index has and the table of `libs/testing` has not. */
+/** A release that is in the package index but not in the table of `libs/testing`. */
 export interface News {
   readonly release: string;
-  /** The newest of its line in the table; undefined for a line of which the table has none. */
+  /** The newest of its line in the table; undefined for a new line. */
   readonly known: string | undefined;
 }
 
-/** The newest release of each line, by what `pip index versions salt` prints. */
+/** The newest release of each line, from the output of `pip index versions salt`. */
 export function newestPublished(printed: string): ReadonlyMap<string, string> {
   const [, list] = /^Available versions: (.+)$/m.exec(printed) ?? [];
   if (list === undefined) throw new Error(`the package index names no releases: ${printed}`);
@@ -19,7 +19,7 @@ export function newestPublished(printed: string): ReadonlyMap<string, string> {
   return newest;
 }
 
-/** What is published and newer than the newest known releases, whose lines are not over. */
+/** Published releases newer than the known ones, in lines that are still maintained. */
 export function newsOf(
   published: ReadonlyMap<string, string>,
   known: readonly string[],

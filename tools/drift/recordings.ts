@@ -5,23 +5,23 @@ import { ROOT } from '../tests/repository.ts';
 /** The table of all files of data below a folder named `fixtures`. */
 export const TABLE = 'test/fixtures/recorded.json';
 
-/** What the table says of a file that stock Salt was asked for. */
+/** Entry of a file recorded from stock Salt. */
 export interface Recording {
-  /** The releases of Salt that gave these answers; cases may be of several. */
+  /** The releases of Salt that gave these answers; cases may differ in their release. */
   readonly salt: readonly string[];
-  /** The line of Python, where the answers are Python's own. */
+  /** The line of Python, for answers of Python itself. */
   readonly python?: string;
   /**
    * A line for `sh` that records the file again. `{out}` is the file to write; `{release 3008}`,
    * `{python 3008}` and `{site 3008}` are the newest release of a line, its interpreter, and the
-   * folder that has its package `salt`. Without `{out}` the line is for people.
+   * folder that has its package `salt`. Without `{out}` the line is only for people.
    */
   readonly again?: string;
-  /** Why nothing records the file again. */
+  /** The reason why nothing records the file again. */
   readonly once?: string;
 }
 
-/** What it says of a file that nobody was asked for. */
+/** Entry of a file that was not recorded from a program. */
 export interface Made {
   readonly made: string;
 }
@@ -60,7 +60,7 @@ export interface Installed {
 
 /**
  * The line for `sh` with its places filled in.
- * @throws Error where it names a line of releases that is not given
+ * @throws Error if it names a line of releases that is not given
  */
 export function filledIn(
   again: string,

@@ -1,20 +1,20 @@
 import type { Target } from './targets.ts';
 
-/** No input may hold a service up for longer, in ms of this process' CPU. */
+/** No input may block a service for longer, in ms of this process' CPU. */
 const TIME_MAX_MS = 100;
 
-/** What one input did. */
+/** The result of one input. */
 export interface Attempt {
   readonly ms: number;
-  /** What is wrong with it; undefined where nothing is. */
+  /** The error; undefined on success. */
   readonly fault: string | undefined;
 }
 
-/** Puts one input to a target. */
+/** Runs a target with one input. */
 export async function attempt(target: Target, bytes: Buffer): Promise<Attempt> {
   const first = await timed(target, bytes);
   if (first.fault !== undefined || first.ms <= TIME_MAX_MS) return first;
-  // Once more: the first time may have been that of a collection or a compilation.
+  // Repeat: the first time may include a garbage collection or a compilation.
   const second = await timed(target, bytes);
   if (second.fault !== undefined || second.ms <= TIME_MAX_MS) return second;
   return { ms: second.ms, fault: `took ${Math.round(second.ms)} ms` };

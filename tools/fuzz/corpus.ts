@@ -4,13 +4,13 @@ import { join } from 'node:path';
 
 const CORPUS = new URL('../../test/fixtures/fuzz/', import.meta.url).pathname;
 
-/** The inputs that a target once failed at; none where nothing was found wrong with it yet. */
+/** The inputs at which a target once failed; empty if there are none. */
 export function corpusOf(target: string): Buffer[] {
   const dir = join(CORPUS, target);
   return existsSync(dir) ? readdirSync(dir).map((file) => readFileSync(join(dir, file))) : [];
 }
 
-/** Keeps an input that a target failed at, and says where. */
+/** Stores an input at which a target failed, and returns the path. */
 export function keep(target: string, bytes: Buffer): string {
   const dir = join(CORPUS, target);
   mkdirSync(dir, { recursive: true });

@@ -1,25 +1,25 @@
-/** Counts by number of the place, as an object or a list. */
+/** Counts by index of the place, as an object or a list. */
 type Counts = Readonly<Record<number, number>>;
 
-/** What istanbul's counters hold of one file. */
+/** istanbul's counters of one file. */
 interface FileCounters {
   readonly s: Counts;
   readonly f: Counts;
   readonly b: Readonly<Record<string, Counts>>;
 }
 
-/** Where one counter stands. */
+/** The place of one counter. */
 interface Place {
   readonly counts: Counts;
   readonly key: number;
 }
 
-/** The places of our sources that no input has reached so far. */
+/** The places of our sources that no input has reached yet. */
 export class Coverage {
   #unseen: readonly Place[];
   #reached = 0;
 
-  /** @throws Error where nothing is instrumented */
+  /** @throws Error if nothing is instrumented */
   constructor() {
     const files = (globalThis as { __coverage__?: Record<string, FileCounters> }).__coverage__;
     if (files === undefined) throw new Error('no source is instrumented');
@@ -28,14 +28,14 @@ export class Coverage {
     this.#reached = 0;
   }
 
-  /** Places reached since it was made. */
+  /** Number of places reached since it was made. */
   get reached(): number {
     return this.#reached;
   }
 
-  /** Whether a place was reached for the first time since the last question. */
+  /** True if a place was reached for the first time since the last call. */
   anythingNew(): boolean {
-    // Most inputs reach nothing new: no list is made for those.
+    // Most inputs reach nothing new: make no list for those.
     if (this.#unseen.every(isUnseen)) return false;
     const left = this.#unseen.filter(isUnseen);
     this.#reached += this.#unseen.length - left.length;

@@ -1,4 +1,4 @@
-/** Heads of containers that announce more than there is, and odd bytes of each grammar. */
+/** Heads of containers that announce too much, and odd bytes of each grammar. */
 const TOKENS = [
   Buffer.from('dfffffffff', 'hex'),
   Buffer.from('ddffffffff', 'hex'),
@@ -21,7 +21,7 @@ const TOKENS = [
 ].map((token) => Buffer.from(token));
 const LONGEST = 20_000;
 
-/** Another input made of known ones: cut, joined, flipped, with parts said again. */
+/** Makes an input from known ones: cut, joined, flipped, with repeated parts. */
 export function mutate(seeds: readonly Buffer[], random: () => number): Buffer {
   const below = (limit: number): number => Math.floor(random() * Math.max(1, limit));
   const pick = (): Buffer => Buffer.from(seeds[below(seeds.length)] ?? Buffer.alloc(0));

@@ -5,15 +5,15 @@ import type { Coverage } from './coverage.ts';
 import { mutate } from './mutate.ts';
 import type { Target } from './targets.ts';
 
-/** What the heap may grow by between the first tenth of a target's time and its end. */
+/** Allowed growth of the heap between the first tenth of a target's time and its end. */
 const GROWTH_MAX = 32 * 1_048_576;
-/** Inputs between two looks at the clock. */
+/** Inputs between two readings of the clock. */
 const ROUND = 500;
 const FAULTS_MAX = 20;
-/** Inputs that reached something new and are mutated further, of one target. */
+/** Maximum of inputs of a target that reached something new and are mutated further. */
 const FOUND_MAX = 20_000;
 
-/** What one target did. */
+/** The result of one target. */
 export interface FuzzResult {
   readonly target: string;
   readonly inputs: number;
@@ -25,7 +25,7 @@ export interface FuzzResult {
   readonly guided: { readonly places: number; readonly found: number } | undefined;
 }
 
-/** How a target is run. */
+/** Options for running a target. */
 export interface FuzzOptions {
   readonly forMs: number;
   readonly seed: number;
@@ -33,7 +33,7 @@ export interface FuzzOptions {
   readonly coverage?: Coverage | undefined;
 }
 
-/** Runs a target for so long, its seeds and what it once failed at first. */
+/** Runs a target for a time; seeds and former failures come first. */
 export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzResult> {
   const { forMs, seed, coverage } = options;
   const random = randomFrom(seed);
@@ -57,7 +57,7 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
     if (performance.now() > start + forMs / 10) warm ??= heapUsed();
   }
   const growth = warm === undefined ? 0 : heapUsed() - warm;
-  // What was found is held on purpose.
+  // Found inputs are kept on purpose.
   const held = pool.slice(first).reduce((sum, bytes) => sum + bytes.length + 200, 0);
   if (growth - held > GROWTH_MAX) faults.push(`the heap grew by ${growth >> 20} MiB`);
   const guided = coverage && { places: coverage.reached, found: pool.length - first };

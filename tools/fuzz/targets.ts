@@ -7,11 +7,11 @@ import { memoryMaster, seedFrames } from '@brine/testing';
 import { mapOf, pack, Refusal, scanMap, unpack, WireError } from '@brine/wire';
 import { readEnvelope } from '@brine/wire/frames';
 
-/** Something that reads what strangers send. */
+/** Code that reads data of strangers. */
 export interface Target {
   readonly name: string;
   readonly seeds: () => Buffer[];
-  /** Rejects when it does what it should not do with these bytes. */
+  /** Rejects if these bytes cause a failure. */
   readonly run: (bytes: Buffer) => Promise<void>;
 }
 
@@ -21,13 +21,13 @@ const minionKey = await PrivateKey.generate(2048);
 const session = new Crypticle(newKeyString());
 const text = (bytes: Buffer): string => bytes.toString('utf8');
 
-/** A master that forgets: what inputs leave behind must not grow with them. */
+/** A master without memory of inputs, so that their number does not grow the heap. */
 function answerer(): Answerer {
   const master = memoryMaster({ masterKey, rules: { minimumAuthVersion: 0, maxPendingKeys: 100 } });
   master.setKey(MINION, { state: 'accepted', pub: minionKey.publicKey.pem.trim(), denied: [] });
   master.sessions.set(MINION, session);
   return new Answerer(master.ports, (fault) => {
-    // No fault: it leaves the request without an answer, and its gateway sends it again.
+    // No fault: the request stays unanswered, and its gateway sends it again.
     if (fault instanceof MasterUnavailableError) return;
     throw fault instanceof Error ? fault : new Error(String(fault));
   });
@@ -40,7 +40,7 @@ async function answer(body: Buffer): Promise<void> {
   await current.answer({ id: `r${answered}`, body, gatewayHost: 'h' });
 }
 
-/** Errors that are answers: they say that the input is not what it should be. */
+/** Errors that are valid answers: they refuse the input. */
 const expecting =
   (run: (bytes: Buffer) => void, ...kinds: readonly (new (...args: never[]) => Error)[]) =>
   async (bytes: Buffer): Promise<void> => {
@@ -76,7 +76,7 @@ const YAMLS = [
 ];
 const COMMANDS = ['_return', '_minion_event', '_pillar', '_file_list', 'revoke_auth', '_mine'];
 
-/** All that is fuzzed; names are those of `--target` and of the corpora. */
+/** All targets; their names are those of `--target` and of the corpora. */
 export const TARGETS: readonly Target[] = [
   { name: 'frames', seeds: seedFrames, run: answer },
   {

@@ -6,10 +6,10 @@ import { settle } from './debian.ts';
 import type { ProgramTree } from './program-tree.ts';
 import { type Release, runStep, sharedFiles } from './release.ts';
 
-/** How an archive is made. */
+/** Options for making an archive. */
 export interface ArchiveOptions {
   readonly release: Release;
-  /** Laid for this alone: it is moved into the archive. */
+  /** Made only for this: it is moved into the archive. */
   readonly tree: ProgramTree;
   /** An empty directory on the same disk as the tree. */
   readonly work: string;
@@ -18,7 +18,7 @@ export interface ArchiveOptions {
   readonly fast: boolean;
 }
 
-/** Makes `brine-<version>-<platform>.tar.gz`: one directory that runs wherever it lies. */
+/** Makes `brine-<version>-<platform>.tar.gz`: one directory that runs at any path. */
 export async function makeArchive(options: ArchiveOptions): Promise<string> {
   const { release, tree, work, out, fast } = options;
   const name = `brine-${release.version}-${process.platform}-${process.arch}`;

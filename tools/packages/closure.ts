@@ -1,9 +1,9 @@
-/** A package as package-lock.json has it. */
+/** A package in package-lock.json. */
 export interface LockedPackage {
   readonly version?: string;
   readonly license?: string;
   readonly link?: boolean;
-  /** Of a link: the workspace that it leads to. */
+  /** For a link: its workspace. */
   readonly resolved?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface LockedPackage {
 /** `packages` of package-lock.json: by path, as `libs/bus` or `node_modules/pg`. */
 export type Lock = Readonly<Record<string, LockedPackage>>;
 
-/** What runs, and nothing that only builds or tests. */
+/** The packages needed at run time. */
 export interface Closure {
   /** Packages of this repository, as `apps/cli`, sorted. */
   readonly workspaces: readonly string[];
@@ -23,9 +23,9 @@ export interface Closure {
 }
 
 /**
- * All packages that some workspaces need when they run, found as Node finds them.
- * @param isThere false for an optional package that is not installed: that of another platform.
- * @throws Error where the lock lacks a package that is not optional.
+ * All packages that some workspaces need at run time, resolved as in Node.
+ * @param isThere false for an optional package that is not installed, as those for other platforms
+ * @throws Error if the lock lacks a package that is not optional
  */
 export function closureOf(
   lock: Lock,
@@ -63,7 +63,7 @@ function neededBy(entry: LockedPackage): Map<string, boolean> {
   ]);
 }
 
-/** Where Node finds a package from the files of another: beside it, then in each folder above. */
+/** Resolves a package as Node does: beside the other package, then in each folder above. */
 function resolve(lock: Lock, from: string, name: string): string | undefined {
   for (let base = from; ; base = above(base)) {
     const path = base === '' ? `node_modules/${name}` : `${base}/node_modules/${name}`;

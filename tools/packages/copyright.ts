@@ -1,6 +1,6 @@
 import type { ProgramTree } from './program-tree.ts';
 
-/** What is packed besides npm packages and Brine itself. */
+/** Programs that are packed besides npm packages and Brine itself. */
 const PROGRAMS: readonly (readonly [name: string, licence: string, where: string])[] = [
   ['nats-server', 'Apache-2.0', 'the text of Apache-2.0 below'],
   [
@@ -11,9 +11,9 @@ const PROGRAMS: readonly (readonly [name: string, licence: string, where: string
 ];
 
 /**
- * The copyright file: Brine's licence, and of all that is packed with it the release, the licence
- * and where its text is.
- * @param libDir where the program will be, as `/usr/lib/brine`.
+ * The copyright file: Brine's licence, and release, licence and path of its text for everything
+ * packed with it.
+ * @param libDir the directory of the installed program, as `/usr/lib/brine`.
  */
 export function copyrightText(tree: ProgramTree, libDir: string): string {
   const { closure, lock, node } = tree;

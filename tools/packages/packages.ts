@@ -1,5 +1,5 @@
-// Makes what is installed without a clone, `npm run packages`. It packs what is built
-// (npm run build) and installed (npm ci), and writes to its directory alone.
+// Makes the packages for installation without a clone: `npm run packages`. Packs the built (npm run
+// build) and installed (npm ci) checkout, and writes only to its directory.
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -21,7 +21,7 @@ const USAGE = `npm run packages -- [deb] [archive] [options]    both by default
 
 ${drawOptions(OPTIONS)}`;
 
-/** What to make. */
+/** Options for making packages. */
 export interface PackagesOptions {
   readonly kinds: readonly (typeof KINDS)[number][];
   readonly out: string;
@@ -31,13 +31,13 @@ export interface PackagesOptions {
   readonly fast: boolean;
 }
 
-/** Makes packages, and gives their paths. */
+/** Makes packages, and returns their paths. */
 export async function makePackages(options: PackagesOptions): Promise<string[]> {
   const { kinds, fast } = options;
   const out = resolve(options.out);
   await mkdir(out, { recursive: true });
   const release = await releaseOf(ROOT, options.version);
-  // Beside the results: trees are moved and not copied.
+  // Beside the results, so that trees are moved and not copied.
   const work = await mkdtemp(join(out, '.work-'));
   try {
     const made: string[] = [];

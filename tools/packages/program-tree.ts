@@ -1,4 +1,4 @@
-// Lays out the program as it runs on a host: what is built, what it needs, and Node.js.
+// Lays out the program as it runs on a host: built code, dependencies, and Node.js.
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, copyFile, cp, lstat, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
@@ -6,9 +6,9 @@ import { LINK_NAMES } from '../../apps/cli/src/link-names.ts';
 import { type Closure, closureOf, type Lock } from './closure.ts';
 import { natsProgram, nodeProgram } from './programs.ts';
 
-/** Folders of a package of this repository that are read when it runs. */
+/** Folders of our packages that are read at run time. */
 export const RUN_FOLDERS: readonly string[] = ['bin', 'dist', 'native', 'python', 'sql', 'threads'];
-/** And those that are not. */
+/** Folders of our packages that are not. */
 export const BUILD_FOLDERS: readonly string[] = [
   'bench',
   'fixtures',
@@ -18,10 +18,10 @@ export const BUILD_FOLDERS: readonly string[] = [
   'test',
 ];
 
-/** Where links with Salt's names of commands are; the directory may be put on PATH. */
+/** Directory of links with Salt's names of commands, for PATH. */
 export const SALT_COMMANDS = 'salt-commands';
 
-/** A program tree, and what stands about it in a list of licences. */
+/** A program tree, with data for a list of licences. */
 export interface ProgramTree {
   readonly dir: string;
   readonly closure: Closure;
@@ -32,7 +32,7 @@ export interface ProgramTree {
 /**
  * Lays the program into a directory.
  * @param root the repository, built.
- * @throws Error where something is not built or not installed.
+ * @throws Error if a part is not built or not installed
  */
 export async function layProgram(root: string, dir: string): Promise<ProgramTree> {
   const { packages: lock } = JSON.parse(
@@ -74,7 +74,7 @@ export async function layProgram(root: string, dir: string): Promise<ProgramTree
 
 const PLATFORM = join(process.platform, process.arch);
 
-/** Copies what runs. A package of a package is copied by itself. */
+/** Copies run-time files. Nested packages are copied separately. */
 async function copyNeeded(from: string, to: string): Promise<void> {
   if (!existsSync(from)) return;
   await cp(from, to, {
@@ -100,16 +100,16 @@ export function isNeeded(path: string, of: string): boolean {
     return `${platform}/${arch}` === PLATFORM && !name.startsWith('musl-');
   }
   if (/^(licen[cs]e|copying|notice)/i.test(name)) return true;
-  // What compilers, editors, tests and readers of sources want.
+  // Files for compilers, editors, tests and readers of sources.
   if (of.includes('node_modules/') && (NOT_RUN.test(path) || name.startsWith('.'))) return false;
   return !/\.([cm]?ts|map|tsbuildinfo|md|html|a|h|cc|gypi?|bash|cmd|sh)$/.test(name);
 }
 
-/** In packages of others; `pgxs` is what builds extensions of PostgreSQL. */
+/** Files of other packages that do not run; `pgxs` builds extensions of PostgreSQL. */
 const NOT_RUN =
   /^(tests?|test\.js|benchmarks?|docs|examples|script)$|^native\/lib\/postgresql\/pgxs$/;
 
-/** Only programs that are called by their path: npm packages set this bit on much else. */
+/** Makes only programs executable: npm packages set this bit on many other files. */
 async function setModes(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);

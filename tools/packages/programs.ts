@@ -9,15 +9,15 @@ import { resolveNatsServer } from '@brine/nats-server';
 
 const run = promisify(execFile);
 
-/** 45 MB of package on a slow line. */
+/** Enough for a package of 45 MB on a slow line. */
 const STEP_TIMEOUT_MS = 300_000;
 
-/** The Node.js that packages bring: the newest line that the tests run Brine on. */
+/** The Node.js in packages: the newest line of the tests. */
 const NODE_RELEASE = '26.10.0';
 
 /**
- * The npm packages `node-linux-*` of that release, by the integrity that the registry gives: what
- * is packed is what was looked at.
+ * The npm packages `node-linux-*` of that release with their integrity, so that only reviewed bytes
+ * are packed.
  */
 const NODE_PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64':
@@ -26,7 +26,7 @@ const NODE_PACKAGES: Readonly<Record<string, string>> = {
     'sha512-idArV/cmqW9M9ODyGlbOIiyxFourDh1mJB0SdKCdMbSZjjef9CLEN3o1/eE4yf+B0+5BD+F74MpTTHiB3XXTBQ==',
 };
 
-/** Node.js as packages bring it. */
+/** Node.js for packages. */
 export interface NodeProgram {
   readonly release: string;
   readonly program: string;
@@ -35,7 +35,7 @@ export interface NodeProgram {
 
 /**
  * Node.js for this platform, in `${XDG_CACHE_HOME:-~/.cache}/brine/packaged-node`; fetched once.
- * @throws Error where there is none for the platform, or the registry gives other bytes.
+ * @throws Error if the platform has none, or the registry sends other bytes
  */
 export async function nodeProgram(): Promise<NodeProgram> {
   const platform = `${process.platform}-${process.arch}`;
@@ -64,14 +64,14 @@ async function fetchNode(name: string, integrity: string, root: string, dir: str
     await run('tar', ['-xzf', file, '--strip-components=1', 'package/LICENSE'], options);
     await run('tar', ['-xzf', file, '--strip-components=2', 'package/bin/node'], options);
     await rm(join(made, file));
-    // Another build may have put it there meanwhile, with the same bytes.
+    // Another build may have written the same bytes meanwhile.
     if (!existsSync(dir)) await rename(made, dir);
   } finally {
     await rm(made, { recursive: true, force: true });
   }
 }
 
-/** The nats-server that Brine itself would install: its pinned release, not the host's. */
+/** The nats-server in Brine's pinned release, not the host's. */
 export function natsProgram(): Promise<string> {
   const path = (process.env['PATH'] ?? '')
     .split(delimiter)

@@ -8,7 +8,7 @@ import { manPages } from '../../apps/cli/src/manual/man-page.ts';
 
 const run = promisify(execFile);
 
-/** What is packed. */
+/** The release to pack. */
 export interface Release {
   /** The repository, built. */
   readonly root: string;
@@ -22,7 +22,7 @@ export interface Release {
 
 /**
  * The release of a repository: its version, and the time of its last commit. `SOURCE_DATE_EPOCH`,
- * `DEBFULLNAME` and `DEBEMAIL` mean what they mean to Debian's tools.
+ * `DEBFULLNAME` and `DEBEMAIL` work as in Debian's tools.
  */
 export async function releaseOf(root: string, version?: string): Promise<Release> {
   const { version: own } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -39,14 +39,14 @@ export async function releaseOf(root: string, version?: string): Promise<Release
   };
 }
 
-/** Without git, as in an unpacked archive, the day of the lockfile would differ by host: 1980. */
+/** Without git, as in an unpacked archive, the time is 1980, because file times differ by host. */
 async function lastCommit(root: string): Promise<string> {
   if (!existsSync(join(root, '.git'))) return '315532800';
   const { stdout } = await run('git', ['log', '-1', '--format=%ct'], { cwd: root });
   return stdout.trim();
 }
 
-/** A file that is made from the option parsers: where it goes below `share`, and its text. */
+/** A file made from the option parsers: its path below `share`, and its text. */
 export interface SharedFile {
   readonly path: string;
   readonly text: string;
@@ -66,7 +66,7 @@ export async function sharedFiles({ version, epoch }: Release): Promise<SharedFi
   ];
 }
 
-/** Runs a program; its output is part of the error where it fails. */
+/** Runs a program; a failure throws an error with its output. */
 export async function runStep(
   command: string,
   args: readonly string[],

@@ -6,7 +6,7 @@ import { newNonce, type TablePeer } from './peer.ts';
 const JID = '20261122080000123456';
 const FILE = { path: 'no/such/file', saltenv: 'base' };
 
-/** What each command of protocol.md section 5 is sent with, when all is well. */
+/** Valid fields of each command of protocol.md section 5. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, SaltValue>>>> = {
   verify_minion: {},
   _master_tops: { opts: mapOf({ id: 'a' }) },
@@ -41,7 +41,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, SaltValue>>>> = {
   _symlink_list: { saltenv: 'base', prefix: '' },
   _file_envs: {},
   _register_resources: { resources: mapOf({}), resource_grains: mapOf({}) },
-  // Outside the list of what minions may ask for.
+  // Not in the list of commands for minions.
   __init__: {},
   run_func: {},
   destroy: {},
@@ -65,7 +65,7 @@ const without = (name: string): Change => {
   };
 };
 
-/** What is done to each command; the names are those of the table. */
+/** Changes to each command, by their names in the table. */
 const VARIANTS: Readonly<Record<string, Change>> = {
   good: () => undefined,
   'no token': without('tok'),
@@ -96,7 +96,7 @@ const VARIANTS: Readonly<Record<string, Change>> = {
   },
 };
 
-/** Every command of the sealed side, each in every variant; `replay` is the good one sent again. */
+/** Every sealed command in every variant; `replay` sends the valid one twice. */
 export function aesFrames(): Frame[] {
   const frames: Frame[] = [];
   for (const cmd of Object.keys(FIELDS)) {
@@ -115,10 +115,7 @@ export function aesFrames(): Frame[] {
   return frames;
 }
 
-/**
- * What costs a stock master more than an answer: 3008.2 loses a worker to each of them, which then
- * answers no frame. Sent last of all.
- */
+/** Frames that each break a worker of 3008.2, which then answers no more. Sent last. */
 export function deadlyFrames(): Frame[] {
   const change = set('tok', ['x']);
   return [
@@ -129,7 +126,7 @@ export function deadlyFrames(): Frame[] {
   ];
 }
 
-/** The command that ends its sender's rights: by a minion of its own, and last. */
+/** The command that ends its sender's rights, sent last by a separate minion. */
 export function leavingFrames(): Frame[] {
   const make = (change?: Change) => (cast: Cast) => made(cast, cast.leaver, 'revoke_auth', change);
   const spared = ['good', 'version 2', 'version 1'];

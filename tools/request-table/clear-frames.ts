@@ -2,7 +2,7 @@ import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, clear, type Frame, type Sent, wrongTypes } from './frames.ts';
 import { authLoad, newNonce } from './peer.ts';
 
-/** What each command of protocol.md section 6 is sent with, beside a key. */
+/** Fields of each command of protocol.md section 6, beside a key. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, SaltValue>>>> = {
   ping: {},
   publish: {

@@ -1,4 +1,6 @@
-/** Why Brine answers some frames otherwise than salt-master 3008.2: by the names of the frames. */
+/**
+ * Reasons why Brine answers some frames differently than salt-master 3008.2, by names of frames.
+ */
 export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   [
     /^clear \S+: id of a wrong type$/,
@@ -6,7 +8,7 @@ export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^clear (?:publish|runner|wheel|mk_token): .*wrong type/,
-    'closed: 3008.2 fails with an exception, whose text says nothing; here it is refused by name',
+    'closed: 3008.2 fails with an exception without a useful text; here it is refused by name',
   ],
   [
     /^clear (?:runner|wheel): (?:good|replay|key of root, user unknown to it|id of a wrong type)$/,
@@ -41,7 +43,7 @@ export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The reason for a difference; undefined where none is known, which is a fault. */
+/** The reason for a difference; undefined if none is known, which is a bug. */
 export function reasonFor(name: string): string | undefined {
   return DIFFERENCES.find(([pattern]) => pattern.test(name))?.[1];
 }

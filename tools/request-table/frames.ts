@@ -6,9 +6,9 @@ import type { TablePeer } from './peer.ts';
 export interface Cast {
   /** The minion in whose name most frames are sent. */
   readonly a: TablePeer;
-  /** Another one, of whom `a` knows what `b` may have let slip. */
+  /** Another minion, whose leaked secrets `a` knows. */
   readonly b: TablePeer;
-  /** One whose key may be lost: it revokes it. */
+  /** A minion that revokes its key. */
   readonly leaver: TablePeer;
   /** The key of the local user root. */
   readonly rootKey: string;
@@ -17,7 +17,7 @@ export interface Cast {
 /** Bytes for port 4506, and how to read the answer. */
 export interface Sent {
   readonly body: Buffer;
-  /** What a sealed answer is opened with. */
+  /** Keys to open a sealed answer. */
   readonly keys: readonly Crypticle[];
   readonly nonce: string | undefined;
 }
@@ -25,9 +25,9 @@ export interface Sent {
 /** One line of the table. */
 export interface Frame {
   readonly name: string;
-  /** Made at the moment of sending: times and nonces are fresh. */
+  /** Called when sending, so that times and nonces are fresh. */
   readonly make: (cast: Cast) => Sent;
-  /** Sent twice, the second answer counts. */
+  /** Sends it twice; the second answer counts. */
   readonly twice?: true;
 }
 
@@ -36,7 +36,7 @@ export function clear(load: SaltValue, version: SaltValue = 3): Sent {
   return { body: pack(mapOf({ enc: 'clear', load, version })), keys: [], nonce: undefined };
 }
 
-/** How a sealed request differs from the right one. */
+/** Deviations of a sealed request from a valid one. */
 export interface Sealing {
   readonly sealedWith: Crypticle;
   readonly version: number;
@@ -61,7 +61,7 @@ export function sealed(load: SaltMap, how: Sealing): Sent {
   };
 }
 
-/** Every field's value replaced by one of another kind. */
+/** Replaces the value of every field by one of another type. */
 export function wrongTypes(fields: SaltMap): SaltMap {
   return new Map([...fields].map(([name, value]) => [name, wrongFor(value)]));
 }

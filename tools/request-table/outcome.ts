@@ -2,10 +2,10 @@ import type { Crypticle } from '@brine/crypt';
 import { bytesOf, type SaltValue, unpack } from '@brine/wire';
 import type { Sent } from './frames.ts';
 
-/** Longer values are shown by their kind: their content does not depend on the sender's rights. */
+/** Longer values are shown by type: their content does not depend on the sender's rights. */
 const SHOWN_CHARS_MAX = 300;
 
-/** What came of a frame, in words that are the same for every master and every run. */
+/** The outcome of a frame as text that is equal for every master and every run. */
 export function outcomeOf(reply: Buffer, sent: Sent): string {
   let value: SaltValue;
   try {

@@ -9,7 +9,7 @@ import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
 const ANSWER_MS = 20_000;
 const SIGN_IN_TRIES = 60;
 
-/** A minion of no functions: what it holds after it has signed in, and a way to send any bytes. */
+/** A minion without functions: its keys after signing in, and a way to send any bytes. */
 export class TablePeer {
   readonly id: string;
   readonly key: PrivateKey;
@@ -23,7 +23,7 @@ export class TablePeer {
     this.#port = port;
   }
 
-  /** The master's AES key, as this minion was given it. */
+  /** The master's AES key, as this minion received it. */
   get aes(): Crypticle {
     return this.#held.aes;
   }
@@ -33,10 +33,10 @@ export class TablePeer {
     return this.#held.session;
   }
 
-  /** The public half of the master's key, by which answers are judged. */
+  /** The master's public key, for verifying answers. */
   masterKey: PublicKey | undefined;
 
-  /** Signs in; tries again while the key waits for its acceptance. */
+  /** Signs in; retries while the key is pending. */
   async signIn(): Promise<void> {
     for (let attempt = 0; attempt < SIGN_IN_TRIES; attempt += 1) {
       const body = await this.raw(clearEnvelope(authLoad(this))).catch(() => undefined);
@@ -58,8 +58,8 @@ export class TablePeer {
   }
 
   /**
-   * Sends a body as it is and gives the answer.
-   * @throws Error where none comes within 20 s, or the connection is ended
+   * Sends a body unchanged and returns the answer.
+   * @throws Error if none comes within 20 s, or the connection ends
    */
   async raw(body: Uint8Array): Promise<Buffer> {
     if (this.#peer === undefined || this.#peer.closed) {
@@ -68,7 +68,7 @@ export class TablePeer {
     try {
       return await this.#peer.request(body, ANSWER_MS);
     } catch (error) {
-      // An answer that came late would be taken for the next one's.
+      // A late answer would be taken for that of the next request.
       this.#peer.close();
       throw error;
     }

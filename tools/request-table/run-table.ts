@@ -8,7 +8,7 @@ import { TablePeer } from './peer.ts';
 /** Outcomes by the names of the frames. */
 export type Outcomes = Readonly<Record<string, string>>;
 
-/** The minions of the table; their keys have to be accepted beforehand. */
+/** Keys of the minions of the table, which must be accepted before. */
 export interface TableKeys {
   readonly a: PrivateKey;
   readonly b: PrivateKey;

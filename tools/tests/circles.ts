@@ -1,5 +1,5 @@
 /**
- * Three circles of tests. Each holds the one before it.
+ * Three circles of tests. Each contains the one before it.
  *
  * - `change`: what each change waits for. All of pure, served and masters; of deep the smoke set
  *   and what the change reaches, of files that draw cases a sample.
@@ -12,7 +12,7 @@ export const CIRCLES = ['change', 'release', 'nightly'] as const;
 /** One of them. */
 export type Circle = (typeof CIRCLES)[number];
 
-/** Narrows a word of the command line. */
+/** Narrows an argument of the command line. */
 export function isCircle(word: string): word is Circle {
   return (CIRCLES as readonly string[]).includes(word);
 }
@@ -27,7 +27,7 @@ export const SMOKE: ReadonlyMap<string, string> = new Map([
   ['test/interop/transcripts/commands.deep.test.ts', 'recorded cases of the commands'],
 ]);
 
-/** What only *nightly* runs, as `npm run …`. Each ends with an exit code. */
+/** Programs that only *nightly* runs, as `npm run …`. Each ends with an exit code. */
 export const NIGHTLY: readonly (readonly string[])[] = [
   ['drift'],
   ['planted'],

@@ -10,13 +10,13 @@ const OPTIONS = {
   base: text('REV', 'the commit or branch to compare with; default: the newest that is a day old'),
 };
 
-/** What is asked for. */
+/** The parsed arguments. */
 export interface Asked extends Given<typeof OPTIONS> {
   readonly layers: readonly Layer[];
   readonly circle: Circle | undefined;
 }
 
-/** What `npm test -- --help` prints. */
+/** The text of `npm test -- --help`. */
 export const USAGE = `npm test -- [CIRCLE | LAYER ...] [options]
 
 Circles: change (what CI runs), release (all), nightly.
@@ -24,11 +24,11 @@ Layers: ${LAYERS.join(', ')}; ${USUAL.join(', ')} by default.
 
 ${drawOptions(OPTIONS)}`;
 
-/** Reads the arguments. Throws UsageError where they do not fit. */
+/** Reads the arguments. Throws UsageError if they are invalid. */
 export function readAsked(args: readonly string[]): Asked {
   const { asked, words } = readArguments(args, OPTIONS);
   const { only, keep, reached, base } = asked;
-  // A whole layer that fails would fill the disk.
+  // A whole failed layer would fill the disk.
   if (keep && only.length === 0) throw new UsageError('--keep wants --only NAME');
   const unknown = words.filter((word) => !isLayer(word) && !isCircle(word));
   if (unknown.length > 0) throw new UsageError(`no such layer or circle: ${unknown.join(', ')}`);

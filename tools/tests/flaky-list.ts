@@ -5,9 +5,9 @@ import { ROOT } from './repository.ts';
 /** Written by `npm run test:flaky -- --note FILE` and `--mended FILE`, never by a run of tests. */
 export const FLAKY_LIST = join(ROOT, 'test', 'layers', 'flaky.json');
 
-/** As long a file may be flaky before that is red. */
+/** Days that a file may be flaky before the run is red. */
 const DAYS_MAX = 7;
-/** The most flaky files that one run may have: more is no chance. */
+/** Maximum of flaky files of one run: more can not be chance. */
 export const FLAKY_MAX = 3;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -26,7 +26,7 @@ export function writeFlakyList(list: FlakyList, path = FLAKY_LIST): void {
   writeFileSync(path, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`);
 }
 
-/** Why these flaky files make a run red, in words; empty where they do not. */
+/** Reasons why these flaky files make a run red; empty if they do not. */
 export function redBecauseOf(
   files: readonly string[],
   list: FlakyList,

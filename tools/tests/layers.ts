@@ -4,12 +4,12 @@ export const LAYERS = ['pure', 'served', 'masters', 'deep', 'hosts'] as const;
 /** One of them. */
 export type Layer = (typeof LAYERS)[number];
 
-/** What `npm test` runs. */
+/** Layers of `npm test`. */
 export const USUAL: readonly Layer[] = ['pure', 'served', 'masters'];
 
 /**
  * In these layers real peers wait for each other, and a neighbour on the machine can be too slow
- * for one of them: a file that fails runs once more, alone. What fails then is broken.
+ * for one of them: a file that fails runs once more, alone. If it fails again, it is broken.
  */
 export const RUN_AGAIN: readonly Layer[] = ['masters', 'deep', 'hosts'];
 
@@ -20,7 +20,7 @@ export function layerOf(path: string): Layer | undefined {
   return path.endsWith('.test.ts') ? 'pure' : undefined;
 }
 
-/** Narrows a word of the command line. */
+/** Narrows an argument of the command line. */
 export function isLayer(word: string): word is Layer {
   return (LAYERS as readonly string[]).includes(word);
 }

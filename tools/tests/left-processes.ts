@@ -1,23 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** In the environment of all that a run starts; with a directory that no other run has. */
+/** Variable of all processes of a run, with a directory unique to the run. */
 export const RUN_VARIABLE = 'BRINE_TEST_REPORTS';
 
-/** One that was killed is gone soon; one that hangs in the kernel is not waited for. */
+/** Number of tries: killed processes end soon, and hanging ones are not awaited. */
 const ROUNDS = 100;
 const ROUND_MS = 10;
 
 /**
- * Kills every process that this run has started and that is still there: masters, minions and
- * servers have process groups of their own and outlive the test file that was cut off. Linux.
+ * Kills every remaining process that this run has started: masters, minions and servers have
+ * process groups of their own and outlive the test file that was cut off. Linux.
  *
- * @param dir what {@link RUN_VARIABLE} is in their environment
- * @returns how many there were
+ * @param dir value of {@link RUN_VARIABLE} in their environment
+ * @returns number of killed processes
  */
 export async function endLeftProcesses(dir: string): Promise<number> {
   const ended = new Set<number>();
-  // Again: a process may have started another one just before.
+  // Repeat: a process may have started another one just before.
   for (let round = 0; round < ROUNDS; round += 1) {
     const found = processesOf(dir);
     if (found.length === 0) break;
@@ -35,7 +35,7 @@ function processesOf(dir: string): readonly number[] {
   return pids.filter((pid) => environmentOf(pid).includes(mark)).map(Number);
 }
 
-/** Empty for one that has ended, also where its parent has not asked for its exit code yet. */
+/** Empty for an ended process, also for a zombie. */
 function environmentOf(pid: string): string {
   try {
     return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`;

@@ -20,7 +20,9 @@ import { runVitest, type VitestJob } from './vitest-run.ts';
 
 /** CI ends a run after 90 min and keeps nothing of it; this leaves time for the start. In ms. */
 const CI_DEADLINE_MS = 84 * 60_000;
-/** Files that wait for their peers, for each core: with two, starts of masters fill two cores. */
+/**
+ * Concurrent files per core that wait for peers: with two, starts of masters would fill two cores.
+ */
 const WAITING_PER_CORE = 1.5;
 const IS_CI = process.env['CI'] === 'true';
 
@@ -67,10 +69,11 @@ function envOf({ keep, circle }: Asked): Readonly<Record<string, string>> {
   };
 }
 
-/** Aborted where this run has to end before its time, with the reason in words. */
+/** Aborted, with the reason, if this run has to end early. */
 function endOfRun(): AbortSignal {
   const end = new AbortController();
-  // Any number of them: one who ends a whole tree sends it to each, and npm passes its own on.
+  // Handles any number of signals: a kill of the whole tree reaches each process, and npm forwards
+  // its own.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => end.abort(`the run was ended by ${signal}`));
   if (IS_CI) {
@@ -83,7 +86,7 @@ function endOfRun(): AbortSignal {
 
 type Settings = Pick<VitestJob, 'dir' | 'env'>;
 
-/** Runs what waits for real peers, and what computes in the time that this leaves. */
+/** Runs tests that wait for real peers, and computing ones in the remaining time. */
 async function runAll(
   chosen: ReadonlyMap<Layer, readonly string[]>,
   settings: Settings,
@@ -118,7 +121,7 @@ async function runAll(
   return { chosen, ends, endedEarly: end.aborted ? String(end.reason) : undefined };
 }
 
-/** Runs each file once more with nothing beside it. */
+/** Runs each file once more, alone. */
 async function runAgain(
   files: readonly string[],
   settings: Settings,
@@ -142,7 +145,7 @@ async function runAgain(
   return again;
 }
 
-/** The programs of the nightly circle; gives those that failed, in words. */
+/** Runs the programs of the nightly circle; returns a text for each that failed. */
 function runPrograms(end: AbortSignal): readonly string[] {
   const failed: string[] = [];
   for (const words of NIGHTLY) {

@@ -1,49 +1,49 @@
 import { readFileSync } from 'node:fs';
 
-/** A test that failed, or the file itself where none of its tests did. */
+/** A failed test, or the file itself if none of its tests failed. */
 export interface Failure {
   /** The whole name of the test; empty for the file itself. */
   readonly test: string;
   /** The first error, with the difference that vitest found. */
   readonly message: string;
-  /** Where it was thrown: the first place in the repository. */
+  /** The first place of its stack in the repository. */
   readonly at: string;
 }
 
-/** What came of one test file. */
+/** The outcome of one test file. */
 export interface FileOutcome {
-  /** From the root. */
+  /** Path from the root. */
   readonly file: string;
   readonly layer: string;
-  /** When it began and ended, in ms since 1970. */
+  /** Begin and end, in ms since 1970. */
   readonly begin: number;
   readonly end: number;
-  /** CPU of its process and of those that it waited for, in ms. */
+  /** CPU of its process and of awaited children, in ms. */
   readonly cpuMs: number;
   readonly passed: number;
   readonly skipped: number;
   readonly failures: readonly Failure[];
 }
 
-/** An error outside of all tests; the file that ran in that process, where it is known. */
+/** An error outside of all tests; `file` is the file of that process, if known. */
 export interface StrayError {
   readonly stray: string;
   readonly file: string | undefined;
 }
 
-/** What one run of vitest came to. */
+/** The outcome of one run of vitest. */
 export interface Outcome {
   readonly files: readonly FileOutcome[];
   readonly strays: readonly StrayError[];
 }
 
-/** Reads what the reporter wrote so far: a line for each file, as it ended. */
+/** Reads the reporter's output so far: a line for each ended file. */
 export function readOutcome(path: string): Outcome {
   let text = '';
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    // vitest ended before its first file did. Its exit code is not 0 then.
+    // vitest ended before its first file, with an exit code other than 0.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const lines = text.split('\n').filter((line) => line !== '');

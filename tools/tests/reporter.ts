@@ -3,7 +3,9 @@ import { relative } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import type { Failure, FileOutcome, StrayError } from './outcome.ts';
 
-/** A path to which it appends: a line as each file ends, so that a run cut short loses none. */
+/**
+ * The file to append to: one line when a test file ends, so that an aborted run keeps its results.
+ */
 const PATH = 'BRINE_TEST_OUTCOME';
 
 /** A reporter of vitest that writes what `outcome.ts` reads. */
@@ -54,7 +56,7 @@ function failuresOf(module: TestModule, tests: readonly TestCase[]): readonly Fa
     return state === 'failed' ? [failureOf(test.fullName, errors ?? [])] : [];
   });
   if (module.state() !== 'failed' || failed.length > 0) return failed;
-  // A hook, or a file that does not load.
+  // Errors of hooks, or of files that do not load.
   const suites = [...module.children.allSuites()].flatMap((suite) => suite.errors());
   return [failureOf('', [...module.errors(), ...suites])];
 }

@@ -7,17 +7,17 @@ import type { Tree } from './reach/import-graph.ts';
 /** The root of the checkout. */
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
-/** A change of the last day has been judged once at least when it is as old as that. */
+/** Default base of a comparison: changes older than this have been tested at least once. */
 const JUDGED_AFTER = '1 day ago';
 
-/** A change: which commit it is compared with, and the paths that differ, gone ones too. */
+/** A change: its base commit, and the paths that differ, also deleted ones. */
 export interface Change {
-  /** Its whole hash; undefined where there is none, and all has changed. */
+  /** Its full hash; undefined without a base: everything has changed. */
   readonly base: string | undefined;
   readonly paths: readonly string[];
 }
 
-/** The files of this checkout that git knows of or would take up. */
+/** The files of this checkout that git tracks or would add. */
 export function workingTree(): Tree {
   const listed = git('ls-files', '-co', '--exclude-standard').split('\n');
   const gone = new Set(git('ls-files', '-d').split('\n'));
@@ -26,9 +26,9 @@ export function workingTree(): Tree {
 }
 
 /**
- * What differs from a commit, with what is not committed.
+ * The differences to a commit, including uncommitted ones.
  * @param base a commit or branch; without it the newest commit that is older than a day
- * @throws Error where git does not know it
+ * @throws Error if git does not know it
  */
 export function changeSince(base: string | undefined): Change {
   const commit =

@@ -4,16 +4,16 @@ import { ChangedFiles } from './reach/changed-files.ts';
 import type { Tree } from './reach/import-graph.ts';
 import type { Change } from './repository.ts';
 
-/** The files that run, by layer, and words on how they were chosen. */
+/** The files that run, by layer, and the reasons. */
 export interface Selection {
   readonly files: ReadonlyMap<Layer, readonly string[]>;
   readonly words: readonly string[];
 }
 
-/** How many reasons stand in the output: the rest follow from the same files, as a rule. */
+/** Number of reasons to print: the rest usually follow from the same files. */
 const REASONS_SHOWN = 40;
 
-/** Those of some layers whose path has one of these parts in it; all of them without parts. */
+/** Files of some layers whose path contains one of these parts; all without parts. */
 export function chosenByName(
   tree: Tree,
   layers: readonly Layer[],
@@ -28,8 +28,8 @@ export function chosenByName(
 }
 
 /**
- * Those of some layers that a change reaches; of `whole` layers all. The smoke set is always there
- * where its layer is.
+ * Files of some layers that a change reaches; of `whole` layers all. The smoke set is included if
+ * its layer is.
  */
 export function chosenByReach(
   tree: Tree,
@@ -40,7 +40,7 @@ export function chosenByReach(
   const tests = layers
     .filter((layer) => !whole.includes(layer))
     .flatMap((layer) => testsOf(tree, layer));
-  // All tests are asked who reads a path, those too that do not run.
+  // Check all tests for readers of a path, also those that do not run.
   const all = tree.paths.filter((path) => layerOf(path) !== undefined);
   const { tests: ways, unknown } = reach.reach(change.paths, all);
   const takesAll = change.base === undefined || unknown.length > 0;

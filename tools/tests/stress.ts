@@ -1,5 +1,5 @@
-// `npm run test:flaky`: runs test files several times beside two busy loops, to see whether chance
-// decides; keeps the list of files that are known to be flaky.
+// `npm run test:flaky`: runs test files several times beside two busy loops, to find flaky ones;
+// maintains the list of known flaky files.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`${file}: ${passed} of ${times} passed`);
     if (passed < times) failed.push(file);
   }
-  // While they run, this process does not end.
+  // This process can not end while they run.
   endLoops();
   console.log(`\n${chosen.length - failed.length} of ${chosen.length} files passed each time`);
   return failed.length === 0 ? 0 : 1;
@@ -54,7 +54,7 @@ function keepList(note: string | undefined, mended: string | undefined): number 
   if (note !== undefined) {
     if (layerOf(note) === undefined || !existsSync(join(ROOT, note)))
       throw new UsageError(`${note} is no test file`);
-    // A file that is noted again keeps its first date: a week counts from there.
+    // A file that is added again keeps its first date, from which a week counts.
     list[note] ??= new Date().toISOString().slice(0, 10);
   }
   if (mended !== undefined) {

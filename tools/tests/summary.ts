@@ -11,10 +11,10 @@ const LINE_CHARS = 160;
 /** Lines of one failure beside its message: name, place, command. */
 const FRAME_LINES = 3;
 const MESSAGE_LINES_MIN = 2;
-/** Of a flaky test the first failure is a hint, not the thing to mend now. */
+/** Lines of a flaky test's first failure, which is only a hint. */
 const FLAKY_LINES = 6;
 
-/** The files that took longest, and a table of the layers: what a run costs. */
+/** The slowest files, and a table of the layers. */
 export function costsOf(files: readonly FileOutcome[], wallMs: number): string {
   const slowest = [...files].sort((one, other) => lengthOf(other) - lengthOf(one));
   const lines = slowest
@@ -51,7 +51,7 @@ function rowOf(
   return [name, ...counts, seconds(wallMs), seconds(cpuMs), `${share.toFixed(0)} %`];
 }
 
-/** What failed, for a screen: file, test, what was awaited, what was seen, how to run it alone. */
+/** Failures for a screen: file, test, expected and actual value, command to run it alone. */
 export function failuresFor(failed: readonly Failed[], dir: string): string {
   const all = failed.flatMap(({ file, failures }) => failures.map((one) => ({ file, ...one })));
   const lines = Math.floor(SCREEN_LINES / Math.max(all.length, 1)) - FRAME_LINES;
@@ -102,7 +102,7 @@ function nameOf({ file, test }: { readonly file: string; readonly test: string }
   return [file, test].filter((part) => part !== '').join(' > ') || 'the run';
 }
 
-/** Of `until` its two halves, each on a line; of other errors the first lines. */
+/** For errors of `until` both halves, each on a line; for others the first lines. */
 function messageOf({ message }: Failure, lines: number): readonly string[] {
   const [, within, awaited, seen] = /^waited (\d+) ms for this: (.*?); ([^]*)$/.exec(message) ?? [];
   const text =

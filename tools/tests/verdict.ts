@@ -3,7 +3,7 @@ import { type Layer, layerOf, RUN_AGAIN } from './layers.ts';
 import type { Failure, FileOutcome } from './outcome.ts';
 import type { VitestEnd } from './vitest-run.ts';
 
-/** A file that failed, with what is known of it. */
+/** A failed file, with its failures. */
 export interface Failed {
   readonly file: string;
   readonly failures: readonly Failure[];
@@ -11,29 +11,29 @@ export interface Failed {
 
 /** A file that failed among others and passed alone. */
 export interface Flaky extends Failed {
-  /** How long it took each time, in ms. */
+  /** Duration of each run, in ms. */
   readonly tookMs: readonly [number, number];
 }
 
-/** What all runs of vitest came to. */
+/** The result of all runs of vitest. */
 export interface Verdict {
   readonly passed: number;
   readonly skipped: number;
   readonly failed: readonly Failed[];
   readonly flaky: readonly Flaky[];
-  /** Why the run is red though no test failed, in words. */
+  /** Reasons why the run is red although no test failed. */
   readonly red: readonly string[];
 }
 
-/** What ran: the files that were chosen, and how each vitest ended. */
+/** The chosen files, and the end of each vitest. */
 export interface Ran {
   readonly chosen: ReadonlyMap<Layer, readonly string[]>;
   readonly ends: readonly VitestEnd[];
-  /** Why the run was ended before its time; undefined where it was not. */
+  /** Reason for an early end of the run; undefined if it was not ended early. */
   readonly endedEarly: string | undefined;
 }
 
-/** All that failed in a run: tests, files that did not load or not end, errors outside of tests. */
+/** All failures of a run: tests, files that did not load or end, errors outside of tests. */
 export function failuresOf({ chosen, ends, endedEarly }: Ran): readonly Failed[] {
   const outcomes = ends.flatMap(({ files }) => files);
   const strays = ends.flatMap((end) => end.strays);
@@ -62,7 +62,7 @@ export function failuresOf({ chosen, ends, endedEarly }: Ran): readonly Failed[]
   return found;
 }
 
-/** The files that run once more, alone: none where the run is red whatever they do. */
+/** The files that run once more, alone: none if the run is red in any case. */
 export function filesToRunAgain(failed: readonly Failed[]): readonly string[] {
   const files = [...new Set(failed.map(({ file }) => file))];
   const mayRun = files.every((file) => RUN_AGAIN.some((layer) => layer === layerOf(file)));

@@ -13,27 +13,27 @@ const REPORTERS = [
   `--reporter=${join(ROOT, 'test', 'layers', 'unended-tests.mjs')}`,
 ];
 
-/** Some test files, to be run by one vitest. */
+/** Test files for one vitest. */
 export interface VitestJob {
   readonly files: ReadonlyMap<Layer, readonly string[]>;
-  /** How many files run at once. */
+  /** Number of files that run at once. */
   readonly workers: number;
-  /** Whether it takes what others leave of the cores, and is shown once it has ended. */
+  /** True if it only uses idle cores, and its output is shown after its end. */
   readonly isBehind: boolean;
-  /** Where the reporter writes, and reports on masters go. */
+  /** Directory for the reporter, and for reports on masters. */
   readonly dir: string;
   readonly name: string;
   /** Added to the environment. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What one vitest came to. */
+/** The outcome of one vitest. */
 export interface VitestEnd extends Outcome {
   /** Its exit code, or the signal that ended it. */
   readonly code: number | string;
 }
 
-/** Runs test files; ends early where `end` is aborted. @throws Error where vitest does not start */
+/** Runs test files; ends early if `end` is aborted. @throws Error if vitest does not start */
 export async function runVitest(job: VitestJob, end: AbortSignal): Promise<VitestEnd> {
   const outcome = join(job.dir, `${job.name}.jsonl`);
   const layers = [...job.files].filter(([, files]) => files.length > 0);
@@ -59,7 +59,8 @@ interface Command extends Pick<VitestJob, 'isBehind'> {
 function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<number | string> {
   return new Promise((resolve, reject) => {
     const output = isBehind ? 'pipe' : 'inherit';
-    // A group of its own: a terminal's Ctrl-C comes to this process alone, which ends it in order.
+    // A separate process group: a terminal's Ctrl-C reaches only this process, which ends it in
+    // order.
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
       env,
@@ -80,7 +81,7 @@ function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<num
   });
 }
 
-/** Grows as the process writes, where it does not write to this one's terminal. */
+/** The output of the process so far, unless it writes to this terminal. */
 function outputOf({ stdout, stderr }: ChildProcess): readonly Buffer[] {
   const said: Buffer[] = [];
   for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => said.push(part));

@@ -3,7 +3,7 @@ import type { LoadCounts } from './load.ts';
 import type { RecoverySpread } from './recovery.ts';
 import type { ChaosReport } from './run-chaos.ts';
 
-/** A report as a person reads it. */
+/** A report as text. */
 export function drawChaos(report: ChaosReport): string {
   const { faults, load, failures, ledger, seed, recovery, ok } = report;
   const spread = (of: RecoverySpread | undefined, what: string): string => {
@@ -24,7 +24,7 @@ export function drawChaos(report: ChaosReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What the client was answered. */
+/** The answers to the client, as text. */
 export function drawLoad(load: LoadCounts): string {
   return (
     `jobs: ${load.jobs} asked for, ${load.refused} refused, ${load.unsure} unsure, ` +
@@ -32,7 +32,7 @@ export function drawLoad(load: LoadCounts): string {
   );
 }
 
-/** What comes last in each report: the books, and the verdict. */
+/** The end of each report: the ledger, and the verdict. */
 export function drawEnd(ledger: LedgerReport | undefined, ok: boolean): string {
   const books = ledger === undefined ? '' : `\n${drawReport(ledger)}`;
   return `\n${books}\n${ok ? 'ok' : 'NOT OK'}\n`;

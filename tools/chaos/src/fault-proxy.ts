@@ -7,13 +7,13 @@ import {
 } from 'node:net';
 import { type Direction, picked } from './plan.ts';
 
-/** A connection from a client, and the one that was made for it. */
+/** A connection from a client, and the one to the server for it. */
 interface Pair {
   readonly client: Socket;
   readonly server: Socket;
 }
 
-/** No user of the proxy has more connections. The limit stops a loop that reconnects. */
+/** More than any user of the proxy needs. The limit stops a loop that reconnects. */
 const MAX_CONNECTIONS = 20_000;
 
 /** An address with a listener. */
@@ -22,10 +22,10 @@ export interface Address {
   readonly port: number;
 }
 
-/** Where a proxy leads; asked for at each connection, as a server may not be there yet. */
+/** The target of a proxy, queried for each connection: a server may not run yet. */
 export type Upstream = () => Promise<Address>;
 
-/** Passes TCP on between clients and a server of this host, until a fault is injected. */
+/** Forwards TCP between clients and a server of this host, until a fault is injected. */
 export class FaultProxy {
   readonly #listener: Server;
   readonly #upstream: Upstream;
@@ -55,25 +55,27 @@ export class FaultProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** How many connections lead through it now. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#pairs.size;
   }
 
-  /** Cuts all connections, or the one that `pick` (parts of a thousand) means; says how many. */
+  /**
+   * Cuts all connections, or the one chosen by `pick` (parts of a thousand). Returns their number.
+   */
   cut(pick?: number): number {
     const all = [...this.#pairs];
     const one = pick === undefined ? undefined : picked(all, pick);
     const chosen = pick === undefined ? all : one === undefined ? [] : [one];
     for (const { client, server } of chosen) {
-      // A reset, not an orderly end: what is on its way is lost.
+      // A reset, not an orderly end: data in flight is lost.
       client.resetAndDestroy();
       server.resetAndDestroy();
     }
     return chosen.length;
   }
 
-  /** Takes nothing more from one side or both: connections stand, and what is sent waits. */
+  /** Reads nothing more from one side or both: connections stay open, and data waits. */
   stall(direction: Direction): void {
     this.#stalled = direction;
     for (const { client, server } of this.#pairs) {
@@ -82,13 +84,13 @@ export class FaultProxy {
     }
   }
 
-  /** Cuts all connections and takes no new ones. */
+  /** Cuts all connections and accepts no new ones. */
   refuse(): void {
     this.#refusing = true;
     this.cut();
   }
 
-  /** Everything gets through again, also what has waited. */
+  /** Forwards everything again, also data that has waited. */
   mend(): void {
     this.#refusing = false;
     this.#stalled = undefined;
@@ -110,7 +112,7 @@ export class FaultProxy {
     try {
       to = await this.#upstream();
     } catch {
-      // The server has never been there yet: a client sees what it would see without us.
+      // The server has not started yet: reset, as a client would see it without the proxy.
       return void client.resetAndDestroy();
     }
     const server = createConnection({ ...to, allowHalfOpen: true });

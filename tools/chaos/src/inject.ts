@@ -8,18 +8,18 @@ import type { Wires } from './wires.ts';
 /** The proxies that an installation's connections lead through. */
 export type Proxies = Readonly<Partial<Record<Link, FaultProxy>>>;
 
-/** What faults are done with, beside signals. */
+/** Tools for faults, beside signals. */
 export interface FaultTools {
   readonly proxies: Proxies;
   readonly disks: Readonly<Partial<Record<Disk, SmallDisk>>>;
   readonly wires: Wires | undefined;
 }
 
-/** How long a process that is being started is waited for before a fault is given up, in ms. */
+/** Timeout for a process that is being started, after which a fault is given up, in ms. */
 const VICTIM_TIMEOUT_MS = 30_000;
 const POLL_MS = 20;
 
-/** Does faults to an installation, and takes back what lasts. */
+/** Injects faults into an installation, and reverts lasting ones. */
 export class Injector {
   readonly #installation: Installation;
   readonly #tools: FaultTools;
@@ -31,8 +31,8 @@ export class Injector {
   }
 
   /**
-   * Does one fault; resolves when it is over, and the master may recover. Throws Error where there
-   * is nothing to do it to, as a process that does not come back.
+   * Injects one fault; resolves when it is over, and the master may recover. Throws Error without a
+   * victim, as when a process does not come back.
    */
   async perform(fault: Fault): Promise<void> {
     switch (fault.kind) {
@@ -78,7 +78,7 @@ export class Injector {
     }
   }
 
-  /** Takes back whatever still lasts. */
+  /** Reverts all faults that still last. */
   async mendAll(): Promise<void> {
     this.#goOn([...this.#stopped]);
     const { proxies, disks, wires } = this.#tools;
@@ -111,7 +111,7 @@ export class Injector {
   }
 }
 
-/** False where the process is gone already. */
+/** False if the process is gone already. */
 function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(pid, signal);

@@ -13,7 +13,7 @@ export class Installation {
     this.options = options;
   }
 
-  /** Process id of the supervisor; undefined where no master runs. */
+  /** Process id of the supervisor; undefined if no master runs. */
   supervisor(): number | undefined {
     return livingSupervisor(readState(this.options.brine.stateDir));
   }
@@ -28,7 +28,7 @@ export class Installation {
     return services.length > 0 && services.every(({ state }) => state === 'ready');
   }
 
-  /** What can be killed here: NATS and PostgreSQL only where the master runs its own. */
+  /** Processes that can be killed here: NATS and PostgreSQL only if the master runs its own. */
   victims(): Victim[] {
     const { nats, postgres } = this.options.brine;
     const own = (url: string | undefined): boolean => url === undefined || url === '';
@@ -43,7 +43,7 @@ export class Installation {
     return databaseUrlOf(this.options);
   }
 
-  /** Port of the master's own NATS. Throws as the file system does where it has none. */
+  /** Port of the master's own NATS. Throws errors of the file system if it has none. */
   async natsPort(): Promise<number> {
     return Number(await readFile(join(this.#natsDir(), 'port'), 'utf8'));
   }
@@ -53,7 +53,7 @@ export class Installation {
     return Number((await this.#postmaster())[3]);
   }
 
-  /** The processes that a fault is for; none while there are none. */
+  /** The processes for a fault; empty if there are none. */
   async processes(victim: Victim, pick: number, whole: boolean): Promise<readonly number[]> {
     switch (victim) {
       case 'nats':
@@ -84,12 +84,12 @@ export class Installation {
   }
 }
 
-/** Replicas carry a number behind the service's name. */
+/** Replicas have a number behind the service's name. */
 function isInstanceOf(name: string, service: string): boolean {
   return name === service || name.startsWith(`${service}-`);
 }
 
-/** Only real process ids: 0 and 1 and what is no number would hit others. */
+/** Only valid process ids: 0, 1 and other values would hit other processes. */
 function pids(found: readonly (number | undefined)[]): number[] {
   return found.filter((pid): pid is number => Number.isInteger(pid) && Number(pid) > 1);
 }
@@ -99,7 +99,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   const all = (await readdir('/proc')).map(Number).filter((pid) => pid > 1);
   const found = await Promise.all(
     all.map(async (pid) => {
-      // pid (name) state ppid …: the name may hold blanks and brackets.
+      // pid (name) state ppid …: the name may contain blanks and brackets.
       const stat = await readIfThere(`/proc/${pid}/stat`);
       return Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ')[0]) === parent ? pid : 0;
     }),
@@ -107,7 +107,7 @@ async function childrenOf(parent: number): Promise<number[]> {
   return found.filter((pid) => pid > 0).sort((a, b) => a - b);
 }
 
-/** '' for what is not there (any more). */
+/** The text of a file; '' if it is missing. */
 async function readIfThere(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Behaviour, minionId, type PublishOptions, type Swarm } from '@brine/swarm';
 
-/** Minions that a run has beside the good ones, which come last; see {@link BEHAVIOURS}. */
+/** Share of minions with odd behaviour, before the good ones; see {@link BEHAVIOURS}. */
 const ODD_SHARE = 0.2;
 
-/** What minions do other than answer at once, for a fifth of them. */
+/** Behaviours other than an immediate answer, for a fifth of the minions. */
 export const BEHAVIOURS: readonly Behaviour[] = [
   { name: 'twice', share: 0.05, answer: 'twice' },
   { name: 'slow', share: 0.05, delayMs: [500, 6_000] },
@@ -13,7 +13,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   { name: 'never', share: 0.02, answer: 'never' },
 ];
 
-/** Which minions there are, and how they are asked. */
+/** The minions, and how jobs reach them. */
 export interface Fleet {
   readonly swarm: Swarm;
   readonly minions: number;
@@ -22,7 +22,7 @@ export interface Fleet {
   readonly cachedir: string;
   /** The minions are below another master: the client does not learn the targets of its jobs. */
   readonly below?: boolean;
-  /** How often the client sends a publish that is not answered; default 3 as stock. */
+  /** Number of times that the client sends an unanswered publish; default 3 as stock. */
   readonly sends?: number;
 }
 
@@ -32,37 +32,39 @@ export interface LoadRates {
   /** Returns without a job, as of salt-call. */
   readonly returns: number;
   readonly logIns: number;
-  /** One job in so many is for all minions; default 5. */
+  /** Every n-th job is for all minions; default 5. */
   readonly allEvery?: number;
 }
 
-/** As the stock command: the same bytes again after 5 s without an answer, three times at most. */
+/**
+ * As the stock command: sends the same bytes after each 5 s without an answer, three times at most.
+ */
 const SEND_AS_STOCK = { requestTimeoutMs: 5_000, sends: 3 } as const;
-/** What a gateway says where it is sure. */
+/** Text of a gateway that is sure. */
 const NOT_PUBLISHED = 'was not published';
-/** Minions of a job that is not for all. */
+/** Number of minions of a job that is not for all. */
 const FEW = 10;
-/** One job in so many is for all minions. */
+/** Every n-th job is for all minions. */
 const ALL_EVERY = 5;
-/** Publishes that may wait for their answer; what is due beyond that is left out and counted. */
+/** Maximum of publishes without an answer; more are skipped and counted. */
 const MAX_WAITING = 50;
-/** Storms are asked for in pieces this long, so that they end when they should. */
+/** Length of the pieces of a storm, so that storms end on time. */
 const PIECE_MS = 2_000;
 
-/** What the load came to. */
+/** Results of the load. */
 export interface LoadCounts {
   jobs: number;
   /** Publishes without an answer after all sends: the client does not know. */
   unanswered: number;
-  /** Refused in words: there is no job. */
+  /** Refused with an error: there is no job. */
   refused: number;
-  /** The answer says that there may be a job. */
+  /** Answered with an error after which a job may exist. */
   unsure: number;
-  /** Not sent, as too many waited. */
+  /** Not sent, because too many waited. */
   leftOut: number;
 }
 
-/** A steady load of jobs, returns and log-ins; it goes on whatever the master does. */
+/** A steady load of jobs, returns and log-ins, independent of the master's state. */
 export class Load {
   readonly counts: LoadCounts = { jobs: 0, unanswered: 0, refused: 0, unsure: 0, leftOut: 0 };
   readonly #fleet: Fleet;
@@ -77,7 +79,7 @@ export class Load {
     this.#ends = [this.#jobs(), this.#storm('returns'), this.#storm('logIn')];
   }
 
-  /** Asks no more; resolves when all that was asked has been answered or given up. */
+  /** Sends no more; resolves when every request has been answered or given up. */
   async stop(): Promise<void> {
     this.#running = false;
     await Promise.all(this.#ends);
@@ -103,7 +105,7 @@ export class Load {
       number % (this.#rates.allEvery ?? ALL_EVERY) === 0
         ? `${prefix}*`
         : someMinions(this.#fleet, FEW, 0);
-    // The log of the rig has the returns; here only the answer is waited for.
+    // The log of the rig has the returns; wait only for the answer.
     const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK, sends };
     this.counts.jobs += 1;
     try {
@@ -135,7 +137,7 @@ export function someMinions({ minions, prefix }: Fleet, count: number, from: num
   return [...chosen].sort((a, b) => a - b).map((index) => minionId(prefix, index));
 }
 
-/** Minions that do nothing odd: their job is complete when the master is well. */
+/** Minions without odd behaviour: their job is complete if the master is well. */
 export function goodMinions(fleet: Fleet, count: number): string[] {
   return someMinions(fleet, count, ODD_SHARE);
 }

@@ -5,7 +5,7 @@ import { rolling } from './modes/rolling/rolling.ts';
 import { staging } from './modes/staging.ts';
 import { tree } from './modes/tree/tree-mode.ts';
 
-/** By the option that asks for each; without one the run is on a master of its own. */
+/** Modes by their option; without one the run has its own master. */
 const MODES = new Map([
   ['--rolling', rolling],
   ['--nodes', nodes],

@@ -8,9 +8,9 @@ import { SmallDisk } from './small-disk.ts';
 import { installationOf } from './start-master.ts';
 import { Wires } from './wires.ts';
 
-/** Jobs are closed so soon, in s: a check after the drain sees them in their last state. */
+/** Deadline of jobs, in s: short, so that a check after the drain sees their final state. */
 const JOB_DEADLINE_S = 15;
-/** Memory is used for what is written only; a run of hours writes less. */
+/** Size of a disk in memory, which is used only for written data; a run of hours writes less. */
 const DISK_BYTES = 1_500 * 1_048_576;
 
 const WIRE_OF: Readonly<Record<Link, Wire>> = {
@@ -20,20 +20,20 @@ const WIRE_OF: Readonly<Record<Link, Wire>> = {
   request: 'minions',
 };
 
-/** A master of the run's own, as `brine master` starts it, with proxies in all its connections. */
+/** The run's own master, started by `brine master`, with proxies in all its connections. */
 export interface OwnMaster {
   readonly master: BrineMaster;
   readonly installation: Installation;
   readonly tools: FaultTools;
-  /** Where minions connect to. */
+  /** Addresses for minions. */
   readonly entries: Readonly<Record<'publish' | 'request', Address>>;
-  /** Ends it; with `keep` its directory stays, whose path this gives. */
+  /** Ends it; with `keep` its directory stays. Returns the path of that. */
   close(keep: boolean): Promise<string | undefined>;
 }
 
 /**
- * Starts it. Disks of its own and wires come where a kind needs them and this process may make
- * them. Throws Error with the end of its log where it does not serve.
+ * Starts it, with its own disks and wires if a kind of fault needs them and this process may make
+ * them. Throws Error with the end of its log if it does not serve.
  */
 export async function startOwnMaster(
   workers: number,
@@ -54,7 +54,7 @@ export async function startOwnMaster(
       brine: {
         workers,
         job_deadline: JOB_DEADLINE_S,
-        // The wires of a namespace have addresses of their own, which lead nowhere else.
+        // The wires of a namespace have private addresses.
         nats: { plain: true },
         testing: { nats_via: via(entries.nats), postgres_via: via(entries.postgres) },
       },
@@ -85,7 +85,7 @@ export async function startOwnMaster(
   }
 }
 
-/** One proxy per link; a server is found once the master has its directory. */
+/** One proxy per link; servers are found once the master has its directory. */
 async function listenAll(
   wires: Wires | undefined,
   home: () => BrineMaster['home'] | undefined,
@@ -95,7 +95,7 @@ async function listenAll(
     return async (): Promise<Address> => {
       const made = home();
       if (made === undefined) throw new Error('the master has no directory yet');
-      // A server of the master keeps its port; its file is gone while it is dead.
+      // A server of the master keeps its port, but its file is missing while it is dead.
       const known = found.get(link) ?? (await port(made));
       if (!(known > 0)) throw new Error(`${link} has no port yet`);
       found.set(link, known);
@@ -114,7 +114,7 @@ async function listenAll(
   };
 }
 
-/** Where each link begins: at the far end of its wire, or at the proxy itself. */
+/** The entry of each link: the far end of its wire, or the proxy itself. */
 async function entriesOf(
   proxies: Required<Proxies>,
   wires: Wires | undefined,

@@ -6,7 +6,7 @@ export const FAULT_KINDS = ['kill', 'stop', 'cut', 'stall', 'refuse', 'full', 'p
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** What is killed (SIGKILL) or stopped (SIGSTOP): services by their app, and what they need. */
+/** Victims of SIGKILL or SIGSTOP: services by their app, and their servers. */
 export const VICTIMS = [
   'req-gateway',
   'worker-pool',
@@ -19,7 +19,7 @@ export const VICTIMS = [
   'postgres',
   'postgres-backend',
 ] as const;
-/** Something with a process; in a tree also all of the master above. */
+/** A victim with a process; in a tree also the whole master above. */
 export type Victim = (typeof VICTIMS)[number] | 'master-above';
 
 /** Connections that lead through a proxy: services to NATS, the store, minions to both ports. */
@@ -37,14 +37,14 @@ export const WIRES = ['nats', 'postgres', 'minions'] as const;
 /** One of them. */
 export type Wire = (typeof WIRES)[number];
 
-/** Which way nothing gets through. */
+/** The blocked direction. */
 export type Direction = 'both' | 'to-server' | 'to-client';
 
-/** One fault; what lasts has `ms`. */
+/** One fault; lasting ones have `ms`. */
 export type Fault =
   | { readonly kind: 'kill'; readonly victim: Victim; readonly pick: number }
   | { readonly kind: 'stop'; readonly victim: Victim; readonly pick: number; readonly ms: number }
-  /** One of the connections, or all where `pick` is missing. */
+  /** Cuts one connection, or all without `pick`. */
   | { readonly kind: 'cut'; readonly link: Link; readonly pick?: number }
   | {
       readonly kind: 'stall';
@@ -52,28 +52,28 @@ export type Fault =
       readonly direction: Direction;
       readonly ms: number;
     }
-  /** All are cut, and no new one is taken for a while. */
+  /** Cuts all connections, and accepts no new one for a while. */
   | { readonly kind: 'refuse'; readonly link: Link; readonly ms: number }
   | { readonly kind: 'full'; readonly disk: Disk; readonly ms: number }
   /** Packets are lost, both ways. */
   | { readonly kind: 'partition'; readonly wire: Wire; readonly ms: number };
 
-/** A fault and when it comes. */
+/** A fault and its time. */
 export interface Step {
   readonly fault: Fault;
   /** After the recovery from the one before, in ms. */
   readonly pauseMs: number;
-  /** It comes in the midst of the one before, without a recovery between. */
+  /** True if it starts during the previous one, without a recovery between. */
   readonly together: boolean;
 }
 
-/** All that happens in a run; the same seed makes the same plan. */
+/** All faults of a run; the same seed makes the same plan. */
 export interface Plan {
   readonly seed: number;
   readonly steps: readonly Step[];
 }
 
-/** What can be done to an installation. */
+/** Faults that are possible on an installation. */
 export interface Possible {
   readonly kinds: readonly FaultKind[];
   readonly victims: readonly Victim[];
@@ -82,7 +82,7 @@ export interface Possible {
   readonly wires: readonly Wire[];
 }
 
-/** Beyond these a minion or a service gives up by rule, and is right: ms. */
+/** Longest times of faults, ms. After longer ones minions and services give up by design. */
 const LASTS = {
   stop: [200, 9_000],
   stall: [200, 9_000],
@@ -91,11 +91,11 @@ const LASTS = {
   partition: [500, 9_000],
 } as const;
 const PAUSE_MS = [100, 1_500] as const;
-/** Of a hundred faults, those that come in the midst of another. */
+/** Percentage of faults that start during another. */
 const TOGETHER_PERCENT = 20;
 /** Picks are parts of a thousand: of instances, or of connections. */
 const PICKS = 1_000;
-/** What no operator wants, and a run of a thousand faults would take a day. */
+/** Maximum of faults of a run; a thousand take a day. */
 const MAX_FAULTS = 100_000;
 
 /**
@@ -158,12 +158,12 @@ function drawFault(kind: FaultKind, possible: Possible, { draw, one }: Draws): F
   }
 }
 
-/** The one of a list that a pick means. */
+/** The item of a list chosen by a pick. */
 export function picked<T>(list: readonly T[], pick: number): T | undefined {
   return list[Math.floor((pick / PICKS) * list.length)];
 }
 
-/** A fault in a few words: `stop publisher for 1200 ms`. */
+/** The short name of a fault: `stop publisher for 1200 ms`. */
 export function nameOf(fault: Fault): string {
   switch (fault.kind) {
     case 'kill':
@@ -187,7 +187,7 @@ export function nameOf(fault: Fault): string {
   }
 }
 
-/** Reads a plan that a run has written. Throws Error for anything else. */
+/** Reads a plan written by a run. Throws Error for anything else. */
 export function readPlan(text: string): Plan {
   const plan = JSON.parse(text) as Partial<Plan>;
   const good =

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { quantile } from 'simple-statistics';
 import { type Fleet, goodMinions } from './load.ts';
 
-/** How long the master needed, in ms since the fault (since its end where it lasts). */
+/** Time that the master needed, in ms since the fault, or since the end of a lasting one. */
 export interface Recovery {
   /** Until the first job was published, run and acknowledged by all its minions. */
   readonly servedMs: number;
@@ -11,37 +11,37 @@ export interface Recovery {
   readonly storedMs: number;
 }
 
-/** Minions of a probe. */
+/** Number of minions of a probe. */
 const PROBED = 5;
-/**
- * A job after the other until one is complete, each a little later than the one before: the probes
- * must not keep a slow master slow.
- */
+/** Growing pauses between probe jobs, so that probes do not keep a slow master slow. */
 const PROBES_MS = { first: 250, growth: 1.3, most: 5_000 } as const;
 const PROBE_REQUEST_MS = 5_000;
 const PROBE_WAIT_MS = 30_000;
-/** Probes on their way at once. */
+/** Maximum of probes in flight. */
 const MAX_PROBES = 24;
 const POLL_MS = 25;
 
-/** Asks the database without any proxy; a pool, as its connections die with it. */
+/** Queries the database without a proxy, through a pool, because connections die with it. */
 export class StoredProbes {
   readonly #databaseUrl: () => Promise<string>;
   #known: { readonly url: string; readonly pool: pg.Pool } | undefined;
 
-  /** @param databaseUrl asked for each time: a master that starts again may have another */
+  /**
+   * @param databaseUrl called for each pool, because the URL may change with a restart of the
+   * master
+   */
   constructor(databaseUrl: () => Promise<string>) {
     this.#databaseUrl = databaseUrl;
   }
 
-  /** Returns that are stored of a job; undefined while the database does not answer. */
+  /** Number of stored returns of a job; undefined while the database does not answer. */
   async count(jid: string): Promise<number | undefined> {
     try {
       const text = 'SELECT count(*)::integer AS count FROM brine.returns WHERE jid = $1';
       const { rows } = await (await this.#pool()).query<{ count: number }>(text, [jid]);
       return rows[0]?.count;
     } catch {
-      return undefined; // Away, as it should be now and then.
+      return undefined; // The database is down, as expected now and then.
     }
   }
 
@@ -57,7 +57,7 @@ export class StoredProbes {
     }
   }
 
-  /** The last jid of all, '' where there is none; undefined while the master does not answer. */
+  /** The last jid, '' without jobs; undefined while the database does not answer. */
   async lastJid(): Promise<string | undefined> {
     try {
       const text = "SELECT coalesce(max(jid), '') AS jid FROM brine.jobs";
@@ -69,7 +69,7 @@ export class StoredProbes {
   }
 
   /**
-   * Minions that jobs of clients after this one wait for, or waited for in vain, or that failed.
+   * Number of minions that are waiting, never returned or failed in later jobs of clients.
    * @throws Error if the master does not answer.
    */
   async unreturned(after: string): Promise<number> {
@@ -80,7 +80,7 @@ export class StoredProbes {
     return rows[0]?.count ?? 0;
   }
 
-  /** Log-ins of each minion whose id begins so, as the master noted them. Throws as above. */
+  /** Log-ins of each minion with this prefix, as recorded by the master. Throws as above. */
   async logIns(prefix: string): Promise<Readonly<Record<string, number>>> {
     const text = `SELECT id, cardinality(at) AS count FROM brine.log_ins WHERE starts_with(id, $1)`;
     const { rows } = await (
@@ -120,7 +120,7 @@ export interface RecoverySpread {
   readonly max: number;
 }
 
-/** How times in ms are spread; undefined where there are none. */
+/** The distribution of times in ms; undefined without times. */
 export function spreadOf(times: readonly number[]): RecoverySpread | undefined {
   if (times.length === 0) return undefined;
   const at = (part: number): number => Math.round(quantile([...times], part));
@@ -173,7 +173,7 @@ export async function untilRecovered(
     }
     for (const { jid, count } of complete) {
       if (((await stored.count(jid)) ?? 0) < count) continue;
-      // What is stored above was served below.
+      // A return that is stored above was also served below.
       return { servedMs: servedMs ?? passed(), storedMs: passed() };
     }
     if (passed() > timeoutMs) {

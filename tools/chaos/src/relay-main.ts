@@ -1,12 +1,12 @@
 import { type Address, FaultProxy } from './fault-proxy.ts';
 
-/** What is to be passed on, as the first argument says it. */
+/** The passages to forward, from the first argument. */
 interface Order {
   readonly listen: string;
   readonly to: Address;
 }
 
-// The other side of the wires: passes connections on, and does nothing else.
+// The other side of the wires: only forwards connections.
 const orders = JSON.parse(process.argv[2] ?? '[]') as Order[];
 const relays = await Promise.all(
   orders.map(({ listen, to }) => FaultProxy.listen(async () => to, listen)),

@@ -8,31 +8,31 @@ import { type Recovery, type RecoverySpread, spreadOf } from './recovery.ts';
 import { StoredProbes, untilRecovered } from './recovery.ts';
 import type { Run } from './run.ts';
 
-/** A fault that was done, and how the master recovered. */
+/** An injected fault, and the recovery of the master. */
 export interface DoneFault {
   readonly number: number;
   readonly what: string;
   /** Unix ms. */
   readonly at: number;
-  /** Missing where the next one came in the midst of it, or the master never recovered. */
+  /** Missing if the next fault came during it, or the master never recovered. */
   readonly recovery?: Recovery;
 }
 
-/** How a run went. */
+/** The result of a run. */
 export interface ChaosReport {
   readonly seed: number;
   readonly faults: readonly DoneFault[];
   readonly load: LoadCounts;
-  /** What went wrong beside the books, in words. */
+  /** Failures beside those of the ledger. */
   readonly failures: readonly string[];
-  /** How long the recoveries took; missing where there was none. */
+  /** Times of recoveries; missing if there was none. */
   readonly recovery: Readonly<Record<'served' | 'stored', RecoverySpread | undefined>>;
-  /** Missing where the database could not be read in the end. */
+  /** Missing if the database could not be read at the end. */
   readonly ledger?: LedgerReport;
   readonly ok: boolean;
 }
 
-/** What a run needs. */
+/** Inputs of a run. */
 export interface ChaosOptions {
   readonly plan: Plan;
   readonly installation: Installation;
@@ -40,27 +40,30 @@ export interface ChaosOptions {
   readonly fleet: Fleet;
   readonly rates: LoadRates;
   readonly run: Run;
-  /** Jobs up to this jid are left alone by the check; '' for a database of the run's own. */
+  /** The check ignores jobs up to this jid; '' for the run's own database. */
   readonly after: string;
-  /** Waits for the deadlines of all jobs before the books are checked. */
+  /** Waits for the deadlines of all jobs before the ledger is checked. */
   readonly untilClosed: boolean;
-  /** The load goes on after the last fault until it has asked for so many jobs; default 0. */
+  /** Least number of jobs: the load continues after the last fault until then; default 0. */
   readonly leastJobs?: number;
-  /** What the client knows of the jobs; default `all`. */
+  /** Facts that the client knows about the jobs; default `all`. */
   readonly told?: CheckOptions['told'];
 }
 
-/** A master that serves nothing for so long has not recovered: ms. */
+/** Timeout of a recovery, ms. */
 const RECOVERY_TIMEOUT_MS = 90_000;
 const READY_TIMEOUT_MS = 90_000;
-/** No minion has sent anything for so long: ms. Longer than a minion waits between two sends. */
+/**
+ * Silence of all minions after which the run is at rest, ms. Longer than the pause between two
+ * sends of a minion.
+ */
 const QUIET_MS = 6_500;
 const QUIET_TIMEOUT_MS = 60_000;
-/** What was acknowledged last has so long to be stored: ms. */
+/** Timeout for storing the last acknowledged data, ms. */
 const STORED_TIMEOUT_MS = 60_000;
 const POLL_MS = 250;
 
-/** Runs a plan under load, lets the master come to rest, and checks the books. */
+/** Runs a plan under load, waits until the master is at rest, and checks the ledger. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { plan, installation, injector, fleet, run } = options;
   const { print, signal } = run;
@@ -85,7 +88,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   print('drain');
   await load.stop();
   failures.push(...(await comeToRest(options, stored)));
-  // Its log is whole then.
+  // Then its log is complete.
   await fleet.swarm.close();
   await stored.close();
   const times = faults.flatMap(({ recovery = [] }) => recovery);
@@ -108,7 +111,7 @@ interface Doing extends ChaosOptions {
   readonly stored: StoredProbes;
 }
 
-/** Faults that come in the midst of each other; the recovery is from the last of them. */
+/** Injects overlapping faults; the recovery is measured from the last. */
 async function doGroup(group: readonly Step[], doing: Doing): Promise<void> {
   const { faults, injector, fleet, stored } = doing;
   const { print } = doing.run;
@@ -139,7 +142,7 @@ function groupsOf(steps: readonly Step[]): Step[][] {
   return groups;
 }
 
-/** Waits until all services serve and minions have nothing more to say; says what did not come. */
+/** Waits until all services serve and minions send nothing more. Returns the failures. */
 export async function comeToRest(
   options: Pick<ChaosOptions, 'installation' | 'fleet' | 'untilClosed'>,
   stored: StoredProbes,
@@ -185,7 +188,7 @@ export async function comeToRest(
   return failures;
 }
 
-/** The books; again and again while something is not there yet that may still come. */
+/** Checks the ledger; repeats while missing data may still arrive. */
 export async function checkAtRest(
   options: Pick<ChaosOptions, 'installation' | 'run' | 'after' | 'told'>,
 ): Promise<LedgerReport> {

@@ -2,22 +2,25 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** One run: its files, the processes that end with it, and how it is stopped. */
+/** One run: its files, the processes that end with it, and its stop signal. */
 export interface Run {
   /** The log of the simulated minions. */
   readonly log: string;
   readonly print: (line: string) => void;
-  /** The run ends early, in order, once this is aborted. */
+  /** Aborted to end the run early, in order. */
   readonly signal: AbortSignal;
   /** Writes a JSON file beside the log. */
   readonly save: (name: string, value: object) => Promise<void>;
-  /** Ends this with the run, the last first; with `keep` its files stay, and it gives the path. */
+  /**
+   * Registers an end function; they run last first. With `keep` files stay, and it returns their
+   * path.
+   */
   readonly onEnd: (end: (keep: boolean) => Promise<unknown>) => void;
 }
 
 /**
- * Does a run. Its files stay where it fails, and where `keep` is set. The first signal stops it in
- * order, the second at once.
+ * Runs `work`. Files stay if it fails, or with `keep`. The first signal stops it in order, the
+ * second at once.
  */
 export async function inRun<R extends { readonly ok: boolean }>(
   keep: boolean,
@@ -47,7 +50,7 @@ export async function inRun<R extends { readonly ok: boolean }>(
   }
 }
 
-/** Ends all, also where one fails; gives the paths that stay. Throws the first error. */
+/** Ends everything, also after an error; returns the paths that stay. Throws the first error. */
 async function endAll(
   ends: readonly ((keep: boolean) => Promise<unknown>)[],
   keep: boolean,

@@ -5,14 +5,14 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** More may be written between the look at the disk and its end. */
+/** Room for data written between measuring and filling the disk. */
 const MARGIN_BYTES = 65_536;
-/** A busy writer may take the margin: looks before it is given up. */
+/** Tries to fill the disk: a busy writer may take the margin. */
 const TRIES = 20;
-/** A disk that is in use is looked at again after this. */
+/** Pause before the retry for a disk that is in use. */
 const BUSY_MS = 500;
 
-/** A disk of its own for a directory (tmpfs), which can be as full as it is wanted. */
+/** A separate disk (tmpfs) for a directory, which can be filled. */
 export class SmallDisk {
   readonly #dir: string;
   readonly #bytes: number;
@@ -23,20 +23,20 @@ export class SmallDisk {
     this.#bytes = bytes;
   }
 
-  /** Undefined where this process may not mount. The directory is made if it is not there. */
+  /** Undefined if this process may not mount. Makes a missing directory. */
   static async mount(dir: string, bytes: number): Promise<SmallDisk | undefined> {
     if (process.getuid?.() !== 0) return undefined;
     await mkdir(dir, { recursive: true, mode: 0o755 });
     try {
       await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=755`, 'tmpfs', dir]);
     } catch {
-      // A container without the right to mount, or no mount program: the kind is left out.
+      // No right to mount, or no mount program: skip this kind of fault.
       return undefined;
     }
     return new SmallDisk(dir, bytes);
   }
 
-  /** No more fits than is there already. Throws as mount does. */
+  /** Shrinks the disk to its content. Throws as mount does. */
   async fill(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const { blocks, bfree, bsize } = await statfs(this.#dir);
@@ -48,7 +48,7 @@ export class SmallDisk {
     }
   }
 
-  /** There is room again. */
+  /** Restores the room. */
   async empty(): Promise<void> {
     if (this.#mounted) await this.#resize(this.#bytes);
   }

@@ -3,7 +3,7 @@ import { BrineMaster } from '@brine/testing';
 import { Installation } from './installation.ts';
 import type { Run } from './run.ts';
 
-/** Starts a master that ends with the run; its logs stay where the run's files do. */
+/** Starts a master that ends with the run; its logs stay if the run's files do. */
 export async function startMaster(
   { onEnd }: Run,
   ...[config, options]: Parameters<typeof BrineMaster.start>
@@ -17,7 +17,7 @@ export async function startMaster(
   return master;
 }
 
-/** A master as the checks see it. */
+/** The installation of a master, for the checks. */
 export function installationOf({ configDir }: BrineMaster['home']): Installation {
   return new Installation(loadMasterConfig({ configDir, env: {} }).options);
 }

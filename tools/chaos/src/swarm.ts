@@ -4,10 +4,13 @@ import type { Run } from './run.ts';
 /** Ids of the simulated minions. */
 export const PREFIX = 'chaos-';
 
-/** They show nothing of the master: few are enough, and none has to be made for long. */
+/** Number of key pairs. Few are enough, since the pairs do not affect the master. */
 const KEY_PAIRS = 16;
 
-/** A minion's waits must not hide the master's recovery; a stock one waits 1 to 11 s, 5 to 10. */
+/**
+ * Short waits, which do not hide the master's recovery. Stock minions wait 1 to 11 s, and 5 to 10
+ * s.
+ */
 export const IMPATIENT = { reconnectMs: [100, 500], returnTimeoutMs: [3_000, 6_000] } as const;
 
 /** Starts simulated minions of a master, whose keys are accepted; they end with the run. */

@@ -7,10 +7,10 @@ import { type Wire, WIRES } from './plan.ts';
 
 const run = promisify(execFile);
 
-/** Addresses for tests of networks, which no host has (RFC 2544). */
+/** Addresses for network tests, which no host uses (RFC 2544). */
 const NETWORK = '198.18';
 
-/** What passes a wire: a connection to the first of a pair goes on to the second. */
+/** A passage over a wire: connections to its begin are forwarded to a port. */
 export interface Passage {
   readonly wire: Wire;
   /** A listener of this process on {@link Wires.near} of the wire. */
@@ -18,9 +18,9 @@ export interface Passage {
 }
 
 /**
- * A network namespace of its own, and a pair of network devices for each wire between it and the
- * host. A process to cut off connects to a relay in the namespace, which connects back: while
- * the wire is cut nothing arrives on either way, not even the acknowledgements of TCP.
+ * A separate network namespace, and a pair of network devices for each wire between it and the
+ * host. A process to cut off connects to a relay in the namespace, which connects back. While the
+ * wire is cut nothing arrives in either direction, not even TCP acknowledgements.
  */
 export class Wires {
   readonly #name: string;
@@ -32,7 +32,7 @@ export class Wires {
     this.#number = number;
   }
 
-  /** Undefined where this process may not make namespaces. */
+  /** Undefined if this process may not make namespaces. */
   static async open(): Promise<Wires | undefined> {
     if (process.getuid?.() !== 0) return undefined;
     const wires = new Wires(`brine-chaos-${process.pid}`, process.pid % 250);
@@ -40,7 +40,7 @@ export class Wires {
       await wires.#make();
       return wires;
     } catch {
-      // No right to, or no program for it: the kind is left out.
+      // No right to make it, or no program: skip this kind of fault.
       await wires.close();
       return undefined;
     }
@@ -51,7 +51,7 @@ export class Wires {
     return this.#address(wire, 1);
   }
 
-  /** Starts the relay; gives, in their order, where each passage begins. Throws Error. */
+  /** Starts the relay; returns the begin of each passage, in order. Throws Error. */
   async relay(passages: readonly Passage[]): Promise<Address[]> {
     const own = import.meta.url.endsWith('.ts');
     const entry = fileURLToPath(new URL(own ? 'relay-main.ts' : 'relay-main.js', import.meta.url));
@@ -65,7 +65,7 @@ export class Wires {
       JSON.stringify(orders),
     ];
     const relay = spawn('ip', ['netns', 'exec', this.#name, process.execPath, ...args], {
-      // It ends when its input does, that is also when this process is killed.
+      // It ends with its input, so also when this process is killed.
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#relay = relay;
@@ -85,7 +85,7 @@ export class Wires {
     await run('ip', ['-n', this.#name, 'link', 'set', this.#device(wire, 'n'), 'down']);
   }
 
-  /** The wire is whole again; connections that stand go on by themselves. */
+  /** Mends the wire; open connections resume by themselves. */
   async mend(wire: Wire): Promise<void> {
     await run('ip', ['-n', this.#name, 'link', 'set', this.#device(wire, 'n'), 'up']);
   }
@@ -98,7 +98,7 @@ export class Wires {
       relay.stdin?.end();
       await gone;
     }
-    // The devices go with it. Where it was never made there is nothing to delete.
+    // Deletes its devices too. Fails harmlessly if it was never made.
     await run('ip', ['netns', 'delete', this.#name]).catch(() => undefined);
   }
 

@@ -179,7 +179,7 @@ test('one request that made two jobs', async () => {
 test('a job with other targets than the client knows', async () => {
   log[1] = { e: 'published', token: 'token-a', jid, targeted: 4, t: 2 };
   expect((await check()).differences).toEqual([
-    { kind: 'job-targets', jid, detail: 'stored 3, told 4' },
+    { kind: 'job-targets', jid, detail: 'stored 3, answered 4' },
   ]);
 });
 

@@ -3,35 +3,36 @@ import { Observed } from './observed.ts';
 import { Differences, type LedgerFigures, type LedgerReport } from './report.ts';
 import { type StoredJob, StoredLedger, type StoredReturn } from './stored.ts';
 
-/** What is compared with what. */
+/** Inputs of a check. */
 export interface CheckOptions {
   /** `postgres://…`; it is only read. */
   readonly databaseUrl: string;
   /** Logs that the rig wrote (`SwarmOptions.log`). */
   readonly logs: readonly string[];
-  /** Jobs up to this jid are left alone: they are older than the run. Default: none is. */
+  /** Jobs up to this jid are ignored: they are older than the run. Default: none. */
   readonly after?: string;
-  /** The database has served this run only: its counters are compared too. Default false. */
+  /** True if the database has served only this run: compares its counters too. Default false. */
   readonly fresh?: boolean;
   /**
-   * What the client of the logs knows of jobs here: default `all`; `jobs`: not their targets,
-   * as its minions are below other masters; `nothing`: it asked a master above this one.
+   * Facts that the client of the logs knows about jobs here. `all` is the default. `jobs`: not
+   * their targets, because its minions are below other masters. `nothing`: it used a master above
+   * this one.
    */
   readonly told?: 'all' | 'jobs' | 'nothing';
   /** The queries about a job; default: Brine's own. */
   readonly ledgerOf?: (jid: string) => Promise<Ledger | undefined>;
 }
 
-/** Jobs of one step. */
+/** Jobs per query. */
 const PAGE = 100;
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
 type States = Record<(typeof STATES)[number], number>;
 
 /**
- * Compares the ledger with what simulated minions and their client wrote down. It is meant for a
- * master at rest: whatever was acknowledged has had the time to be stored.
- * Throws Error where a log can not be read, and as pg does where the database can not.
+ * Compares the ledger with the logs of simulated minions and their client. The master must be at
+ * rest, so that everything acknowledged has been stored. Throws Error if a log can not be read, and
+ * as pg does if the database can not.
  */
 export async function checkLedger(options: CheckOptions): Promise<LedgerReport> {
   const observed = new Observed();
@@ -137,7 +138,7 @@ class Check {
     if (!pair.acked) this.#unacknowledged += 1;
   }
 
-  /** Does the arithmetic by itself, from the rows, and compares what Brine tells. */
+  /** Computes states from the rows, and compares them with Brine's report. */
   async #job(job: StoredJob, returns: readonly StoredReturn[]): Promise<void> {
     const { jid, token } = job;
     this.#jobs.set(jid, new Set(job.minions).size);
@@ -195,7 +196,7 @@ class Check {
     const told = this.#told === 'nothing' ? [] : this.#observed.published;
     for (const { jid, token, targeted } of told) {
       const stored = this.#jobs.get(jid);
-      // A job that was only born of its returns was never stored as published.
+      // A job made only from its returns was never stored as published.
       if (stored === undefined || !this.#tokens.has(token)) {
         const other = this.#tokens.get(token);
         const detail = other === undefined ? '' : `the request made ${other}`;
@@ -203,7 +204,7 @@ class Check {
       } else if (this.#tokens.get(token) !== jid) {
         this.#found.add('job-twice', jid, { detail: `stored as ${this.#tokens.get(token)}` });
       } else if (stored !== targeted && this.#told === 'all') {
-        const detail = `stored ${stored}, told ${targeted}`;
+        const detail = `stored ${stored}, answered ${targeted}`;
         this.#found.add('job-targets', jid, { detail });
       }
     }
@@ -224,7 +225,7 @@ class Check {
     }
   }
 
-  /** What the minions know, held against what was found. */
+  /** Compares the minions' logs with the database. */
   #compareMinions(): LedgerFigures {
     const sums = { received: 0, again: 0, sent: 0, acked: 0, givenUp: 0, resent: 0 };
     for (const [jid, { minions, again }] of this.#observed.jobs) {

@@ -3,8 +3,8 @@ import type { MasterOptions } from '@brine/config';
 import { runningPostgresUrl } from '@brine/postgres-server';
 
 /**
- * Where a master keeps its jobs: the database that is named, or the one that `brine master` of this
- * or the last release runs. Throws where none runs.
+ * The URL of a master's job database: the configured one, or that of a running `brine master` of
+ * this or the last release. Throws if none runs.
  */
 export async function databaseUrlOf(options: MasterOptions): Promise<string> {
   const named = options.brine.postgres.url;

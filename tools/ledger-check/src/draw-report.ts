@@ -1,6 +1,6 @@
 import { DIFFERENCE_KINDS, type DifferenceKind, type LedgerReport } from './report.ts';
 
-/** A report as a person reads it; at most `max` differences are listed. */
+/** A report as text with at most `max` differences. */
 export function drawReport(report: LedgerReport, max = 50): string {
   const { figures: f, differences, counts } = report;
   const states = Object.entries(f.states).map(([state, count]) => `${count} ${state}`);

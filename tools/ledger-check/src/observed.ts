@@ -2,26 +2,26 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { minionId } from '@brine/swarm';
 
-/** What a gateway says where it is sure (apps/req-gateway, publish-lane.ts). */
+/** Text of a gateway that is sure (apps/req-gateway, publish-lane.ts). */
 const NOT_PUBLISHED = 'was not published';
 
-/** What one minion did with one job. */
+/** Actions of one minion for one job. */
 export interface ObservedReturn {
-  /** Receipts of the publication that made it run the job. */
+  /** Number of receipts that made it run the job. */
   runs: number;
   sends: number;
   acked: boolean;
   givenUp: number;
-  /** Hashes of what it sent: one, but for minions that say different things. */
+  /** Hashes of its returns: one, except for minions that send different values. */
   readonly hashes: string[];
-  /** Set when it is found in the database. */
+  /** True once it is found in the database. */
   stored: boolean;
 }
 
-/** What was seen of one job. */
+/** Observations of one job. */
 export interface ObservedJob {
   readonly minions: Map<string, ObservedReturn>;
-  /** Receipts that the minions dropped, as they remembered the job. */
+  /** Number of receipts that minions dropped because they knew the job. */
   again: number;
 }
 
@@ -32,19 +32,19 @@ export interface ObservedPublish {
   readonly targeted: number;
 }
 
-/** What the rig wrote down, read back. */
+/** The logs of the rig. */
 export class Observed {
   readonly jobs = new Map<string, ObservedJob>();
   readonly published: ObservedPublish[] = [];
-  /** Refused publishes: the master's words by token. */
+  /** Refused publishes: the master's error by token. */
   readonly refused = new Map<string, string>();
   /** All minions that did anything. */
   readonly ids = new Set<string>();
-  /** Publish requests that were sent. */
+  /** Number of sent publish requests. */
   publishes = 0;
   readonly #hashes = new Map<string, string>();
 
-  /** Reads a log of the rig. Throws Error that names file and line where one is none of ours. */
+  /** Reads a log of the rig. Throws Error with file and line for an unknown line. */
   async read(path: string): Promise<void> {
     const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity });
     let number = 0;
@@ -52,7 +52,7 @@ export class Observed {
     for await (const line of lines) {
       number += 1;
       if (line === '') continue;
-      // Only the last line may be cut: the rig was killed while it wrote.
+      // Only the last line may be truncated, if the rig was killed while writing.
       if (broken !== undefined) {
         throw new Error(`${path}:${broken.line}: no line of the rig's log`, broken);
       }
@@ -118,7 +118,7 @@ export class Observed {
     }
   }
 
-  /** One string for all that are the same: millions of lines have a few hashes. */
+  /** Interns a hash: millions of lines have few different ones. */
   #one(hash: string): string {
     const known = this.#hashes.get(hash);
     if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** What can be wrong, and what it means. */
+/** Kinds of differences, and their meaning. */
 export const DIFFERENCE_KINDS = {
   'return-lost': 'acknowledged to the minion, not stored',
   'return-changed': 'stored with another content than was sent',
@@ -9,10 +9,10 @@ export const DIFFERENCE_KINDS = {
   'job-lost': 'the publish was acknowledged to the client, no job is stored',
   'job-quarantined': 'PostgreSQL refused it; its bytes are in brine.quarantine',
   'job-twice': 'one publish request made several jobs',
-  'job-refused': 'the client was told that the job was not published, and it is stored',
-  'job-targets': 'the stored targets are not as many as the client was told',
+  'job-refused': 'the answer to the client was that the job is not published, and it is stored',
+  'job-targets': 'the number of stored targets is not that in the answer to the client',
   'job-sum': 'targeted is not waiting + returned + failed + late + never',
-  'job-states': 'the states that Brine tells are not those of the rows',
+  'job-states': 'the states that Brine reports are not those of the rows',
   'job-open': 'minions still wait after the job is closed',
   'run-twice': 'a minion ran a job more than once',
   counters: 'the counters of the metrics are not the numbers of rows',
@@ -24,19 +24,19 @@ export type DifferenceKind = keyof typeof DIFFERENCE_KINDS;
 /** One difference between the books and what happened. */
 export interface Difference {
   readonly kind: DifferenceKind;
-  /** '' where it is about no job. */
+  /** '' if it is about no job. */
   readonly jid: string;
-  /** The minion, where it is about one. */
+  /** The minion, if it is about one. */
   readonly id?: string;
   readonly detail?: string;
 }
 
-/** What was compared; numbers that are no differences. */
+/** Counts of compared data. */
 export interface LedgerFigures {
-  /** Publish requests of the log, and those that were answered with a jid. */
+  /** Publish requests of the log, and those answered with a jid. */
   readonly publishes: number;
   readonly published: number;
-  /** Jobs that are stored, of clients. */
+  /** Stored jobs of clients. */
   readonly jobs: number;
   /** Closed jobs among them. */
   readonly closed: number;
@@ -55,7 +55,7 @@ export interface LedgerFigures {
   /** Stored returns of other minions, which the log cannot check. */
   readonly ofOthers: number;
   readonly evidence: number;
-  /** Sums over the jobs, as the rows tell. */
+  /** Sums over the jobs, from the rows. */
   readonly states: Readonly<Record<'waiting' | 'returned' | 'failed' | 'late' | 'never', number>>;
 }
 
@@ -65,14 +65,14 @@ export interface LedgerReport {
   readonly differences: readonly Difference[];
   readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
   readonly figures: LedgerFigures;
-  /** True where there is no difference at all. */
+  /** True without any difference. */
   readonly ok: boolean;
 }
 
-/** More are counted, not listed. */
+/** Further differences are counted, not listed. */
 export const MAX_DIFFERENCES = 1_000;
 
-/** Collects differences, with a bound on what is kept. */
+/** Collects differences, and keeps a limited number. */
 export class Differences {
   readonly list: Difference[] = [];
   readonly counts: Partial<Record<DifferenceKind, number>> = {};

@@ -4,15 +4,15 @@ import { pack, scanMap } from '@brine/wire';
 import { fromJson } from '@brine/wire/text';
 import pg from 'pg';
 
-/** A job's row, as far as the check needs it. */
+/** The fields of a job's row that the check needs. */
 export interface StoredJob {
   readonly jid: string;
-  /** 0 published, 1 written by pgjsonb, 2 born of a return (000001.sql). */
+  /** 0 published, 1 written by pgjsonb, 2 made from a return (000001.sql). */
   readonly origin: number;
   readonly minions: readonly string[];
   readonly closed: boolean;
   readonly deadlineMs: number | null;
-  /** The rig's mark of the publish request, where it has one. */
+  /** The rig's mark of the publish request, if it has one. */
   readonly token: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface StoredReturn {
   readonly hash: string;
 }
 
-/** Something that was put aside. */
+/** A row in quarantine. */
 export interface StoredRefusal {
   readonly kind: string;
   readonly jid: string;
@@ -33,7 +33,7 @@ export interface StoredRefusal {
   readonly reason: string;
 }
 
-/** The job's states as the rows have them; `now` is the database's. */
+/** The job's states from the rows; `now` is the database's. */
 const JOBS = `
 SELECT jid, origin, minions, coalesce(deadline_at <= now(), false) AS closed,
   extract(epoch FROM deadline_at)::float8 * 1000 AS "deadlineMs",
@@ -70,11 +70,11 @@ export class StoredLedger {
       connectionString: url,
       max: 4,
       connectionTimeoutMillis: 10_000,
-      // Read only, so that the checker can be trusted with a production database.
+      // Read only, so that the check is safe on a production database.
       options: '-c default_transaction_read_only=on',
       application_name: 'brine ledger-check',
     });
-    // A fault of an idle connection: the next query opens another, or fails by itself.
+    // An idle connection failed: the next query opens another, or fails itself.
     this.pool.on('error', () => undefined);
   }
 
@@ -88,7 +88,7 @@ export class StoredLedger {
     return (await this.pool.query<StoredJob>(JOBS, [after, limit])).rows;
   }
 
-  /** Counted returns, or evidence, of some jobs. */
+  /** Returns that count, or evidence, of some jobs. */
   async returns(
     jids: readonly string[],
     table: 'returns' | 'evidence' = 'returns',
@@ -97,7 +97,7 @@ export class StoredLedger {
     return rows.map(({ raw, json, ...rest }) => ({ ...rest, hash: hashOfReturn(raw, json) }));
   }
 
-  /** Returns whose job is not there. */
+  /** Returns whose job is missing. */
   async jobless(after: string): Promise<{ readonly jid: string; readonly id: string }[]> {
     return (await this.pool.query<{ jid: string; id: string }>(JOBLESS, [after])).rows;
   }
@@ -107,7 +107,7 @@ export class StoredLedger {
     return (await this.pool.query<StoredRefusal>(text, [': '])).rows;
   }
 
-  /** Rows and what the counters say of them. */
+  /** Numbers of rows, and the counters for them. */
   async counts(): Promise<{ returns: number; jobs: number; cReturns: number; cJobs: number }> {
     const { rows } = await this.pool.query<Record<string, number>>(COUNTS);
     const [row = {}] = rows;

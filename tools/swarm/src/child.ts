@@ -34,7 +34,7 @@ export class Child {
     });
   }
 
-  /** Sends an order; rejects where it fails, or the process ends. */
+  /** Sends an order; rejects if it fails, or the process ends. */
   ask<O extends Order>(order: O): Promise<Answers[O['kind']]> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone);
     this.#seq += 1;
@@ -49,7 +49,7 @@ export class Child {
   async close(): Promise<void> {
     if (this.#gone === undefined) {
       const timer = setTimeout(() => this.#process.kill('SIGKILL'), KILL_AFTER_MS);
-      // It ends on this order; a process that ends before it answers has done what was asked.
+      // It ends on this order; ending before the answer is fine.
       await this.ask({ kind: 'close' }).catch(() => undefined);
       await this.#exited;
       clearTimeout(timer);

@@ -5,7 +5,7 @@ import { readScenario } from './command/scenario.ts';
 import { readArguments, runTool, UsageError } from './options/index.ts';
 import { Swarm } from './swarm.ts';
 
-/** What a step needs. */
+/** Inputs of a step. */
 interface Run {
   readonly swarm: Swarm;
   readonly asked: SwarmArguments;

@@ -26,7 +26,7 @@ export interface ChildPlan {
   readonly returnSends: number;
 }
 
-/** A storm, and what it is of. */
+/** A storm, and its kind of requests. */
 export type LoadOrder =
   | { readonly of: 'log-in' | 'connect' }
   | {
@@ -37,11 +37,11 @@ export type LoadOrder =
   | { readonly of: 'event'; readonly tag: string; readonly dataBytes: number }
   | { readonly of: 'publish'; readonly body: Uint8Array };
 
-/** What a parent asks of a child. */
+/** An order of the parent to a child. */
 export type Order =
   | { readonly kind: 'start'; readonly plan: ChildPlan }
   | { readonly kind: 'load'; readonly order: LoadOrder; readonly loop: LoopOptions }
-  /** Begins to measure what the process uses, for a `follow` to come. */
+  /** Begins to measure the process, for a later `follow`. */
   | { readonly kind: 'watch' }
   | {
       readonly kind: 'follow';
@@ -49,13 +49,13 @@ export type Order =
       /** Minions of this child that the job is for. */
       readonly expected: number;
       readonly sinceMs: number;
-      /** Of the monotonic clock. */
+      /** A time of the monotonic clock. */
       readonly untilMs: number;
     }
   | { readonly kind: 'stats' }
   | { readonly kind: 'close' };
 
-/** What a process used up while it was watched. */
+/** Resources that a process used while it was watched. */
 export interface Effort {
   readonly wallMs: number;
   readonly cpuMs: number;
@@ -64,7 +64,7 @@ export interface Effort {
   readonly lagMaxMs: number;
 }
 
-/** What a child answers to each kind. */
+/** Answers of a child by kind of order. */
 export interface Answers {
   readonly start: undefined;
   readonly load: { readonly report: LoopReport; readonly effort: Effort };
@@ -74,7 +74,7 @@ export interface Answers {
   readonly close: undefined;
 }
 
-/** An order on its way; answers carry the same number. */
+/** An order in flight; its answer has the same number. */
 export interface Envelope {
   readonly seq: number;
   readonly order: Order;

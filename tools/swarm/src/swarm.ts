@@ -45,7 +45,7 @@ export class Swarm {
     this.#client = new PublishClient(host, port, options.log);
   }
 
-  /** Makes keys where there are none yet and starts the processes; nothing is connected. */
+  /** Makes missing keys and starts the processes, without connecting. */
   static async start(options: SwarmOptions): Promise<Swarm> {
     const tell = options.onProgress ?? (() => undefined);
     const bits = options.keyBits ?? 2048;
@@ -99,16 +99,16 @@ export class Swarm {
     return swarm;
   }
 
-  /** Log-ins over and over, without subscriptions. */
+  /** Repeated log-ins, without subscriptions. */
   logIn(options: LoadOptions): Promise<LoadResult> {
     return this.#load({ of: 'log-in' }, options);
   }
 
-  /** Subscribes and logs in every minion: afterwards they answer jobs. */
+  /** Subscribes and logs in every minion; then they answer jobs. */
   connect(options: { readonly inFlight?: number } = {}): Promise<LoadResult> {
     const { minions } = this.#options;
     const inFlight = options.inFlight ?? 64;
-    // As many as there are; the time only bounds a master that does not answer.
+    // All minions; the time limit is for a master that does not answer.
     const loop = { inFlight, count: minions, durationMs: 3_600_000 };
     return this.#load({ of: 'connect' }, loop, true);
   }
@@ -134,24 +134,24 @@ export class Swarm {
     return jobResult({ answer, sinceMs, repliedMs, targeted, parts });
   }
 
-  /** A publish over and over, each a job of its own. */
+  /** Repeated publishes, each with its own job. */
   async publishes(options: PublishesOptions): Promise<LoadResult> {
     return this.#load({ of: 'publish', body: await publishBody(options, true) }, options);
   }
 
-  /** Returns over and over. Logs in minions that are not yet; connections are each minion's own. */
+  /** Repeated returns. Logs in minions that are not; each minion uses its own connection. */
   returns(options: ReturnsOptions): Promise<LoadResult> {
     const { jids = [], returnBytes } = options;
     return this.#load({ of: 'return', jids, returnBytes }, options);
   }
 
-  /** Events over and over. */
+  /** Repeated events. */
   events(options: EventsOptions): Promise<LoadResult> {
     const { tag = 'swarm/event', dataBytes = 16 } = options;
     return this.#load({ of: 'event', tag, dataBytes }, options);
   }
 
-  /** What each process has done and used so far. */
+  /** Counts and resources of each process so far. */
   async stats(): Promise<SwarmStats> {
     return statsOf(await Promise.all(this.#parts.map(({ child }) => child.ask({ kind: 'stats' }))));
   }
@@ -186,7 +186,7 @@ export class Swarm {
     return loadResult(answers);
   }
 
-  /** How many of these ids live in each process; ids of others count nowhere. */
+  /** Number of these ids in each process; unknown ids are ignored. */
   #countByPart(ids: readonly string[]): number[] {
     const prefix = prefixOf(this.#options);
     const counts = this.#parts.map(() => 0);
@@ -208,7 +208,7 @@ function prefixOf(options: SwarmOptions): string {
   return options.idPrefix ?? 'swarm-';
 }
 
-/** Cuts `total` into runs of nearly one length. */
+/** Splits `total` into ranges of nearly equal length. */
 function split(total: number, parts: number): { first: number; count: number }[] {
   const runs = Math.max(1, Math.min(parts, total));
   let first = 0;
@@ -219,13 +219,13 @@ function split(total: number, parts: number): { first: number; count: number }[]
   });
 }
 
-/** The part of a whole number that falls to one of several; together they are the whole. */
+/** The share of one of several parts of a whole number; the shares add up to it. */
 function shareOf(total: number, part: number, parts: number): number {
   if (!Number.isFinite(total)) return total;
   return Math.floor(total / parts) + (part < total % parts ? 1 : 0);
 }
 
-/** Writes the public keys where `salt-key -a` would put them. */
+/** Writes the public keys to where `salt-key -a` would put them. */
 async function preAccept(options: SwarmOptions, pkiDir: string, keyPool: string): Promise<void> {
   const pool = await readKeyPool(keyPool);
   const dir = join(pkiDir, 'minions');

@@ -1,10 +1,10 @@
-/** What a share of the minions does with a job. What is left out is what a good minion does. */
+/** The behaviour of a share of the minions. Missing fields are those of a good minion. */
 export interface Behaviour {
   /** For reports. */
   readonly name?: string;
-  /** Part of all minions, 0 to 1; the shares are dealt out in order, the rest behaves well. */
+  /** Part of all minions, 0 to 1; shares are assigned in order, the rest behaves well. */
   readonly share?: number;
-  /** Instead of a share: a glob over ids. The first behaviour that fits counts. */
+  /** Instead of a share: a glob over ids. The first matching behaviour counts. */
   readonly ids?: string;
   /** Default `once`. */
   readonly answer?: 'once' | 'twice' | 'never';
@@ -14,7 +14,7 @@ export interface Behaviour {
   readonly drop?: boolean;
   /** Log in again before each answer. */
   readonly logInAgain?: boolean;
-  /** Return a text of so many bytes. */
+  /** Size of the returned text, in bytes. */
   readonly returnBytes?: number;
   /** Other than 0 is a failed job (`success` false). */
   readonly retcode?: number;
@@ -22,16 +22,16 @@ export interface Behaviour {
   readonly hostile?: 'garbage' | 'bad-mac' | 'wrong-id';
 }
 
-/** What a swarm is made of. */
+/** Options of a swarm. */
 export interface SwarmOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** The master's request port. */
   readonly retPort: number;
-  /** Host and request port for publishes, where minions reach the master another way. */
+  /** Host and request port for publishes, if minions reach the master by another address. */
   readonly clientHost?: string;
   readonly clientPort?: number;
-  /** Overrides the port that the master tells at log-in. */
+  /** Overrides the port that the master names at log-in. */
   readonly publishPort?: number;
   readonly minions: number;
   /** Child processes; default 1. More than minions are not started. */
@@ -46,35 +46,37 @@ export interface SwarmOptions {
   /** Index of the first minion, default 0. */
   readonly firstIndex?: number;
   readonly behaviours?: readonly Behaviour[];
-  /** One of so many log-in replies and acknowledgements is opened and checked; default 20. */
+  /** Every n-th log-in reply and acknowledgement is opened and checked; default 20. */
   readonly openEvery?: number;
   /** File that gets one JSON line per publish, receipt, return, acknowledgement (appended). */
   readonly log?: string;
   /** The master's `pki_dir`: keys are accepted beforehand by writing `minions/<id>` there. */
   readonly pkiDir?: string;
-  /** How long a dropped subscriber waits; default [1000, 11000] as stock minions. */
+  /** Wait of a dropped subscriber; default [1000, 11000] as stock minions. */
   readonly reconnectMs?: readonly [number, number];
   /** Silence after which a subscriber's connection is probed; default 300,000 as stock minions. */
   readonly keepAliveMs?: number;
-  /** Time of one send of a return, drawn between these; default [5000, 10000] as stock minions. */
+  /**
+   * Timeout of one send of a return, drawn between these; default [5000, 10000] as stock minions.
+   */
   readonly returnTimeoutMs?: readonly [number, number];
   /** Sends of a return, after which it is lost; default 3 as stock minions. */
   readonly returnSends?: number;
-  /** Where key pairs are kept; default `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
+  /** Directory of key pairs; default `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
   readonly cacheDir?: string;
-  /** Gets a line when something takes long (making keys). */
+  /** Called with a line for slow work (making keys). */
   readonly onProgress?: (line: string) => void;
 }
 
 /** A storm: closed loop with `inFlight` requests, or open loop at a rate, bounded by `inFlight`. */
 export interface LoadOptions {
-  /** Most requests on the way at once, over all processes. */
+  /** Maximum of requests in flight, over all processes. */
   readonly inFlight: number;
-  /** Ends after so many requests … */
+  /** Ends after this number of requests … */
   readonly count?: number;
-  /** … or after this time, whatever comes first; 10 s where neither is given. */
+  /** … or after this time, whichever comes first; 10 s if neither is given. */
   readonly durationMs?: number;
-  /** Open loop: requests are due at this rate; latency counts from when one was due. */
+  /** Open loop: requests are due at this rate; latency counts from the due time. */
   readonly ratePerSecond?: number;
 }
 
@@ -96,7 +98,7 @@ export interface EventsOptions extends LoadOptions {
 
 /** One job, as the `salt` command publishes it as root. */
 export interface PublishOptions {
-  /** The master's `cachedir`, where `.root_key` lies. */
+  /** The master's `cachedir`, which contains `.root_key`. */
   readonly cachedir: string;
   readonly target: string | string[];
   /** Default `glob` for text, `list` for a list. */
@@ -104,13 +106,13 @@ export interface PublishOptions {
   /** Default `test.ping`. */
   readonly fun?: string;
   readonly arg?: unknown[];
-  /** How long to wait for the last acknowledgement; default 30 s. */
+  /** Timeout for the last acknowledgement; default 30 s. */
   readonly waitMs?: number;
-  /** Local user whose key file is read and who is named; default `root`. */
+  /** Local user of the key file and of the publish; default `root`. */
   readonly user?: string;
-  /** How long each send of the request waits for its answer; default 60 s. */
+  /** Timeout of each send of the request; default 60 s. */
   readonly requestTimeoutMs?: number;
-  /** Sends of the same bytes, as the stock command does, before it is given up; default 1. */
+  /** Maximum of sends of the same bytes, as the stock command does; default 1. */
   readonly sends?: number;
 }
 
@@ -118,11 +120,11 @@ export interface PublishOptions {
 export type PublishesOptions = LoadOptions &
   Omit<PublishOptions, 'waitMs' | 'requestTimeoutMs' | 'sends'>;
 
-/** How a storm went. */
+/** The result of a storm. */
 export interface LoadResult {
   /** Requests begun. */
   readonly sent: number;
-  /** With an answer as it should be. */
+  /** With a valid answer. */
   readonly answered: number;
   /** Answered `bad load` or another refusal, after all tries. */
   readonly refused: number;
@@ -141,18 +143,18 @@ export interface LoadResult {
   readonly maxMs: number;
   /** CPU of the rig per request, in µs. */
   readonly rigMicros: number;
-  /** Where the rig itself was too slow: the figures say nothing of the master then. */
+  /** Set if the rig itself was too slow: then the figures do not describe the master. */
   readonly bottleneck?: string;
 }
 
-/** How one job went. Times are ms since the publish request was sent. */
+/** The result of one job. Times are ms since the publish request was sent. */
 export interface JobResult {
-  /** Undefined where the master refused; `error` has its words. */
+  /** Undefined if the master refused; `error` has its text. */
   readonly jid: string | undefined;
   readonly error?: string;
   /** Minions of this swarm among those that the master named. */
   readonly targeted: number;
-  /** Of them, the minions that got the publication. */
+  /** Number of these minions that received the publication. */
   readonly reached: number;
   readonly reachedLastMs: number;
   /** Publish reply. */
@@ -179,7 +181,7 @@ export interface SwarmCounts {
   logIns: number;
   logInsFailed: number;
   publications: number;
-  /** Broken seals, wrong signatures, old serials, frames that are none. */
+  /** Broken seals, wrong signatures, old serials, invalid frames. */
   badPublications: number;
   returnsSent: number;
   returnsAcknowledged: number;
@@ -188,7 +190,7 @@ export interface SwarmCounts {
   returnsDropped: number;
   resends: number;
   hostileSent: number;
-  /** Answers that were opened and were not what they should be. */
+  /** Opened answers that were invalid. */
   badReplies: number;
   repliesOpened: number;
 }

@@ -13,7 +13,7 @@ import { PublishServer, RequestServer } from '@brine/zmq';
 const SIG = 'PKCS1v15-SHA1';
 const USER_KEY = newKeyString();
 
-/** What a test may do to an answer: other bytes, or none. */
+/** Changes an answer: other bytes, or none. */
 export type Tamper = (body: Uint8Array, answer: Uint8Array) => Uint8Array | 'silence';
 
 /** The rules of Brine's master on real sockets, everything else in memory. */
@@ -23,7 +23,7 @@ export class SparringMaster {
   readonly publishPort: number;
   readonly cachedir: string;
   tamper: Tamper = (_body, answer) => answer;
-  /** Called with each event instead of keeping it, where set. */
+  /** If set, called with each event, which is then not kept. */
   onEvent: ((event: EventToAppend) => void) | undefined;
   readonly #requests: RequestServer;
   readonly #publisher: PublishServer;
@@ -55,7 +55,7 @@ export class SparringMaster {
     });
   }
 
-  /** Starts one; `before` gives it ports, key and minions, as to a master that starts again. */
+  /** Starts one; with `before` it has the same ports, key and minions, as after a restart. */
   static async start(before?: SparringMaster): Promise<SparringMaster> {
     const cachedir = await mkdtemp(join(tmpdir(), 'brine-spar-'));
     await writeFile(join(cachedir, '.root_key'), USER_KEY);
@@ -70,7 +70,7 @@ export class SparringMaster {
     return master;
   }
 
-  /** The returns that were taken, by job id. */
+  /** The accepted returns, by job id. */
   returns(jid: string): string[] {
     return this.memory.events.flatMap(({ tag }) => {
       const id = tag.startsWith(`salt/job/${jid}/ret/`) ? tag.split('/')[4] : undefined;
@@ -138,7 +138,7 @@ export class SparringMaster {
   }
 }
 
-/** True for a request of this command in the clear; sealed ones have none to be seen. */
+/** True for a clear request of this command; in sealed ones it is not visible. */
 export function isClear(body: Uint8Array, cmd: string): boolean {
   const value = unpack(body);
   const load = isMap(value) ? value.get('load') : undefined;

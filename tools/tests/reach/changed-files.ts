@@ -2,21 +2,21 @@ import { ImportGraph, type Tree } from './import-graph.ts';
 import { NEEDS_NO_TEST, OTHER_READS, type Read, rowsOf, type Untested } from './other-reads.ts';
 import { Reach, type Reached } from './reach.ts';
 
-/** What a change reaches. */
+/** The tests that a change reaches. */
 export interface ReachedTests {
-  /** Test → the way from it to a changed path, both included. */
+  /** Test → the path of imports from it to a changed file, both included. */
   readonly tests: ReadonlyMap<string, readonly string[]>;
-  /** Changed paths that the table gives to no test, and that no test reaches: all tests run. */
+  /** Changed paths that no test reaches and the table does not list: all tests run. */
   readonly unknown: readonly string[];
 }
 
-/** What tests read beyond imports, and what needs no test. */
+/** Files that tests read beyond imports, and paths that need no test. */
 export interface Tables {
   readonly reads: readonly Read[];
   readonly untested: readonly Untested[];
 }
 
-/** Finds which tests of a tree changed paths can make come out otherwise. */
+/** Finds the tests of a tree that changed paths can affect. */
 export class ChangedFiles {
   readonly #graph: ImportGraph;
   readonly #reach: Reach;
@@ -24,7 +24,7 @@ export class ChangedFiles {
   readonly #there: ReadonlySet<string>;
   readonly #reached = new Map<string, Reached>();
 
-  /** @throws Error for a row of the table that names what is not there */
+  /** @throws Error for a row of the table that names a missing path */
   constructor(tree: Tree, tables: Tables = { reads: OTHER_READS, untested: NEEDS_NO_TEST }) {
     this.#graph = new ImportGraph(tree);
     this.#reach = new Reach(this.#graph, rowsOf(tables.reads, tree));
@@ -32,7 +32,7 @@ export class ChangedFiles {
     this.#there = new Set(tree.paths);
   }
 
-  /** Which of these tests the paths reach. The paths need not be there any more. */
+  /** The tests that the paths reach. The paths may be deleted. */
   reach(paths: readonly string[], tests: readonly string[]): ReachedTests {
     const unknown = new Set(paths.filter((path) => this.#hasRun(path)));
     const found = new Map<string, readonly string[]>();
@@ -56,10 +56,10 @@ export class ChangedFiles {
     return reached;
   }
 
-  /** True for a path that can make a run come out otherwise. */
+  /** True for a path that can affect a run. */
   #hasRun(path: string): boolean {
     if (this.#untested.some(({ paths }) => paths.test(path))) return false;
-    // A test that is gone is missed by the count of tests; a source that is gone, by its importers.
+    // A deleted test changes the count of tests; a deleted source breaks its importers.
     if (!this.#there.has(path)) return !/\.(ts|mjs|cjs|js)$/.test(path);
     return !this.#graph.isTypes(path);
   }

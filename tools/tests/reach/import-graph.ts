@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { type Module, moduleOf } from './module-edges.ts';
 
-/** The files of the repository: paths from its root, and how to read one. */
+/** The files of the repository: paths from its root, and a reader. */
 export interface Tree {
   readonly paths: readonly string[];
   text(path: string): string;
@@ -11,20 +11,20 @@ export interface Tree {
 export interface Step {
   /** A file, or a folder (with a slash at its end) of which every file counts. */
   readonly to: string;
-  /** False for a door that is only passed: its own text counts, and nothing behind it. */
+  /** False for an index file that is only passed: its own text counts, and nothing behind it. */
   readonly through: boolean;
   /** Followed only for tests that have this text in a string. */
   readonly named?: string | undefined;
 }
 
-/** Files whose strings name what a test starts and reads: programs, commands, files. */
+/** Files whose strings name programs, commands and files that a test uses. */
 export const TEST_SIDE =
   /^(test\/|tools\/|libs\/testing\/|(libs|apps)\/[^/]+\/test\/)|\.(test|fixture)\.ts$/;
 const SOURCE = /\.(ts|mjs|cjs|js)$/;
-/** The table of commands: a command runs only where its name is given. */
+/** The table of commands: a test uses a command only if it names it. */
 const COMMAND_TABLE = 'apps/cli/src/command-line.ts';
 
-/** Which file asks for which, over all sources. Packages are found by their `package.json`. */
+/** The imports between all sources. Packages are found by their `package.json`. */
 export class ImportGraph {
   readonly #tree: Tree;
   readonly #paths: ReadonlySet<string>;
@@ -52,7 +52,7 @@ export class ImportGraph {
     return SOURCE.test(path) && this.#module(path).isTypes;
   }
 
-  /** Where a file leads in one step. Of packages of others nothing: the lockfile is theirs. */
+  /** The steps from a file. Packages of others are covered by the lockfile. */
   steps(path: string): readonly Step[] {
     let steps = this.#steps.get(path);
     if (steps === undefined) {
@@ -76,7 +76,7 @@ export class ImportGraph {
     return [...steps, ...module.strings.flatMap((text) => this.#namedBy(path, text))];
   }
 
-  /** What an import leads to: through doors, only to the files behind the names it asks for. */
+  /** The steps of an import: through index files, only to the files of the imported names. */
   #imported(from: string, specifier: string, names: readonly string[]): readonly Step[] {
     const target = this.#resolve(from, specifier);
     if (target === undefined) return [];
@@ -96,7 +96,7 @@ export class ImportGraph {
     for (const to of [joined, joined.replace(/\.js$/, '.ts')]) {
       if (this.#paths.has(to)) return [{ to, through: true }];
     }
-    // A way up, from which a file goes on by itself, says nothing: the table does.
+    // A path of only `..` is continued at run time: the table lists those.
     if (/^[./]*$/.test(path)) return [];
     const folder = joined.replace(/\/*$/, '/');
     return this.#tree.paths.some((one) => one.startsWith(folder))
@@ -104,7 +104,7 @@ export class ImportGraph {
       : [];
   }
 
-  /** A string of a test that is the path of a file, from the root or from beside it. */
+  /** The file named by a string of a test, relative to the root or to the test. */
   #namedBy(path: string, text: string): readonly Step[] {
     const tried = [text, posix.join(posix.dirname(path), text)];
     const to = tried.find((one) => this.#paths.has(one));
@@ -160,7 +160,7 @@ function packageOf(path: string, text: string): Package {
   return { name, folder: posix.dirname(path), doors };
 }
 
-/** What was built stands for what it was built from. */
+/** The source of a built file. */
 function sourceOf(path: string): string {
   return path.replace(/^((?:libs|apps|tools)\/[^/]+)\/dist\//, '$1/src/');
 }

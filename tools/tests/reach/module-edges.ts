@@ -1,31 +1,34 @@
 import ts from 'typescript';
 
-/** What a source file asks for, as it is written there. */
+/** An import or path in a source file, as written there. */
 export interface Edge {
-  /** As in the source: `./x.ts`, `@brine/bus/rpc`, `../sql/`. */
+  /** The target: `./x.ts`, `@brine/bus/rpc`, `../sql/`. */
   readonly to: string;
-  /** How it is asked for: an import, or a path beside the file (`new URL(…, import.meta.url)`). */
+  /** An import, or a path beside the file (`new URL(…, import.meta.url)`). */
   readonly kind: 'import' | 'path';
-  /** The names that are asked for, by the name in the other file; undefined: all of it. */
+  /** The imported names in the other file; undefined: all. */
   readonly names: readonly string[] | undefined;
-  /** Of an entry `['name', { load: () => import('x') }]` of a table: its name. */
+  /**
+   * import('x') }]` of a table: its name. => Name of a table entry `['name', { load: () =>
+   * import('x') }]`. => import('x') }]` of a table: its name.
+   */
   readonly entry?: string | undefined;
 }
 
-/** What reach knows of one source file. */
+/** The edges of one source file. */
 export interface Module {
   readonly edges: readonly Edge[];
-  /** Names that the file only passes on, and where they come from: `export { a as b } from 'x'`. */
+  /** Re-exported names and their sources: `export { a as b } from 'x'`. */
   readonly passes: ReadonlyMap<string, { readonly from: string; readonly name: string }>;
   /** The texts of strings and the keys of objects: programs, commands, options, files. */
   readonly strings: readonly string[];
-  /** True for a file that declares types alone: no run of a test comes out otherwise for it. */
+  /** True for a file with only types, which can not affect a test. */
   readonly isTypes: boolean;
 }
 
 /**
- * Reads the imports of a TypeScript or JavaScript source. Imports of types alone are left out: no
- * run of a test comes out otherwise for them, and the compiler reads all files each time.
+ * Reads the imports of a TypeScript or JavaScript source. Imports of types are left out: they can
+ * not affect a test, and the compiler reads all files each time.
  */
 export function moduleOf(path: string, text: string): Module {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, false);
@@ -120,7 +123,7 @@ function dynamicEdge(node: ts.CallExpression, entry: string | undefined): Edge |
   return { to: first.text, kind: 'import', names: undefined, entry };
 }
 
-/** `new URL('x', import.meta.url)`: of a template the folder before its first hole. */
+/** Paths in `new URL('x', import.meta.url)`; for a template the folder before its first hole. */
 function pathEdges(node: ts.NewExpression): readonly Edge[] {
   const [path, base] = node.arguments ?? [];
   if (!ts.isIdentifier(node.expression) || node.expression.text !== 'URL') return [];

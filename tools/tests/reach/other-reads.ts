@@ -1,11 +1,11 @@
 import { type Step, type Tree } from './import-graph.ts';
 
-/** What the files that match `by` read beyond their imports. */
+/** Files that sources matching `by` read beyond their imports. */
 export interface Read {
   readonly by: RegExp;
   /** Files, folders (with a slash at the end), or all files that match. */
   readonly reads: readonly (string | RegExp)[];
-  /** True where what they read leads to nothing more, as a test's settings. */
+  /** True if the read files lead to no others, as a test's settings. */
   readonly alone?: boolean;
   /** Only for tests that have this name in a string. */
   readonly named?: string;
@@ -30,21 +30,21 @@ export const OTHER_READS: readonly Read[] = [
     ],
     alone: true,
   },
-  // What vitest.config.ts sets up for each layer.
+  // Setup files of vitest.config.ts for each layer.
   { by: /\.test\.ts$/, reads: ['test/layers/nothing-started.ts'], alone: true },
   {
     by: /\.served\.test\.ts$/,
     reads: ['test/layers/nothing-left.ts', 'test/layers/one-postgres.ts'],
   },
   { by: /\.(masters|deep)\.test\.ts$/, reads: ['test/layers/scenes-of-failures.ts'] },
-  // Files that a program starts, under paths that it puts together.
+  // Files that a program starts, by computed paths.
   {
     by: /^libs\/service\/src\/processes\/master-services\.ts$/,
     reads: [
       /^apps\/(event-bus|job-cache-returner|worker-pool|runner-pool|publisher|req-gateway)\/src\/main\.ts$/,
     ],
   },
-  // It does nothing without a master above. Of tests that kill it the smoke set has one.
+  // The relay does nothing without a master above. The smoke set has a test that kills it.
   {
     by: /^libs\/service\/src\/processes\/master-services\.ts$/,
     reads: ['apps/syndic-relay/src/main.ts'],
@@ -66,12 +66,12 @@ export const OTHER_READS: readonly Read[] = [
     reads: ['test/layers/failing/', 'test/layers/unended-tests.mjs'],
   },
   { by: /^test\/planted\//, reads: ['test/planted/main.ts', 'libs/', 'apps/'] },
-  // Documents, and what a check over the whole tree looks at.
+  // Documents, and files for checks of the whole tree.
   { by: /^tools\/(tidy\.served|links|security)\.test\.ts$/, reads: [/\.md$/] },
   { by: /^tools\/tidy\.served\.test\.ts$/, reads: [/(^|\/)tsconfig[^/]*\.json$/, /^[^/]+\.json$/] },
 ];
 
-/** Paths that need no test to read them, and why. */
+/** Paths that need no test, and the reason. */
 export interface Untested {
   readonly paths: RegExp;
   readonly why: string;
@@ -102,7 +102,7 @@ export const NEEDS_NO_TEST: readonly Untested[] = [
   { paths: /^tools\/(bench\/src\/soak|ledger-check\/src\/main)\.ts$/, why: 'run by hand' },
 ];
 
-/** Throws for a row that names what is not there. */
+/** Throws for a row that names a missing path. */
 export function rowsOf(table: readonly Read[], tree: Tree): readonly Row[] {
   return table.map(({ by, reads, alone = false, named }) => {
     const paths = reads.flatMap((read) => pathsOf(read, tree));

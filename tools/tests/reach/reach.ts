@@ -1,7 +1,7 @@
 import { type ImportGraph, type Step, TEST_SIDE } from './import-graph.ts';
 import type { Row } from './other-reads.ts';
 
-/** What one test reaches. */
+/** The files that one test reaches. */
 export class Reached {
   /** A file or a folder, and the file that led there. */
   readonly #from: ReadonlyMap<string, string>;
@@ -13,8 +13,8 @@ export class Reached {
   }
 
   /**
-   * The way from the test to a path, with both: what a reader wants to know who asks why a test
-   * runs. Undefined where the test does not reach it. The path need not be there any more.
+   * The path of imports from the test to a file, both included, which explains why a test runs.
+   * Undefined if the test does not reach it. The file may be deleted.
    */
   way(path: string): readonly string[] | undefined {
     const found = this.#from.has(path)
@@ -31,7 +31,7 @@ export class Reached {
   }
 }
 
-/** Which files a test can depend on: by imports, and by the table of what else is read. */
+/** The files that a test can depend on, by imports and by the table of other reads. */
 export class Reach {
   readonly #graph: ImportGraph;
   readonly #rows: readonly Row[];
@@ -41,7 +41,7 @@ export class Reach {
     this.#rows = rows;
   }
 
-  /** All that a test file reaches, itself too. */
+  /** All files that a test file reaches, itself included. */
   of(test: string): Reached {
     const from = new Map([[test, test]]);
     const entered = new Set([test]);
@@ -75,7 +75,7 @@ export class Reach {
   }
 }
 
-/** A name stands by itself: `run` and `salt-run` in `salt-run`, neither in `running`. */
+/** Adds whole names: `run` and `salt-run` in `salt-run`, neither in `running`. */
 function takeNames(strings: readonly string[], names: Set<string>): void {
   for (const text of strings) {
     for (const name of text.split(/[^\w-]+/)) names.add(name);

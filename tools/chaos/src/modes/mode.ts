@@ -3,14 +3,14 @@ import { drawOptions, flag, type Given, type Option, readOptions } from '@brine/
 import { text } from '@brine/swarm/options';
 import { inRun, type Run } from '../run.ts';
 
-/** A kind of run, with a command line of its own. */
+/** A kind of run, with its own command line. */
 export interface Mode {
   readonly usage: string;
-  /** Gives the exit code; throws UsageError for arguments that do not fit. */
+  /** Returns the exit code; throws UsageError for invalid arguments. */
   readonly run: (args: readonly string[]) => Promise<number>;
 }
 
-/** What every mode takes. */
+/** Options of every mode. */
 const EVERY = {
   json: text('<file>', 'the whole report'),
   keep: flag('keep the directory also where nothing failed'),
@@ -18,7 +18,7 @@ const EVERY = {
 
 type Table = Readonly<Record<string, Option<unknown>>>;
 
-/** What a mode does between its command line and its exit code. */
+/** The steps of a mode between its command line and its exit code. */
 interface Steps<T extends Table, Report> {
   /** The head of the usage text. */
   readonly about: string;
@@ -29,7 +29,7 @@ interface Steps<T extends Table, Report> {
   readonly draw: (report: Report) => string;
 }
 
-/** A mode that prints its report, and writes it where `--json` asks for it. */
+/** A mode that prints its report, and writes it to the file of `--json`. */
 export function modeOf<T extends Table, Report extends { readonly ok: boolean }>({
   about,
   options,

@@ -34,30 +34,30 @@ Three NATS servers with R3 streams, a PostgreSQL primary with a synchronous stan
   draw: drawNodes,
 });
 
-/** A node that was lost; its recovery is measured while it is away. */
+/** A node that was lost; recovery is measured while it is down. */
 interface Loss {
   readonly node: string;
-  /** Missing where the master served nothing for too long. */
+  /** Missing if the master served nothing for too long. */
   readonly recovery?: Recovery;
 }
 
-/** How a run went. */
+/** The result of a run. */
 interface NodesReport {
   readonly losses: readonly Loss[];
   readonly load: LoadCounts;
-  /** What went wrong beside the books, in words. */
+  /** Failures beside those of the ledger. */
   readonly failures: readonly string[];
   readonly ledger?: LedgerReport;
   readonly ok: boolean;
 }
 
-/** Jobs are closed so soon, in s: a check after the drain sees them in their last state. */
+/** Deadline of jobs, in s: short, so that a check after the drain sees their final state. */
 const JOB_DEADLINE_S = 20;
 const JOBS_FOR_ALL = 10;
 const RECOVERY_TIMEOUT_MS = 120_000;
 const STREAM_BYTES = 1_073_741_824;
 
-/** A master on other people's NATS and PostgreSQL, whose primary is another one after a switch. */
+/** A master on an external cluster of NATS and PostgreSQL, whose primary changes after a switch. */
 class ClusteredInstallation extends Installation {
   readonly #pair: PostgresPair;
 
@@ -144,7 +144,7 @@ async function loseAll(
     const since = performance.now();
     await back();
     print(`      as before after ${(performance.now() - since).toFixed(0)} ms`);
-    // The next loss would be a second one while this one still catches up.
+    // Wait, so that the next loss does not come while this node still catches up.
     await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
     await recovered(fleet, pair);
   };

@@ -10,7 +10,9 @@ import { type ChaosReport, runChaos } from '../run-chaos.ts';
 import { IMPATIENT, PREFIX, startSwarm } from '../swarm.ts';
 import { modeOf } from './mode.ts';
 
-/** A connection that was reset while packets were lost is found dead late; stock: 300 s. */
+/**
+ * Keep-alive, by which a connection that was reset during packet loss is found dead. Stock: 300 s.
+ */
 const KEEP_ALIVE_MS = 1_000;
 
 const OPTIONS = {
@@ -25,7 +27,7 @@ const OPTIONS = {
 
 type Asked = Given<typeof OPTIONS>;
 
-/** Faults at a master of the run's own. */
+/** Faults on the run's own master. */
 export const own = modeOf({
   about: `npm run chaos -- [options]        random faults at a master under load
 npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
@@ -81,7 +83,7 @@ function startMinions({ entries, master }: OwnMaster, run: Run, minions: number)
     host: entries.request.host,
     retPort: entries.request.port,
     publishPort: entries.publish.port,
-    // The client's own connection stays whole: what it was answered must be true.
+    // The client's own connection gets no faults: its answers must be true.
     clientHost: '127.0.0.1',
     clientPort: master.home.retPort,
     behaviours: BEHAVIOURS,

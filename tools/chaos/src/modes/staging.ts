@@ -15,7 +15,7 @@ import { type Mode, modeOf } from './mode.ts';
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
 const EXIT = { failed: 1, usage: 64 } as const;
 
-/** Faults that need no proxy: they work on a master that this run did not start. */
+/** Faults without a proxy, for a master that this run did not start. */
 const KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];
 
 const OPTIONS = {
@@ -31,7 +31,7 @@ const OPTIONS = {
 
 type Asked = Given<typeof OPTIONS>;
 
-/** Faults at this host's master; refuses without `--yes`. */
+/** Faults on this host's master; refuses without `--yes`. */
 export const staging: Mode = modeOf({
   about: `npm run chaos -- --staging [options]
 
@@ -47,7 +47,7 @@ twice or run twice, and everything serves again.`,
     `${drawChaos(report)}the keys stay accepted; remove them: brine key -y -d '${PREFIX}*'\n`,
 });
 
-/** Where no master runs, and without `--yes`, which prints the plan. */
+/** Refuses if no master runs; without `--yes` prints the plan. */
 function refuse(asked: Asked): number | undefined {
   const installation = installationOf(asked);
   if (installation.supervisor() === undefined) {
@@ -81,7 +81,7 @@ async function runOnStaging(asked: Asked, run: Run): Promise<ChaosReport> {
     rates: { jobs, returns: 1, logIns: 1 },
     run,
     after,
-    // Its deadline is the operator's, an hour as a rule.
+    // The operator sets its deadline, usually an hour.
     untilClosed: false,
   });
 }
@@ -95,7 +95,7 @@ function planFor(installation: Installation, { faults, seed, only }: Asked): Pla
   return makePlan(faults, seed, { kinds: only, victims, links: [], disks: [], wires: [] });
 }
 
-/** Older jobs are not of this run. Throws Error where the database does not answer. */
+/** The last job before this run. Throws Error if the database does not answer. */
 async function lastJid(installation: Installation): Promise<string> {
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {

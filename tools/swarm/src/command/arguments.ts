@@ -49,7 +49,7 @@ const JOB = {
 /** All options of the command. */
 export const OPTIONS = { ...GENERAL, ...MINIONS, ...MASTER, ...LOAD, ...JOB };
 
-/** What the command was asked for; undefined where the default of a step counts. */
+/** Values of the options; undefined for the default of a step. */
 export type SwarmArguments = Given<typeof OPTIONS>;
 
 /** The help page of the command. */

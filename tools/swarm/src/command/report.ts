@@ -1,6 +1,6 @@
 import type { JobResult, LoadResult } from '../types.ts';
 
-/** What a step of a run came to. */
+/** The result of a step. */
 export type StepResult =
   | { readonly step: string; readonly load: LoadResult }
   | { readonly step: string; readonly job: JobResult };
@@ -21,7 +21,7 @@ const HEAD = [
   'rig µs',
 ];
 
-/** True where everything that was asked for came back. */
+/** True if everything was answered. */
 export function isComplete(result: StepResult): boolean {
   if ('job' in result) {
     const { jid, targeted, acknowledged } = result.job;
@@ -30,7 +30,7 @@ export function isComplete(result: StepResult): boolean {
   return result.load.answered === result.load.sent && result.load.sent > 0;
 }
 
-/** A table of all steps, what is to be said of jobs below it, and where the rig was too slow. */
+/** A table of all steps, with notes on jobs and on bottlenecks of the rig below it. */
 export function drawResults(results: readonly StepResult[]): string {
   const loads = results.filter((result) => 'load' in result);
   const lines = loads.length === 0 ? [] : table([HEAD, ...loads.map(loadRow)]);
@@ -71,7 +71,7 @@ function table(rows: readonly (readonly string[])[]): string[] {
 }
 
 function jobLines(job: JobResult): string[] {
-  if (job.jid === undefined) return [`publish refused: ${job.error ?? 'no words'}`];
+  if (job.jid === undefined) return [`publish refused: ${job.error ?? 'no reason'}`];
   const { targeted, reached, returned, acknowledged, lost, resends } = job;
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   return [

@@ -3,12 +3,12 @@ import { parse } from 'yaml';
 import { checkBehaviours } from '../minions/behaviours.ts';
 import type { Behaviour } from '../types.ts';
 
-/** Behaviours fit on a page; a file beyond this is something else. */
+/** A larger file is not a list of behaviours. */
 const MAX_BYTES = 1_048_576;
 
 /**
  * Reads a scenario: YAML (or JSON) with a list of behaviours, or a map that has one under
- * `behaviours`. Throws Error that names the file and what is wrong.
+ * `behaviours`. Throws Error with the file and the problem.
  */
 export async function readScenario(path: string): Promise<readonly Behaviour[]> {
   try {

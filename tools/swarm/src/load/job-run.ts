@@ -3,7 +3,7 @@ import type { PublishedJob } from '@brine/wire/load';
 import type { LoadHead } from '../minions/sealed-request.ts';
 import { Latencies, type LatencyData } from '../results/latencies.ts';
 
-/** What one process knows of a job; times are of the monotonic clock. */
+/** The data of one process about a job; times are of the monotonic clock. */
 export interface JobReport {
   readonly reached: number;
   readonly reachedLast: number;
@@ -12,13 +12,13 @@ export interface JobReport {
   readonly lost: number;
   readonly resends: number;
   readonly ackedLast: number;
-  /** From the moment that was asked for to each acknowledgement. */
+  /** From `sinceMs` to each acknowledgement. */
   readonly latencies: LatencyData;
 }
 
 /**
- * One job in one process, however often it was sent: the minions that got it and that answered.
- * Minions are named by their local index.
+ * One job in one process, also if sent repeatedly: the minions that received it and that answered,
+ * by local index.
  */
 export class JobRun {
   readonly job: PublishedJob;
@@ -34,7 +34,7 @@ export class JobRun {
   ackedLast = 0;
   lost = 0;
   resends = 0;
-  /** Answers that are still to come or on their way. */
+  /** Number of answers that are still to come or in flight. */
   open = 0;
 
   constructor(job: PublishedJob, minions: number) {
@@ -44,7 +44,7 @@ export class JobRun {
     this.#returned = new Uint8Array(minions);
   }
 
-  /** Notes the publication; false for a minion that had it before. */
+  /** Records the publication; false for a minion that had it before. */
   receive(index: number, nowMs: number): boolean {
     if (this.#received[index] !== 0) return false;
     this.#received[index] = nowMs;
@@ -53,14 +53,14 @@ export class JobRun {
     return true;
   }
 
-  /** Notes a return that is sent for the first time. */
+  /** Records a return that is sent for the first time. */
   sent(index: number): void {
     if (this.#returned[index] !== 0) return;
     this.#returned[index] = 1;
     this.returned += 1;
   }
 
-  /** Notes an acknowledgement; the first one of each minion counts. */
+  /** Records an acknowledgement; the first one of each minion counts. */
   acknowledge(index: number, nowMs: number): void {
     if (this.#acked[index] !== 0) return;
     this.#acked[index] = nowMs;
@@ -68,7 +68,7 @@ export class JobRun {
     this.ackedLast = nowMs;
   }
 
-  /** Ranges of local indices that got it since this was last asked, for the log. */
+  /** Ranges of local indices that received it since the last call, for the log. */
   newlyReached(): [number, number][] {
     if (this.reached === this.#logged) return [];
     this.#logged = this.reached;
@@ -76,7 +76,7 @@ export class JobRun {
     let last: [number, number] | undefined;
     for (let index = 0; index < this.#received.length; index += 1) {
       const at = this.#received[index] as number;
-      // A negative time is one that was reported.
+      // A negative time was already reported.
       if (at <= 0) continue;
       this.#received[index] = -at;
       if (last?.[1] === index - 1) last[1] = index;
@@ -104,7 +104,7 @@ export class JobRun {
 }
 
 /**
- * The minions that a publication is for. Globs and lists are prepared once for all minions; the
+ * Compiles the target of a publication. Globs and lists are prepared once for all minions; the
  * simulated ones have no grains but their id, and no pillar.
  */
 export function compileTarget(job: PublishedJob): (id: string) => boolean {

@@ -11,7 +11,7 @@ const FLUSH_MS = 250;
  *
  *     {"e":"publishing","token":…,"t":…}                      token: in the job's metadata.storm
  *     {"e":"published","token":…,"jid":…,"targeted":100,"t":…}  the master has answered
- *     {"e":"refused","token":…,"why":"…","t":…}              the master's words, without a job
+ *  {"e":"refused","token":…,"why":"…","t":…} the master's error, without a job
  *     {"e":"received","jid":…,"ids":[["swarm-00000","swarm-00099"],…],"count":100,"t":…}
  *     {"e":"again","jid":…,"id":…,"t":…}                      the publication came once more
  *     {"e":"sent","jid":…,"id":…,"hash":…,"try":1,"t":…}      hash: of the packed return value
@@ -24,7 +24,7 @@ export class Ledger {
   #lines: string[] = [];
   #bytes = 0;
 
-  /** @param beforeFlush may add lines. Throws Error where the file can not be opened. */
+  /** @param beforeFlush may add lines. Throws Error if the file can not be opened. */
   constructor(path: string, beforeFlush: () => void = () => undefined) {
     this.#fd = openSync(path, 'a');
     this.#beforeFlush = beforeFlush;
@@ -45,12 +45,12 @@ export class Ledger {
     this.#line({ e: 'published', token, jid, targeted, t: time(nowMs) });
   }
 
-  /** A master has refused a publish in words. */
+  /** A master has refused a publish with an error. */
   refused(token: string, why: string, nowMs: number): void {
     this.#line({ e: 'refused', token, why, t: time(nowMs) });
   }
 
-  /** Each minion that got the publication since this was last asked; it runs the job now. */
+  /** Minions that received the publication since the last call; they run the job now. */
   received(run: JobRun, idOf: (index: number) => string, nowMs: number): void {
     const ranges = run.newlyReached();
     if (ranges.length === 0) return;
@@ -59,13 +59,13 @@ export class Ledger {
     this.#line({ e: 'received', jid: run.job.jid, ids, count, t: time(nowMs) });
   }
 
-  /** A minion that remembers the job got it once more, and drops it as a stock one does. */
+  /** A minion that knows the job received it again, and drops it as a stock one does. */
   again(jid: string, id: string, nowMs: number): void {
     this.#text(`{"e":"again","jid":"${jid}","id":"${id}","t":${time(nowMs)}}\n`);
   }
 
   sent(jid: string, id: string, hash: string, send: number, nowMs: number): void {
-    // Ids and hashes need no escapes here, and this is written ten thousand times a second.
+    // Without JSON.stringify: ids and hashes need no escapes, at ten thousand lines a second.
     this.#text(
       `{"e":"sent","jid":"${jid}","id":"${id}","hash":"${hash}","try":${send},"t":${time(nowMs)}}\n`,
     );
@@ -75,7 +75,7 @@ export class Ledger {
     this.#text(`{"e":"${what}","jid":"${jid}","id":"${id}","t":${time(nowMs)}}\n`);
   }
 
-  /** Writes at once: the file takes what the process can not keep. */
+  /** Writes synchronously, so that the process keeps no backlog. */
   flush(): void {
     if (this.#bytes === 0) return;
     const text = this.#lines.join('');

@@ -1,13 +1,13 @@
 import { monotonicMs } from '../clock.ts';
 import { Latencies, type LatencyData } from '../results/latencies.ts';
 
-/** How a request ended. */
+/** The end of a request. */
 export type Outcome = 'answered' | 'refused' | 'timed-out';
 
 /** Called once per request, never before `begin` has returned. */
 export type Done = (outcome: Outcome, resent: number) => void;
 
-/** Something that is done over and over. */
+/** A repeated request. */
 export interface Work {
   /** Begins one request; false if no sender is free now. */
   readonly begin: (done: Done) => boolean;
@@ -21,7 +21,7 @@ export interface LoopOptions {
   readonly ratePerSecond: number | undefined;
 }
 
-/** What a loop in one process did. */
+/** Results of a loop in one process. */
 export interface LoopReport {
   readonly sent: number;
   readonly answered: number;
@@ -39,9 +39,9 @@ const TICK_MS = 1;
 const BUSY_MS = 1;
 
 /**
- * Keeps requests on their way until the count or the time is reached. With a rate each request is
- * due at a moment of its own, and its latency counts from then: a slow answer must not hide the
- * requests that waited behind it.
+ * Keeps requests in flight until the count or the time is reached. With a rate each request has a
+ * due time, from which its latency counts, so that a slow answer does not hide the requests that
+ * waited behind it.
  */
 export class LoadLoop {
   readonly #work: Work;
@@ -86,7 +86,7 @@ export class LoadLoop {
       if (this.#flying === 0) this.#finish(nowMs);
       return;
     }
-    // An answer fills again by itself; the timer is for due times, and for busy senders.
+    // An answer refills by itself; the timer is for due times, and for busy senders.
     if (this.#flying === 0 || this.#options.ratePerSecond !== undefined || !free) {
       this.#timer ??= setTimeout(
         () => {
@@ -98,7 +98,7 @@ export class LoadLoop {
     }
   }
 
-  /** How many requests should have been begun by now. */
+  /** Number of requests that are due. */
   #dueBy(nowMs: number): number {
     const { count, durationMs, ratePerSecond } = this.#options;
     const passed = nowMs - this.#startMs;

@@ -4,8 +4,8 @@ const SECOND_US = 1_000_000;
 const MICRO_DIGITS = 6;
 
 /**
- * Job ids of one of several processes: the microseconds are dealt out between them, so that no two
- * make the same. The date is worked out once a second: a storm makes ten thousand ids in one.
+ * Job ids of one of several processes, which share the microseconds, so that ids are unique. The
+ * date is computed once a second, since a storm makes ten thousand ids in one.
  */
 export class OwnJids {
   readonly #part: number;

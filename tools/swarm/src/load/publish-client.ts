@@ -12,7 +12,7 @@ import {
 
 const PUBLISH_TIMEOUT_MS = 60_000;
 
-/** A publish that is ready to be sent. */
+/** A publish, ready to send. */
 export interface PublishRequest {
   readonly bytes: Buffer;
   readonly token: string;
@@ -20,7 +20,7 @@ export interface PublishRequest {
   readonly sends: number;
 }
 
-/** Publishes jobs as `salt` does, several at once, each on a connection of its own. */
+/** Publishes jobs as `salt` does, several at once, each on its own connection. */
 export class PublishClient {
   readonly #host: string;
   readonly #port: number;
@@ -51,8 +51,8 @@ export class PublishClient {
   }
 
   /**
-   * One publish; sent again as it was where no answer came in time and `sends` allows it.
-   * Throws Error where none comes at all, WireError where it is no answer.
+   * Sends one publish, and repeats the same bytes after a timeout, up to `sends` times. Throws
+   * Error without an answer, WireError for an invalid one.
    */
   async send({ bytes, token, timeoutMs, sends }: PublishRequest): Promise<PublishAnswer> {
     this.#ledger?.publishing(token, monotonicMs());
@@ -68,7 +68,7 @@ export class PublishClient {
     throw new Error(`no answer to a publish in ${timeoutMs * sends} ms`);
   }
 
-  /** Closing again does nothing. */
+  /** Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

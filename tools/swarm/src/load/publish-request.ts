@@ -8,7 +8,7 @@ import { buildPublish } from '@brine/wire/load';
 import { fromJson } from '@brine/wire/text';
 import type { PublishOptions } from '../types.ts';
 
-/** Stands in the metadata of a storm's publish; {@link numbered} puts a number in its place. */
+/** Placeholder in the metadata of a storm's publish, which {@link numbered} replaces. */
 const STORM_MARK = 'swarm-0000000000000000';
 
 /**
@@ -36,12 +36,12 @@ export async function publishBody(options: PublishOptions, storm = false): Promi
   );
 }
 
-/** Sixteen digits that tell one publish from all others. */
+/** Sixteen digits, unique to one publish. */
 export function newToken(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** A storm's body that no other has: a master may join publishes of the same bytes. */
+/** A unique body of a storm: a master may join publishes with the same bytes. */
 export function numbered(body: Buffer, token = newToken()): Buffer {
   const at = body.indexOf(STORM_MARK, 0, 'latin1');
   if (at < 0) return body;
@@ -50,14 +50,14 @@ export function numbered(body: Buffer, token = newToken()): Buffer {
   return copy;
 }
 
-/** What a master answered to a `publish`. */
+/** The answer of a master to a `publish`. */
 export interface PublishAnswer {
   readonly jid: string | undefined;
   readonly minions: readonly string[];
   readonly error?: string;
 }
 
-/** Reads the answer; words of refusal end up in `error`. Throws WireError for other bytes. */
+/** Reads the answer; `error` is the text of a refusal. Throws WireError for other bytes. */
 export function readPublishAnswer(reply: Uint8Array): PublishAnswer {
   const value = unpack(reply);
   if (!isMap(value)) return { jid: undefined, minions: [], error: JSON.stringify(value) };

@@ -6,8 +6,8 @@ import type { Behaviour } from '../types.ts';
 export const GOOD: Behaviour = {};
 
 /**
- * The behaviour of one of `total` minions: the first whose glob fits; else shares in order, laid
- * over the indices so that each share is a run of minions; else {@link GOOD}.
+ * The behaviour of one of `total` minions: the first whose glob matches; else shares in order, each
+ * a range of indices; else {@link GOOD}.
  */
 export function behaviourOf(
   behaviours: readonly Behaviour[],
@@ -43,7 +43,7 @@ export function between(
   return from + (to - from) * random();
 }
 
-/** What a function gives back: true as test.ping, echoes, or a text of the size that is asked. */
+/** The return of a function: true as test.ping, an echo, or a text of the wanted size. */
 export function returnValue(
   fun: string | readonly string[],
   args: readonly SaltValue[],
@@ -55,7 +55,7 @@ export function returnValue(
   }
   if (behaviour.retcode !== undefined && behaviour.retcode !== 0) return `ERROR: ${fun} failed`;
   if (fun === 'test.echo') return args[0] ?? null;
-  // Nothing runs here longer than its delay: the answer to the question of a `salt` that waits.
+  // No job runs longer than its delay, so find_job finds none.
   if (fun === 'saltutil.find_job') return new Map();
   return true;
 }
@@ -72,10 +72,10 @@ const KEYS = new Set([
   'retcode',
   'hostile',
 ]);
-/** A return travels whole, and a master takes 100 MiB. */
+/** A return is one message, and a master takes 100 MiB. */
 const MAX_RETURN_BYTES = 104_857_600;
 
-/** Checks behaviours of a file or a caller; throws Error that names what is wrong. */
+/** Checks behaviours of a file or a caller; throws Error with the problem. */
 export function checkBehaviours(value: unknown): readonly Behaviour[] {
   if (!Array.isArray(value)) throw new Error('behaviours are a list');
   return value.map((one: unknown, index) => {

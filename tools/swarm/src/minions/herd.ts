@@ -31,7 +31,7 @@ export class Herd {
     this.#minions = minions;
   }
 
-  /** Makes the minions; nothing is connected yet. */
+  /** Makes the minions without connecting them. */
   static async make(plan: ChildPlan): Promise<Herd> {
     const pool = await readKeyPool(plan.keyPool);
     const counts = noCounts();
@@ -79,12 +79,12 @@ export class Herd {
     }
   }
 
-  /** Begins to measure what this process uses. */
+  /** Begins to measure the resources of this process. */
   watch(): void {
     this.#meter.begin();
   }
 
-  /** Waits until a job is over here, or the time is. */
+  /** Waits until a job is done here, or the time is up. */
   async follow(order: Order & { kind: 'follow' }): Promise<Answers['follow']> {
     const { jid, expected, sinceMs, untilMs } = order;
     for (;;) {
@@ -136,9 +136,7 @@ export class Herd {
     }
   }
 
-  /**
-   * A minion that sends sealed requests has to be logged in; this is no part of the measurement.
-   */
+  /** Logs in minions before sealed requests, outside of the measurement. */
   async #needKeys(): Promise<void> {
     for (const minion of this.#minions) {
       if (minion.key !== undefined) continue;

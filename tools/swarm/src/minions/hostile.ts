@@ -19,7 +19,7 @@ export function hostileBody(
   if (key === undefined) return undefined;
   const head = requests.head(mapOf({ cmd: '_return', jid: '20260101000000000000', return: true }));
   if (kind === 'wrong-id') {
-    // Sealed by this minion, in the name of another: inside, where the envelope says the truth.
+    // Sealed by this minion with another id inside; the envelope has the true one.
     const other = requests.fields(`${minion.id}-other`, minion.pair.tok);
     return requests.seal(head, { ...minion.fields, inLoad: other.inLoad }, key);
   }

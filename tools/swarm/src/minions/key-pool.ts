@@ -8,7 +8,7 @@ import { minionToken, normalisePem, PrivateKey } from '@brine/crypt';
 export interface KeyPair {
   /** PEM as minions send it. */
   readonly pub: string;
-  /** The minion's constant `tok` (X9.31), worked out when the pair was made. */
+  /** The minion's constant `tok` (X9.31), computed with the pair. */
   readonly tok: Buffer;
   readonly privateKey: () => PrivateKey;
 }
@@ -19,18 +19,18 @@ interface StoredPair {
   readonly tok: string;
 }
 
-/** Pairs per size: enough that a master can not live on its memory of a few. */
+/** Pairs per size: enough to defeat a master's cache of a few. */
 const POOL_SIZES: Readonly<Record<number, number>> = { 2048: 256, 4096: 16 };
 const PROGRESS_EVERY = 32;
 
-/** Where pools lie: `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
+/** Directory of pools: `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
 export function defaultCacheDir(): string {
   const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   return join(base, 'brine', 'swarm');
 }
 
 /**
- * The file with so many pairs of this size, made at the first call (seconds; `tell` hears of it).
+ * The file with `pairs` pairs of this size, made at the first call (seconds; `tell` gets a line).
  * Throws RangeError for sizes other than 2048 and 4096, and for no pairs.
  */
 export async function keyPoolFile(
@@ -79,7 +79,7 @@ async function makePairs(
       if (pairs.length % PROGRESS_EVERY === 0) tell(`${pairs.length} of ${count} pairs`);
     }
   };
-  // The work is done in threads of Node's pool, of which there are four.
+  // Node's pool has four threads for this work.
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, lane));
   return pairs;
 }

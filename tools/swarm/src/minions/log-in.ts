@@ -13,7 +13,7 @@ export interface LogInIdentity {
   readonly pair: KeyPair;
 }
 
-/** One `_auth` on its way. */
+/** One `_auth` in flight. */
 export interface LogInAttempt {
   readonly body: Buffer;
   readonly nonce: string;
@@ -21,8 +21,8 @@ export interface LogInAttempt {
 }
 
 /**
- * How it ended; `session` where it was asked for (version 3). `pending`: the minion has to ask
- * again, because its key waits or because the master can not answer now.
+ * The end of a log-in; `session` if requested (version 3). `pending`: the minion has to retry,
+ * because its key is pending or the master can not answer now.
  */
 export type LogInOutcome =
   | { readonly kind: 'accepted'; readonly session?: Crypticle }
@@ -33,7 +33,7 @@ const REFUSED: LogInOutcome = { kind: 'refused' };
 const BAD_LOAD = pack(RefusalText.BAD_LOAD);
 const ACCEPTED: LogInOutcome = { kind: 'accepted' };
 
-/** Builds `_auth` requests and reads their answers, opening as few as asked for. */
+/** Builds `_auth` requests and reads their answers, of which it opens only some. */
 export class LogIns {
   readonly #version: 2 | 3;
   readonly #openEvery: number;
@@ -99,7 +99,7 @@ export class LogIns {
     reply: Uint8Array,
     wantSession: boolean,
   ): LogInOutcome {
-    // A stock minion gets over this text, and asks again.
+    // A stock minion tolerates this text, and retries.
     if (BAD_LOAD.equals(reply)) return PENDING;
     const outer = scanMap(reply);
     const load = outer.bytes('load');
@@ -133,7 +133,7 @@ export class LogIns {
   }
 }
 
-/** An answer that a minion would not take. */
+/** An answer that a minion would refuse. */
 class Unfit extends Error {
   override readonly name = 'Unfit';
 }

@@ -11,16 +11,16 @@ import {
 import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import type { AuthAccept } from '@brine/wire/load';
 
-/** A secret that only the master can read, and what it must say of it. */
+/** A secret that only the master can read, and the expected reply. */
 export interface LogInToken {
   readonly text: string;
   readonly sealed: Buffer;
 }
 
-/** So many are sealed once and used in turn: the master has to open each one anyway. */
+/** Number of tokens, encrypted once and used in turn: the master has to open each one anyway. */
 const TOKENS = 32;
 
-/** What the minions of a process know of their master, kept once for all. */
+/** Data of a process' minions about their master, shared by all. */
 export class MasterKnowledge {
   #key: PublicKey | undefined;
   #pem = '';
@@ -46,7 +46,7 @@ export class MasterKnowledge {
     return this.#aes;
   }
 
-  /** Goes up with each new AES key. */
+  /** Incremented with each new AES key. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -61,7 +61,7 @@ export class MasterKnowledge {
     return this.#tokens[this.#nextToken % TOKENS];
   }
 
-  /** True where the reply is about an AES key that is known: its signature is always the same. */
+  /** True if the reply has a known AES key: its signature is always the same. */
   knowsAes(mark: Uint8Array): boolean {
     return this.#aesMark?.equals(mark) ?? false;
   }
@@ -83,7 +83,7 @@ export class MasterKnowledge {
     return this.#key;
   }
 
-  /** Opens the AES key of a reply, and takes it where it is new. Throws Error, CryptError. */
+  /** Opens the AES key of a reply, and stores a new one. Throws Error, CryptError. */
   openAes(accept: AuthAccept, mine: PrivateKey): void {
     const key = this.masterKey(accept);
     const text = mine.oaepDecrypt(accept.aes, DEFAULT_ENC_ALGO).toString('utf8');
@@ -98,7 +98,7 @@ export class MasterKnowledge {
     this.serials = new SerialMemory();
   }
 
-  /** The master's signature around a reply. */
+  /** Verifies the master's signature around a reply. */
   verify(load: Uint8Array, sig: Uint8Array): boolean {
     return this.#key?.verify(load, sig, DEFAULT_SIG_ALGO) ?? false;
   }

@@ -13,7 +13,7 @@ export interface ReadJob {
   readonly matches: (id: string) => boolean;
 }
 
-/** What a frame is: a job, nothing a minion would take, or sealed with a key not known (yet). */
+/** The kind of a frame: a job, ignored by minions, or sealed with an unknown key. */
 export type ReadFrame = ReadJob | 'ignored' | 'stale';
 
 interface CachedFrame {
@@ -22,11 +22,11 @@ interface CachedFrame {
   readonly read: ReadFrame;
 }
 
-/** Frames that minions of one process may be apart. */
+/** Maximum of frames that minions of one process may be apart. */
 const MAX_FRAMES = 256;
-/** Jobs whose minions are remembered (Salt: minion_jid_queue_hwm). */
+/** Maximum of jobs whose minions are remembered (Salt: minion_jid_queue_hwm). */
 const MAX_RUNS = 100;
-/** The IV of the seal lies here in a frame that Salt packs: 16 random bytes tell frames apart. */
+/** Offset of the IV in a frame packed by Salt: 16 random bytes that identify the frame. */
 const MARK_FROM = 17;
 const MARK_TO = 33;
 
@@ -53,7 +53,7 @@ export class Publications {
     return this.#runs.get(jid);
   }
 
-  /** What the frame is. A stale one may be read again after a log-in. */
+  /** Reads a frame. A stale one may be read again after a log-in. */
   read(frame: Buffer): ReadFrame {
     const mark = frame.toString('latin1', MARK_FROM, MARK_TO);
     const known = this.#frames.get(mark);

@@ -1,14 +1,14 @@
 import { ThinPeer } from '@brine/zmq';
 import { monotonicMs } from '../clock.ts';
 
-/** Called with the payload, or undefined where no answer came in time. */
+/** Called with the payload, or undefined if no answer came in time. */
 export type OnReply = (payload: Buffer | undefined) => void;
 
-// A refused connection is tried again so often, as libzmq does (RECONNECT_IVL 100 ms).
+// Interval for retrying a refused connection, as in libzmq (RECONNECT_IVL 100 ms).
 const RECONNECT_MS = 100;
 const SWEEP_MS = 100;
 
-/** The requests of a process that wait for an answer: one timer for all. */
+/** Deadlines of all pending requests of a process, with one timer. */
 export class Deadlines {
   readonly #busy = new Set<RequestLine>();
   readonly #timer: NodeJS.Timeout;
@@ -59,18 +59,18 @@ export class RequestLine {
     this.#deadlines = deadlines;
   }
 
-  /** True while an answer is waited for. */
+  /** True while a request is pending. */
   get busy(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** Calls back, in turn, as soon as no request is on its way: at once where none is. */
+  /** Calls back, in turn, when no request is pending; at once if none is. */
   whenFree(call: () => void): void {
     if (this.#waiting === undefined && this.#queue.length === 0) call();
     else this.#queue.push(call);
   }
 
-  /** Sends a body (these parts in a row). Throws Error while another request is on its way. */
+  /** Sends a body (these parts in a row). Throws Error while another request is pending. */
   request(parts: readonly Uint8Array[], timeoutMs: number, onReply: OnReply): void {
     if (this.#waiting !== undefined) throw new Error('a REQ has one request at a time');
     this.#waiting = onReply;
@@ -84,7 +84,7 @@ export class RequestLine {
     }
   }
 
-  /** Ends a request that is overdue, at the second look: an answer may lie in the socket unread. */
+  /** Ends an overdue request at the second check: the socket may have an unread answer. */
   expire(nowMs: number): void {
     if (nowMs < this.#dueMs) return;
     if (!this.#overdue) {
@@ -95,14 +95,14 @@ export class RequestLine {
     this.#answer(undefined);
   }
 
-  /** Hangs up; a request on its way gets no answer before its time is up. */
+  /** Hangs up; a pending request ends with its timeout. */
   drop(): void {
     const peer = this.#peer;
     this.#peer = undefined;
     peer?.close();
   }
 
-  /** Hangs up for good; a request on its way gets no answer. */
+  /** Hangs up for good; a pending request gets no answer. */
   close(): void {
     this.#closed = true;
     this.#waiting = undefined;
@@ -129,7 +129,7 @@ export class RequestLine {
       host: this.#host,
       port: this.#port,
       onMessage: (frames) => {
-        // What comes late, from a connection that was given up, answers nothing any more.
+        // Ignore late answers from an abandoned connection.
         if (made === this.#peer && frames.length === 2) this.#answer(frames[1]);
       },
     }).then(

@@ -9,21 +9,21 @@ import { exchange, type SealingMinion } from './sealed-exchange.ts';
 import type { LoadHead, SealedRequests } from './sealed-request.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A simulated minion, as its queue needs it. */
+/** The part of a simulated minion that its queue needs. */
 interface ReturningMinion extends SealingMinion {
   readonly index: number;
   readonly behaviour: Behaviour;
 }
 
-/** Answers that wait behind one another at a minion; a stock one has as many processes. */
+/** Maximum of queued answers of a minion; a stock one has as many processes. */
 const MAX_WAITING = 100;
 
-/** A head with the hash of what it returns, for the log. */
+/** A head with the hash of its return, for the log. */
 export interface ReturnHead extends LoadHead {
   readonly hash: string;
 }
 
-/** The return of a job as all minions of a behaviour send it, packed once per job and process. */
+/** The return of a job for all minions of a behaviour, packed once per job and process. */
 function returnHead(run: JobRun, behaviour: Behaviour, requests: SealedRequests): ReturnHead {
   const key = behaviour.name ?? JSON.stringify(behaviour);
   const known = run.heads.get(key) as ReturnHead | undefined;
@@ -53,7 +53,7 @@ export function hashOf(packed: Uint8Array): string {
   return createHash('sha256').update(packed).digest('hex').slice(0, 16);
 }
 
-/** The returns of one minion to real jobs: one on its way, the others wait. */
+/** The returns of one minion to real jobs: one in flight, the others wait. */
 export class ReturnQueue {
   readonly #minion: ReturningMinion;
   readonly #around: Surroundings;

@@ -5,7 +5,7 @@ import type { RequestLine } from './request-line.ts';
 import type { LoadHead, MinionFields } from './sealed-request.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A simulated minion, as who seals and sends its requests needs it. */
+/** The part of a simulated minion that sealing and sending needs. */
 export interface SealingMinion {
   readonly id: string;
   readonly line: RequestLine;
@@ -15,7 +15,7 @@ export interface SealingMinion {
   logIn(): Promise<unknown>;
 }
 
-/** How a sealed request ended, after all sends. */
+/** The end of a sealed request, after all sends. */
 export type ExchangeEnd = 'answered' | 'refused' | 'timed-out';
 
 /** IV 16, prefix, nonce and nil 8 + 32 + 1 in blocks 48, MAC 32: no sealed answer is shorter. */
@@ -24,9 +24,9 @@ const MIN_SEALED_BYTES = 96;
 const LONG_HEADS = new Set([0xd9, 0xda, 0xdb, 0xc4, 0xc5, 0xc6]);
 
 /**
- * Sends a load as a stock minion sends its returns: again after 5 to 10 s without an answer, at
- * once after an answer that is none, after a log-in when the master does not know the key; after so
- * many sends as are `around` it is lost. `onSend` hears of each send.
+ * Sends a load as a stock minion sends its returns. It retries after 5 to 10 s without an answer,
+ * at once after an invalid answer, and after a log-in if the master does not know the key. After
+ * the maximum of sends it is lost. `onSend` is called for each send.
  */
 export function exchange(
   minion: SealingMinion,
@@ -55,14 +55,14 @@ export function exchange(
         return done('answered', sends - 1);
       }
       if (!isShortText(reply)) return again('refused');
-      // `bad load`: the keys are others now (protocol.md 2.6).
+      // `bad load`: the keys have changed (protocol.md 2.6).
       void minion.logIn().then(() => again('refused'));
     });
   };
   minion.line.whenFree(send);
 }
 
-/** Opens an answer: only the master can have made it, and it answers this request. */
+/** Verifies that the master made the answer, for this request. */
 function check(reply: Buffer, nonce: number, minion: SealingMinion, around: Surroundings): void {
   const { counts, requests } = around;
   counts.repliesOpened += 1;
@@ -77,7 +77,7 @@ function check(reply: Buffer, nonce: number, minion: SealingMinion, around: Surr
   }
 }
 
-/** True for what has the form of a sealed answer. */
+/** True for the form of a sealed answer. */
 export function isSealed(reply: Buffer): boolean {
   return reply.length >= MIN_SEALED_BYTES && LONG_HEADS.has(reply[0] ?? 0);
 }

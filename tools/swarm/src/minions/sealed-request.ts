@@ -7,7 +7,7 @@ import { aesEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/fra
 const NONCE_DIGITS = 32;
 const IV_BYTES = 16;
 const IV_POOL_BYTES = 16_384;
-/** Envelope heads differ by the length of the seal only; more lengths than this are not kept. */
+/** Maximum of cached envelope heads, which differ only by the length of the seal. */
 const MAX_HEADS = 1_024;
 
 /** The fields of a load that are the same for all minions, packed. */
@@ -22,8 +22,8 @@ export interface MinionFields {
 }
 
 /**
- * Makes sealed requests of many minions. Everything that does not change is packed once: what is
- * left per request is the seal itself. A nonce is unique, not secret, so a counter does.
+ * Makes sealed requests of many minions. Constant parts are packed once, so that a request costs
+ * only the seal. A nonce is unique, not secret: a counter is enough.
  */
 export class SealedRequests {
   readonly #version: 2 | 3;
@@ -52,7 +52,7 @@ export class SealedRequests {
     return { bytes: full.subarray(0, full.length - own) };
   }
 
-  /** Packs what is a minion's own. */
+  /** Packs the fields of a minion. */
   fields(id: string, tok: Buffer): MinionFields {
     return {
       inLoad: pack(mapOf(ownFields(this.#version, id, tok))).subarray(1),
@@ -113,7 +113,7 @@ export class SealedRequests {
 
 const ENC = DEFAULT_ENC_ALGO;
 const SIG = DEFAULT_SIG_ALGO;
-// Any moment of these decades takes five bytes, as this one.
+// Any time of these decades packs to five bytes, as this one.
 const SOME_TIME = 0x70000000;
 
 function tailFields(version: 2 | 3): Record<string, SaltValue> {

@@ -13,7 +13,7 @@ import { ReturnQueue } from './return-queue.ts';
 import type { MinionFields } from './sealed-request.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** How a log-in ended, and how often it had to be sent again before. */
+/** The end of a log-in, and the number of repeated sends. */
 export interface LogInEnd {
   readonly kind: 'accepted' | 'pending' | 'refused' | 'timed-out';
   readonly resent: number;
@@ -57,23 +57,23 @@ export class SimMinion {
     this.#returns = new ReturnQueue(this, around);
   }
 
-  /** What requests of this minion are sealed with; undefined before its log-in. */
+  /** The key for requests of this minion; undefined before its log-in. */
   get key(): Crypticle | undefined {
     return this.#around.version === 3 ? this.#session : this.#around.knowledge.aes;
   }
 
-  /** True where a request can be sent at once. */
+  /** True if a request can be sent at once. */
   get free(): boolean {
     return !this.line.busy && this.key !== undefined && this.#loggingIn === undefined;
   }
 
-  /** Logs in on the request line. Calls that come meanwhile share the answer. */
+  /** Logs in on the request line. Concurrent calls share the answer. */
   logIn(): Promise<LogInEnd> {
     this.#loggingIn ??= this.#logInNow().finally(() => (this.#loggingIn = undefined));
     return this.#loggingIn;
   }
 
-  /** Subscribes for good: a connection that is lost is made again after a wait. */
+  /** Subscribes, and reconnects after a wait when the connection is lost. */
   async subscribe(): Promise<void> {
     const port = this.#around.knowledge.publishPort;
     if (port === undefined) throw new Error('the publish port is not known before a log-in');
@@ -93,7 +93,7 @@ export class SimMinion {
     this.#around.counts.connected += 1;
   }
 
-  /** Hangs up both connections; they are made again, the subscription after `waitMs`. */
+  /** Hangs up both connections; they reconnect, the subscription after `waitMs`. */
   async drop(waitMs: number): Promise<void> {
     this.line.drop();
     const peer = this.#subscriber;
@@ -156,7 +156,7 @@ export class SimMinion {
     const read = this.#around.publications.read(frame);
     if (read === 'ignored') return;
     if (read !== 'stale') return this.#job(read);
-    // Another AES key: a minion logs in, and reads the same frame again.
+    // An unknown AES key: log in, and read the same frame again.
     const kept = Buffer.from(frame);
     void this.logIn().then((end) => {
       const again = end.kind === 'accepted' ? this.#around.publications.read(kept) : 'ignored';

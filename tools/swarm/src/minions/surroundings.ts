@@ -6,7 +6,7 @@ import type { Publications } from './publications.ts';
 import type { Deadlines } from './request-line.ts';
 import type { SealedRequests } from './sealed-request.ts';
 
-/** What all minions of a process share. */
+/** Data shared by all minions of a process. */
 export interface Surroundings {
   readonly host: string;
   readonly retPort: number;
@@ -25,7 +25,7 @@ export interface Surroundings {
   readonly ledger: Ledger | undefined;
 }
 
-/** Counts that stand at nought. */
+/** Counts of zero. */
 export function noCounts(): SwarmCounts {
   return {
     connected: 0,

@@ -15,13 +15,13 @@ import type { Surroundings } from './surroundings.ts';
 // Salt: auth_timeout, auth_tries.
 const AUTH_TIMEOUT_MS = 5_000;
 const AUTH_TRIES = 7;
-/** The wait of a minion between two tries to connect, and when the rig gives it up. */
+/** Wait of a minion between two tries to connect, and the limit of the rig. */
 const CONNECT_WAIT_MS = 1_000;
 const CONNECT_TRIES = 60;
 // Salt: request_channel_timeout of a client.
 const PUBLISH_TIMEOUT_MS = 60_000;
 
-/** Log-ins over and over, each lane on a connection of its own, all minions in turn. */
+/** Repeated log-ins of all minions in turn, each lane on its own connection. */
 export function logInWork(minions: readonly SimMinion[], around: Surroundings): Lanes {
   let next = 0;
   return new Lanes(around, (line, done) => {
@@ -46,7 +46,7 @@ export function logInWork(minions: readonly SimMinion[], around: Surroundings): 
   });
 }
 
-/** A publish over and over, each a job of its own. */
+/** Repeated publishes, each with its own job. */
 export function publishWork(body: Uint8Array, around: Surroundings): Lanes {
   const model = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return new Lanes(around, (line, done) => {
@@ -59,7 +59,7 @@ export function publishWork(body: Uint8Array, around: Surroundings): Lanes {
   });
 }
 
-/** Connections for requests that belong to no minion; made as they are needed. */
+/** Connections for requests that belong to no minion; made on demand. */
 export class Lanes implements Work {
   readonly #around: Surroundings;
   readonly #start: (line: RequestLine, done: Done) => boolean;
@@ -92,21 +92,21 @@ export class Lanes implements Work {
 }
 
 /**
- * Each minion once: subscribed and logged in. As a stock minion it tries again each second unless
- * it is refused: its key may wait, or the master may be busy.
+ * Subscribes and logs in each minion once. It retries each second unless it is refused, as a stock
+ * minion: its key may be pending, or the master busy.
  */
 export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
   let next = 0;
   const connectOnce = async (minion: SimMinion): Promise<LogInEnd> => {
     try {
-      // A minion that knows the port subscribes first: when the log-in is answered, the
-      // subscription stands.
+      // A minion that knows the port subscribes first, so that it is subscribed when the log-in is
+      // answered.
       if (around.knowledge.publishPort !== undefined) await minion.subscribe();
       const end = await minion.logIn();
       if (end.kind === 'accepted') await minion.subscribe();
       return end;
     } catch {
-      // Nothing answers where it subscribes.
+      // Nothing answers at the publish port.
       return { kind: 'timed-out', resent: 0 };
     }
   };
@@ -132,7 +132,7 @@ export function connectWork(minions: readonly SimMinion[], around: Surroundings)
   };
 }
 
-/** Requests of whichever minion is free, in turn. */
+/** Requests of free minions, in turn. */
 function inTurn(
   minions: readonly SimMinion[],
   begin: (minion: SimMinion, done: Done) => void,
@@ -152,12 +152,12 @@ function inTurn(
   };
 }
 
-/** What returns are about. */
+/** The jobs of returns. */
 export interface ReturnPlan {
-  /** Jobs to return to, one minion once per job; none: a job of its own for each return. */
+  /** Jobs to return to, one minion once per job; empty: an own job for each return. */
   readonly jids: readonly string[];
   readonly returnBytes: number | undefined;
-  /** This process and how many there are: own jids must differ between them. */
+  /** Index of this process and their number, since own jids must differ between them. */
   readonly part: number;
   readonly parts: number;
 }
@@ -212,8 +212,8 @@ function jobSource(
 ): (minion: SimMinion) => JobHead {
   if (plan.jids.length > 0) {
     const heads = plan.jids.map((jid) => ({ jid, head: headOf(jid) }));
-    // Each minion answers the first job, then the second: a busy one that is passed over must not
-    // make another answer a job twice, as the second return would not be stored.
+    // Each minion answers the first job, then the second. Skipping a busy one must not make another
+    // answer a job twice, because the second return would not be stored.
     const sent = new Map<SimMinion, number>();
     return (minion) => {
       const place = sent.get(minion) ?? 0;
@@ -227,14 +227,14 @@ function jobSource(
   const at = template.indexOf(placeholder, 0, 'latin1');
   return () => {
     const jid = jids.next(unixMs(monotonicMs()));
-    // A copy: a request that is sent again gets a new seal, after others have their jid.
+    // Copy: a repeated request gets a new seal, after the template has another jid.
     const bytes = Buffer.from(template);
     bytes.write(jid, at, 'latin1');
     return { jid, head: { bytes } };
   };
 }
 
-/** Events, as minions fire them at the master. */
+/** Events, as minions send them to the master. */
 export function eventWork(
   minions: readonly SimMinion[],
   around: Surroundings,

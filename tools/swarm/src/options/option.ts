@@ -1,17 +1,17 @@
-/** Thrown for arguments that do not fit; the message is for the user. */
+/** Thrown for invalid arguments; the message is for the user. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** One option of a tool: what the usage shows, and how its value is read. */
+/** One option of a tool: its usage, and its parser. */
 export interface Option<V> {
-  /** Shown behind the name, as `<n>`; empty where the option takes no value. */
+  /** Shown behind the name, as `<n>`; empty for an option without a value. */
   readonly value: string;
   readonly help: string;
   readonly short: string | undefined;
   /** Shown in parentheses behind the help. */
   readonly otherwise: string | undefined;
-  /** From all values that were given; throws UsageError. */
+  /** Parses all given values; throws UsageError. */
   readonly read: (given: readonly string[], flag: string) => V;
 }
 
@@ -21,7 +21,7 @@ type Range = readonly [least: number, most: number, otherwise?: number];
 /** Seeds have 32 bits, because the generator ignores more. */
 export const MAX_SEED = 2 ** 31 - 1;
 
-/** True where it is given. */
+/** True if it is given. */
 export function flag(help: string): Option<boolean> {
   return optionOf('', help, (given) => given.length > 0);
 }
@@ -38,7 +38,7 @@ export function texts(value: string, help: string): Option<readonly string[]> {
   return optionOf(value, help, (given) => given);
 }
 
-/** Names with commas between, of those that there are; by default all of them. */
+/** Names from a list, separated by commas; by default all. */
 export function names<K extends string>(
   value: string,
   help: string,
@@ -76,14 +76,14 @@ export function decimal(value: string, help: string, range: Range): Option<numbe
   return numberOf('a number', Number.isFinite, value, help, range);
 }
 
-/** The seed of random numbers; drawn where it is not given. */
+/** The seed of random numbers; random by default. */
 export function seed(help: string): Option<number> {
   const { read } = whole('<n>', help, [0, MAX_SEED]);
   const drawn = (): number => Math.floor(Math.random() * MAX_SEED);
   return optionOf('<n>', help, (given, name) => read(given, name) ?? drawn(), 'any');
 }
 
-/** The same with one letter beside its name. */
+/** Adds a one-letter name to an option. */
 export function short<V>(letter: string, option: Option<V>): Option<V> {
   return { ...option, short: letter };
 }

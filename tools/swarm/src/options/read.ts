@@ -4,12 +4,12 @@ import { type Option, UsageError } from './option.ts';
 /** The options of a tool by their names: `allEvery` is `--all-every`. */
 export type Options = Readonly<Record<string, Option<unknown>>>;
 
-/** What a command line gives for each option. */
+/** The values of a command line by option. */
 export type Given<T extends Options> = {
   readonly [K in keyof T]: T[K] extends Option<infer V> ? V : never;
 };
 
-/** Reads a command line of options alone. Throws UsageError for unknown and unfit arguments. */
+/** Reads a command line with only options. Throws UsageError for unknown and invalid arguments. */
 export function readOptions<T extends Options>(args: readonly string[], options: T): Given<T> {
   const { asked, words } = readArguments(args, options);
   const [first] = words;
@@ -17,7 +17,7 @@ export function readOptions<T extends Options>(args: readonly string[], options:
   return asked;
 }
 
-/** Reads options, and words beside them. Throws UsageError for unknown and unfit options. */
+/** Reads options and other arguments. Throws UsageError for unknown and invalid options. */
 export function readArguments<T extends Options>(
   args: readonly string[],
   options: T,
@@ -28,7 +28,7 @@ export function readArguments<T extends Options>(
     const given = [values[name] ?? []].flat().map(String);
     return [key, option.read(given, `--${name}`)] as const;
   });
-  // Each key was read as its option reads it.
+  // Each value was read by its option.
   return { asked: Object.fromEntries(read) as Given<T>, words: positionals };
 }
 

@@ -7,7 +7,7 @@ const EXIT = { failed: 1, usage: 64 } as const;
 export interface Tool {
   readonly name: string;
   readonly usage: string;
-  /** Gives the exit code; throws UsageError for arguments that do not fit. */
+  /** Returns the exit code; throws UsageError for invalid arguments. */
   readonly run: (args: readonly string[]) => Promise<number> | number;
 }
 

@@ -3,13 +3,13 @@ import { monotonicMs } from '../clock.ts';
 import type { Effort } from '../messages.ts';
 
 const RESOLUTION_MS = 10;
-/** Shorter than this nothing can be said of a share of a core. */
+/** Shortest time for measuring a share of a core. */
 const MIN_WALL_MS = 200;
-/** From here on the rig is what is measured. */
+/** From this share on, the rig limits the result. */
 const CPU_SHARE_MAX = 0.9;
 const LAG_MAX_MS = 50;
 
-/** Watches what this process uses: CPU, and how late its event loop is. */
+/** Measures the CPU of this process, and the lag of its event loop. */
 export class EffortMeter {
   readonly #lag = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #startMs = monotonicMs();
@@ -29,7 +29,7 @@ export class EffortMeter {
     const { user, system } = process.cpuUsage(this.#cpu);
     const cpuMs = (user + system) / 1000;
     const wallMs = monotonicMs() - this.#startMs;
-    // The histogram has the whole time between two ticks.
+    // The histogram contains the whole time between two ticks.
     const late = (nanos: number): number => Math.max(0, nanos / 1e6 - RESOLUTION_MS);
     const seen = this.#lag.count > 0;
     return {
@@ -46,7 +46,7 @@ export class EffortMeter {
   }
 }
 
-/** Says where the rig itself was the narrow place; undefined where it was not. */
+/** The bottleneck in the rig itself; undefined if there is none. */
 export function bottleneckOf(efforts: readonly Effort[]): string | undefined {
   const said: string[] = [];
   efforts.forEach((effort, part) => {

@@ -11,7 +11,7 @@ export interface LatencyData {
   readonly maxMs: number;
 }
 
-/** How long things took: bounded memory, exact maximum, percentiles within 0.8 %. */
+/** Durations: bounded memory, exact maximum, percentiles within 0.8 %. */
 export class Latencies {
   readonly #counts = new Uint32Array(STEPS * POWERS);
   #total = 0;
@@ -28,7 +28,7 @@ export class Latencies {
     if (ms > this.#maxMs) this.#maxMs = ms;
   }
 
-  /** Adds what another process counted. */
+  /** Adds the counts of another process. */
   merge(data: LatencyData): void {
     for (let i = 0; i < this.#counts.length; i += 1) {
       const count = data.counts[i] ?? 0;
@@ -47,7 +47,7 @@ export class Latencies {
     return this.#maxMs;
   }
 
-  /** The duration in ms that this part (0 to 1) of all did not exceed; 0 of none. */
+  /** The duration in ms that this part (0 to 1) of all did not exceed; 0 without durations. */
   percentile(part: number): number {
     if (this.#total === 0) return 0;
     let left = Math.max(1, Math.ceil(part * this.#total));

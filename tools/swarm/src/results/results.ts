@@ -5,7 +5,7 @@ import type { JobResult, LoadResult, ProcessStats, SwarmStats } from '../types.t
 import { bottleneckOf } from './effort.ts';
 import { Latencies } from './latencies.ts';
 
-/** Joins what the processes say of one storm. */
+/** Joins the results of the processes for one storm. */
 export function loadResult(answers: readonly Answers['load'][]): LoadResult {
   const reports = answers.map(({ report }) => report);
   const sum = (pick: (report: (typeof reports)[number]) => number): number =>
@@ -35,7 +35,7 @@ export function loadResult(answers: readonly Answers['load'][]): LoadResult {
   };
 }
 
-/** Joins what the processes say of one job. */
+/** Joins the results of the processes for one job. */
 export function jobResult(job: {
   readonly answer: PublishAnswer;
   readonly sinceMs: number;

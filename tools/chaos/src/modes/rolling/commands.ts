@@ -6,14 +6,14 @@ import { REAL_PREFIX, RELEASES } from './real-minions.ts';
 /** Event sockets by what each release reads (`apps/event-bus`, decision on framing). */
 const FRAMING = { '3006.26': 'prefixed', '3007.13': 'bare', '3008.2': 'bare' } as const;
 
-/** What the commands came to. */
+/** Results of the commands. */
 export interface CommandCounts {
   readonly typed: number;
-  /** What each failed one said: no exit code 0, or not exactly the answers of all minions. */
+  /** Output of each failed command: exit code not 0, or not exactly the answers of all minions. */
   readonly failed: readonly string[];
 }
 
-/** Longest time of one: it waits 5 s, asks who still runs it, and waits 10 s more. */
+/** Longest time of a command, ms: it waits 5 s, sends find_job, and waits 10 s more. */
 const COMMAND_MS = 120_000;
 const SAID_MAX = 600;
 
@@ -37,7 +37,7 @@ export class Commands {
     this.#lanes = Array.from({ length: lanes }, (_, lane) => this.#lane(lane, programs));
   }
 
-  /** Starts as many at a time; `ids` are all minions that `real-*` means. */
+  /** Starts this many at a time; `ids` are all minions that `real-*` matches. */
   static async start(
     master: BrineMaster,
     ids: readonly string[],
@@ -51,7 +51,7 @@ export class Commands {
     return new Commands(master, ids, lanes, [...programs, { name: 'brine salt' }]);
   }
 
-  /** Types no more; resolves when the last one has ended. */
+  /** Starts no more; resolves when the last one has ended. */
   async stop(): Promise<CommandCounts> {
     this.#running = false;
     await Promise.all(this.#lanes);
@@ -70,7 +70,7 @@ export class Commands {
     }
   }
 
-  /** Undefined where all is as it should be. */
+  /** The failure; undefined on success. */
   async #type({ venv, home }: Program, word: string): Promise<string | undefined> {
     const args = [`${REAL_PREFIX}*`, 'test.echo', word, '--out=json', '--no-color'];
     try {
@@ -90,7 +90,7 @@ export class Commands {
   }
 }
 
-/** A stock command, or Brine's where there is no Salt. */
+/** A stock command, or Brine's if there is no Salt. */
 interface Program {
   readonly name: string;
   readonly venv?: SaltVenv;

@@ -1,9 +1,9 @@
 import type { LedgerReport } from '@brine/ledger-check';
 
 /**
- * The books without the jobs of 0.2.0's known fault: a gateway that leaves may have answered a
- * command that had just hung up, and its successor takes the next try for another command.
- * @param last the last job that was stored while a gateway of that release may have run
+ * Removes jobs of 0.2.0's known bug from the ledger: a leaving gateway may have answered a command
+ * that had just hung up. Its successor then treats the retry as another command.
+ * @param last the last job stored while a gateway of that release may have run
  * @returns `forgiven`: the jobs that were left out
  */
 export function withoutEarlierFault(

@@ -2,14 +2,14 @@ import { type BrineMaster, saltVenv } from '@brine/testing';
 
 /** Releases of real minions and of the commands, in turn. */
 export const RELEASES = ['3006.26', '3007.13', '3008.2'] as const;
-/** Ids of real minions begin so. */
+/** Prefix of the ids of real minions. */
 export const REAL_PREFIX = 'real-';
 
 const READY_MS = 240_000;
 
 /**
  * Starts real minions of several releases, with Salt's own reconnect times, and waits until each
- * answers; gives their ids. They end with the master's sandbox.
+ * answers; returns their ids. They end with the master's sandbox.
  */
 export async function startRealMinions(
   master: BrineMaster,
@@ -21,7 +21,7 @@ export async function startRealMinions(
     const id = `${REAL_PREFIX}${number}`;
     const config = { recon_default: 1_000, recon_max: 10_000 };
     const home = await master.sandbox.minion(id, master.home.retPort, config);
-    // A debug log of each publication costs ten minions what the commands beside them lack.
+    // A debug log of each publication would take the CPU that the commands need.
     master.sandbox.startMinion(venv, home, { logLevel: 'warning' });
     ids.push(id);
   }

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { lastRelease, linkModules, openCheckout } from '@brine/testing/checkouts';
 
 const ROOT = fileURLToPath(new URL('../../../../..', import.meta.url));
-/** What runs of a checkout; the rest would only be copied. */
+/** Parts of a checkout that run. */
 const PARTS = ['apps', 'libs', 'package.json'];
 
 /**
- * Two releases in the place of one, as an upgrade finds them: the directory that the master runs
- * from holds the one or the other, and changes under running services.
+ * Two releases at one path, as in an upgrade: the directory that the master runs from contains one
+ * of them, and is replaced under running services.
  */
 export class Releases {
   readonly #dir: string;
@@ -24,9 +24,9 @@ export class Releases {
   }
 
   /**
-   * Copies the asked-for checkout and this one; the first is installed. `release` is the last one
+   * Copies the requested checkout and this one, and installs the first. `release` is the last one
    * of the history.
-   * @throws Error where there is no such commit, or it does not build.
+   * @throws Error if the commit does not exist or does not build
    */
   static async prepare(asked: string, print: (line: string) => void): Promise<Releases> {
     const commit = asked === 'release' ? await lastRelease(ROOT) : asked;
@@ -43,12 +43,15 @@ export class Releases {
     return releases;
   }
 
-  /** The `brine.mjs` of what is installed. */
+  /** The `brine.mjs` of the installed release. */
   get program(): string {
     return join(this.#installedDir, 'apps', 'cli', 'bin', 'brine.mjs');
   }
 
-  /** Installs the other one; gives its name. Running processes keep what they have loaded. */
+  /**
+   * Installs the other release; returns its name. Running processes keep the code that they have
+   * loaded.
+   */
   async change(): Promise<string> {
     const next = this.#installed === 0 ? 1 : 0;
     await rename(this.#installedDir, this.#lyingBy(this.#installed));

@@ -32,7 +32,7 @@ const OPTIONS = {
   pause: whole('<s>', 'between two restarts', [0, 3_600, 15]),
   commands: whole('<n>', 'salt commands at a time, to the real minions', [0, 16, 1]),
   deadline: whole('<s>', 'a job waits so long for its returns', [1, 3_600, 45]),
-  // A starved machine makes 3, as stock, too few.
+  // On a starved machine 3 sends, as stock, are too few.
   sends: whole('<n>', 'of what is not answered, by minions and the client', [1, 100, 3]),
   from: text('<commit|directory>', 'begin with its build; each restart changes to the other one'),
 };
@@ -53,39 +53,41 @@ With --from, two restarts upgrade and go back. "--from release" is the last one 
 interface Round {
   readonly number: number;
   readonly seconds: number;
-  /** Log-ins of simulated minions from its begin until the next one, or the end. */
+  /** Log-ins of simulated minions from this restart until the next, or the end. */
   readonly logIns: number;
-  /** The release that the services then are of, where they change. */
+  /** The release of the services after a change. */
   readonly to?: string;
   /** The last job that was stored when all services had been replaced. */
   readonly last: string;
 }
 
-/** How a run went. */
+/** The result of a run. */
 interface RollingReport {
   readonly rounds: readonly Round[];
   readonly load: LoadCounts;
   readonly commands: CommandCounts;
   readonly logIns: {
-    /** Of simulated minions, before the first restart, and since then. */
+    /** Log-ins of simulated minions, before the first restart, and since then. */
     readonly before: number;
     readonly during: number;
-    /** Of each real minion since the first restart, as the master noted them (its last 8). */
+    /**
+     * Log-ins of each real minion since the first restart, as recorded by the master (its last 8).
+     */
     readonly real: Readonly<Record<string, number>>;
     /** Connections to 4505 that simulated minions lost. */
     readonly subscriptions: number;
   };
-  /** How the returns of the last 15 minutes lie in the stream. */
+  /** How the returns of the last 15 minutes are stored in the stream. */
   readonly written: Written;
-  /** What went wrong beside the books, in words. */
+  /** Failures beside those of the ledger. */
   readonly failures: readonly string[];
   readonly ledger?: LedgerReport;
-  /** Jobs that a fault of the release before made twice, which the ledger leaves out. */
+  /** Jobs duplicated by a bug of the previous release, which the ledger ignores. */
   readonly forgiven: readonly string[];
   readonly ok: boolean;
 }
 
-/** As stock minions wait, so that their deafness is seen. */
+/** Reconnect times of stock minions, so that their time without a subscription shows. */
 const RECONNECT_MS = [1_000, 11_000] as const;
 const READY_MS = 90_000;
 const RESTART_MS = 300_000;
@@ -167,7 +169,7 @@ function between(before: LogIns, after: LogIns, real: readonly string[]): Rollin
   };
 }
 
-/** What is looked at while services are replaced. */
+/** Observations while services are replaced. */
 interface Watched {
   readonly failures: string[];
   readonly swarm: Swarm;
@@ -202,7 +204,7 @@ async function restartAll(
     const seconds = (ms / 1_000).toFixed(1);
     print(`${String(number).padStart(4)}  all services replaced${by} in ${seconds} s`);
   }
-  // A minion that lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
+  // A minion that lost 4505 receives nothing for up to 11 s: jobs of that time are part of the run.
   await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
   counts.push(await logIns());
   return rounds.map((round, at) => {

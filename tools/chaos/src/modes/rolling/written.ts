@@ -4,17 +4,17 @@ import { connectToOwn } from '@brine/testing';
 
 const BATCH = 256;
 
-/** How returns lie in the stream. */
+/** How returns are stored in the stream. */
 export interface Written {
   /** Returns with a message of their own. */
   readonly alone: number;
-  /** Messages that several share, and those. */
+  /** Messages with several returns, and the number of those. */
   readonly pages: number;
   readonly paged: number;
 }
 
 /**
- * Counts the messages of returns that the stream still holds: those of the last 15 minutes.
+ * Counts the messages of returns that are still in the stream: those of the last 15 minutes.
  * @throws Error if the server is unreachable or not the master's own.
  */
 export async function countWritten(stateDir: string): Promise<Written> {

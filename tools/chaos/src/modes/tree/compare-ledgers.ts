@@ -1,14 +1,14 @@
 import pg from 'pg';
 
-/** What two masters of a tree tell of the jobs of the upper one. */
+/** Differences between two masters of a tree in the jobs of the upper one. */
 export interface Comparison {
-  /** Jobs of clients above; and those that have never come below. */
+  /** Jobs of clients above; and those that never arrived below. */
   readonly jobs: number;
   readonly neverBelow: number;
   /** Returns counted below to these jobs, and above. */
   readonly below: number;
   readonly above: number;
-  /** Pairs that one of them counts and the other does not, or counts as another state. */
+  /** Pairs that only one master counts, or that differ in their state. */
   readonly differences: readonly string[];
 }
 
@@ -19,7 +19,7 @@ interface Row {
   readonly targeted: readonly string[];
 }
 
-/** Jobs of clients with their counts; find_job belongs to none. */
+/** Jobs of clients with their counts, without find_job. */
 const JOBS = `
 SELECT j.jid, ARRAY(SELECT DISTINCT minion COLLATE "C" FROM unnest(j.minions) AS minion
     ORDER BY 1) AS targeted,
@@ -29,7 +29,7 @@ FROM brine.jobs j WHERE j.origin = 0 AND NOT j.hidden ORDER BY j.jid`;
 
 const MAX_DIFFERENCES = 100;
 
-/** Holds both databases against each other. Throws as pg does. */
+/** Compares both databases. Throws as pg does. */
 export async function compareLedgers(aboveUrl: string, belowUrl: string): Promise<Comparison> {
   const above = await rowsOf(aboveUrl);
   const below = new Map((await rowsOf(belowUrl)).map((row) => [row.jid, row]));

@@ -1,13 +1,13 @@
 import { makePlan, type Plan, type Step } from '../../plan.ts';
 
-/** What is between the masters: the way of jobs down, and of all else up. */
+/** Links between the masters: jobs go down, everything else goes up. */
 const LINKS = ['publish', 'request'] as const;
 
-/** Faults that every tree has to bear come once before any is drawn, in this order. */
+/** Faults that every run has once, in this order, before any is drawn. */
 const FIRST: readonly Step[] = [
   step({ kind: 'kill', victim: 'syndic-relay', pick: 0 }),
   step({ kind: 'kill', victim: 'master-above', pick: 0 }),
-  // What the master above has taken, and its answer is lost.
+  // The master above takes a request, and its answer is lost.
   step({ kind: 'stall', link: 'request', direction: 'to-client', ms: 2_000 }),
   { ...step({ kind: 'cut', link: 'request' }), pauseMs: 1_500, together: true },
   step({ kind: 'stall', link: 'request', direction: 'to-server', ms: 4_000 }),
@@ -20,7 +20,7 @@ function step(fault: Step['fault']): Step {
   return { fault, pauseMs: 1_000, together: false };
 }
 
-/** The plan of a tree: the same seed makes the same. Throws RangeError as `makePlan`. */
+/** The plan of a tree, determined by the seed. Throws RangeError as `makePlan`. */
 export function treePlan(faults: number, seed: number): Plan {
   const drawn = makePlan(faults, seed, {
     kinds: ['kill', 'stop', 'cut', 'stall', 'refuse'],

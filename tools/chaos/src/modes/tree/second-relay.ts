@@ -7,7 +7,7 @@ const RELAY = fileURLToPath(
   new URL('../../../../../apps/syndic-relay/dist/main.js', import.meta.url),
 );
 
-/** As for salt-syndic: id and keys stand in the minion configuration beside the master's. */
+/** Writes id and keys to the minion configuration beside the master's, as for salt-syndic. */
 export async function asSyndic(configDir: string, id: string): Promise<void> {
   const pkiDir = join(configDir, 'syndic-pki');
   await mkdir(pkiDir, { recursive: true });
@@ -15,7 +15,7 @@ export async function asSyndic(configDir: string, id: string): Promise<void> {
   await writeFile(join(configDir, 'minion'), `${lines.join('\n')}\n`);
 }
 
-/** A relay beside the master's own, as on another host; started again whenever it is killed. */
+/** A relay beside the master's own, as on another host; restarted after each kill. */
 export class SecondRelay {
   readonly #start: () => SaltProcess;
   #process: SaltProcess;

@@ -4,10 +4,10 @@ import { type Fault, picked } from '../../plan.ts';
 import { installationOf } from '../../start-master.ts';
 import type { Tree } from './tree.ts';
 
-/** Does faults between two masters: to the relays, to the master above, to the link. */
+/** Injects faults between two masters: into the relays, the master above, the link. */
 export class TreeInjector {
   readonly #tree: Tree;
-  /** For all but the relays, which are below. */
+  /** For all faults except those of the relays, which run below. */
   readonly #above: Injector;
   readonly #stopped = new Set<number>();
 
@@ -25,7 +25,7 @@ export class TreeInjector {
     if (fault.kind === 'kill' && fault.victim === 'master-above') {
       return this.#tree.above.killAndStart();
     }
-    // The supervisor has all that it started in its process group.
+    // The process group of the supervisor contains everything that it has started.
     const pid =
       fault.victim === 'master-above'
         ? -(this.#tree.above.pid ?? 0)
@@ -37,7 +37,7 @@ export class TreeInjector {
     this.#goOn(pid);
   }
 
-  /** Takes back whatever still lasts. */
+  /** Reverts all faults that still last. */
   async mendAll(): Promise<void> {
     for (const pid of this.#stopped) this.#goOn(pid);
     await this.#above.mendAll();
@@ -54,7 +54,7 @@ export class TreeInjector {
   }
 }
 
-/** Nothing where the process is gone already, or has never been: 0 and 1 would hit others. */
+/** Sends nothing if the process does not exist: 0 and 1 would hit other processes. */
 function signal(pid: number, name: NodeJS.Signals): void {
   if (!Number.isInteger(pid) || Math.abs(pid) < 2) return;
   try {

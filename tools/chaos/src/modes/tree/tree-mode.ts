@@ -32,7 +32,7 @@ export const tree = modeOf({
   draw: drawTree,
 });
 
-/** How a run went: faults, load and the books above; the books below; both held together. */
+/** The result of a run: faults, load and ledger above; ledger below; the comparison of both. */
 interface TreeReport {
   readonly above: ChaosReport;
   readonly below: LedgerReport;
@@ -40,11 +40,11 @@ interface TreeReport {
   readonly ok: boolean;
 }
 
-/** What waits below while the master above is away has so long to get there, in ms. */
+/** Time for data that waits below to reach the master above after a fault, in ms. */
 const SETTLED_TIMEOUT_MS = 120_000;
 const POLL_MS = 1_000;
 
-/** Starts two masters and minions, does the plan, checks both ledgers. */
+/** Starts two masters and minions, runs the plan, checks both ledgers. */
 async function runTree(asked: Asked, run: Run): Promise<TreeReport> {
   const { faults, seed: drawnBy, workers, minions, rate, tree: leastJobs } = asked;
   const plan = treePlan(faults, drawnBy);
@@ -53,7 +53,7 @@ async function runTree(asked: Asked, run: Run): Promise<TreeReport> {
   const tree = await startTree(run, workers);
   const swarm = await startSwarm(tree.below.home, run, {
     minions,
-    // Jobs are asked for above.
+    // Jobs are published above.
     clientHost: '127.0.0.1',
     clientPort: tree.above.home.retPort,
     behaviours: BEHAVIOURS,
@@ -76,7 +76,7 @@ async function runTree(asked: Asked, run: Run): Promise<TreeReport> {
   return settled(tree, above, run.log);
 }
 
-/** The books of both; again while something may still be on its way up. */
+/** Checks both ledgers; repeats while data may still be on its way up. */
 async function settled(tree: Tree, above: ChaosReport, log: string): Promise<TreeReport> {
   const aboveUrl = await installationOf(tree.above.home).databaseUrl();
   const belowUrl = await installationOf(tree.below.home).databaseUrl();

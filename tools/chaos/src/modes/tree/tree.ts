@@ -5,7 +5,7 @@ import type { Run } from '../../run.ts';
 import { startMaster } from '../../start-master.ts';
 import { asSyndic, SecondRelay } from './second-relay.ts';
 
-/** Jobs are closed so soon, in s, as in the runs on one master. */
+/** Deadline of jobs, in s, as in the runs on one master. */
 const JOB_DEADLINE_S = 15;
 /** The master above is reached through proxies here, under the numbers of its own ports. */
 const LINK_HOST = '127.0.0.2';
@@ -16,7 +16,7 @@ const POLL_MS = 100;
 /** The connections between the masters. */
 export type TreeLinks = Readonly<Record<'publish' | 'request', FaultProxy>>;
 
-/** A Brine master below a Brine master, with two relays and a proxy in each way between. */
+/** A Brine master below a Brine master, with two relays and a proxy for each link. */
 export interface Tree {
   readonly above: BrineMaster;
   readonly below: BrineMaster;
@@ -24,7 +24,10 @@ export interface Tree {
   readonly links: TreeLinks;
 }
 
-/** Starts all of it until both relays follow the master above. Throws Error where they do not. */
+/**
+ * Starts everything, and waits until both relays follow the master above. Throws Error if they do
+ * not.
+ */
 export async function startTree(run: Run, workers: number): Promise<Tree> {
   const nats = await ended(run, startNats({ streams: false }));
   const above = await startAbove(run, workers);
@@ -41,7 +44,7 @@ export async function startTree(run: Run, workers: number): Promise<Tree> {
   return { above, below, relay, links };
 }
 
-/** What was started, which ends with the run. */
+/** Makes something end with the run. */
 async function ended<T extends { close(): Promise<void> }>(run: Run, made: Promise<T>): Promise<T> {
   const one = await made;
   run.onEnd(() => one.close());
