@@ -22,10 +22,7 @@ export interface Place {
 export interface Found {
   /** Programs that get their environment from `@brine/environment`. */
   readonly good: readonly Place[];
-  /**
-   * Places that may pass on more: programs without `@brine/environment`, variables with computed
-   * names.
-   */
+  /** May pass on more: programs without `@brine/environment`, computed variable names. */
   readonly bad: readonly Place[];
 }
 

@@ -1,5 +1,4 @@
-// Runs `npm run demo`, records its output with times, and draws docs/first-minute.svg from it: `npm
-// run record-demo`.
+// `npm run record-demo`: runs `npm run demo` and draws docs/first-minute.svg from its output.
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -25,8 +25,7 @@ exec dockerd --data-root /docker --storage-driver overlay2 --ip6tables=false \\
 `;
 
 /**
- * Docker Engine from Debian packages, on an isolated host: this machine's network, mounts and
- * processes do not change.
+ * Docker Engine from Debian packages, isolated from this machine's network, mounts and processes.
  */
 export class Engine implements AsyncDisposable {
   readonly #host: OwnHost;

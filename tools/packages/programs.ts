@@ -15,10 +15,7 @@ const STEP_TIMEOUT_MS = 300_000;
 /** The Node.js in packages: the newest line of the tests. */
 const NODE_RELEASE = '26.10.0';
 
-/**
- * The npm packages `node-linux-*` of that release with their integrity, so that only reviewed bytes
- * are packed.
- */
+/** npm packages `node-linux-*` of that release by integrity: only reviewed bytes are packed. */
 const NODE_PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64':
     'sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==',

@@ -1,6 +1,4 @@
-/**
- * Reasons why Brine answers some frames differently than salt-master 3008.2, by names of frames.
- */
+/** Reasons for answers that differ from salt-master 3008.2, by names of frames. */
 export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   [
     /^clear \S+: id of a wrong type$/,

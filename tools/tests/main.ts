@@ -20,9 +20,7 @@ import { runVitest, type VitestJob } from './vitest-run.ts';
 
 /** CI ends a run after 90 min and keeps nothing of it; this leaves time for the start. In ms. */
 const CI_DEADLINE_MS = 84 * 60_000;
-/**
- * Concurrent files per core that wait for peers: with two, starts of masters would fill two cores.
- */
+/** Concurrent files per core that wait for peers; with two, master starts fill two cores. */
 const WAITING_PER_CORE = 1.5;
 const IS_CI = process.env['CI'] === 'true';
 
@@ -72,8 +70,7 @@ function envOf({ keep, circle }: Asked): Readonly<Record<string, string>> {
 /** Aborted, with the reason, if this run has to end early. */
 function endOfRun(): AbortSignal {
   const end = new AbortController();
-  // Handles any number of signals: a kill of the whole tree reaches each process, and npm forwards
-  // its own.
+  // Any number of signals: a kill of the tree reaches each process, and npm forwards its own.
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => end.abort(`the run was ended by ${signal}`));
   if (IS_CI) {

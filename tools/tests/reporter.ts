@@ -3,9 +3,7 @@ import { relative } from 'node:path';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import type { Failure, FileOutcome, StrayError } from './outcome.ts';
 
-/**
- * The file to append to: one line when a test file ends, so that an aborted run keeps its results.
- */
+/** File to append a line to for each ended test file: an aborted run keeps its results. */
 const PATH = 'BRINE_TEST_OUTCOME';
 
 /** A reporter of vitest that writes what `outcome.ts` reads. */

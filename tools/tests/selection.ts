@@ -27,10 +27,7 @@ export function chosenByName(
   }
 }
 
-/**
- * Files of some layers that a change reaches; of `whole` layers all. The smoke set is included if
- * its layer is.
- */
+/** Files of some layers that a change reaches, with the smoke set; of `whole` layers all. */
 export function chosenByReach(
   tree: Tree,
   change: Change,

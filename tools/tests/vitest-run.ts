@@ -59,8 +59,7 @@ interface Command extends Pick<VitestJob, 'isBehind'> {
 function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<number | string> {
   return new Promise((resolve, reject) => {
     const output = isBehind ? 'pipe' : 'inherit';
-    // A separate process group: a terminal's Ctrl-C reaches only this process, which ends it in
-    // order.
+    // A separate process group: Ctrl-C reaches only this process, which ends it in order.
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
       env,

@@ -2,10 +2,7 @@ import type { MasterOptions } from '@brine/config';
 import type { CommandForm } from './options/command-form.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
-/**
- * All exit codes of the program, documented in docs/exit-codes.md. Salt's own are in
- * salt/defaults/exitcodes.py.
- */
+/** All exit codes (docs/exit-codes.md). Salt's own are in salt/defaults/exitcodes.py. */
 export const EXIT = {
   ok: 0,
   generic: 1,

@@ -54,8 +54,8 @@ function ask(terminal: Terminal, call: () => SaltValue): SaltValue {
 }
 
 /**
- * The text of an outputter; undefined if it prints nothing. @throws UnfitDataError if it cannot
- * show the data
+ * The text of an outputter; undefined if it prints nothing.
+ * @throws UnfitDataError if it cannot show the data
  */
 function textIn(name: string, terminal: Terminal, call: () => SaltValue): string | undefined {
   try {

@@ -32,9 +32,7 @@ export class BackupKey {
     return new BackupKey(line);
   }
 
-  /**
-   * The code of a manifest, which contains the hashes of all other entries. HMAC-SHA256, base64url.
-   */
+  /** The code of a manifest, which has the hashes of all other entries. HMAC-SHA256, base64url. */
   macOf(manifest: Uint8Array): string {
     return createHmac('sha256', this.#bytes).update(PURPOSE).update(manifest).digest('base64url');
   }

@@ -57,9 +57,7 @@ const PATIENCE_MS = 30_000;
 const CACHE_AWAY_MS = 600_000;
 /** The master may be unreachable for this long. */
 const AWAY_MS = 300_000;
-/**
- * Maximum of returns kept before they are counted: minions that were not asked may send any number.
- */
+/** Maximum of returns kept before they are counted: any minion may send them. */
 const EARLY_MAX = 100_000;
 
 /**

@@ -17,9 +17,7 @@ export type JobReturn =
   | {
       readonly kind: 'missing';
       readonly id: string;
-      /**
-       * True if the target lists the minion but the master has no key for it, so it was not asked.
-       */
+      /** True if the target lists the minion without a key at the master: it was not asked. */
       readonly unknown?: true;
     };
 
@@ -47,8 +45,8 @@ export interface Command {
   /** The `kwargs` of Salt: delimiter, metadata, credentials, … */
   readonly kwargs?: SaltMap;
   /**
-   * The id of a publish sent inside of a master: publishes with the same id are one job. Ignored
-   * from other senders.
+   * The id of a publish sent inside of a master: the same id means the same job. Ignored from
+   * others.
    */
   readonly requestId?: string;
   /**

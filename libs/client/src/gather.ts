@@ -10,9 +10,7 @@ export interface GatherSettings {
   readonly gatherJobTimeoutMs: number;
   readonly orderMasters: boolean;
   readonly syndicWaitMs: number;
-  /**
-   * The minions of this part of a batch. Others are ignored, because all parts share one job id.
-   */
+  /** The minions of this part of a batch. Others are ignored: all parts share one job id. */
   readonly part?: ReadonlySet<string>;
   /** Gives returns of minions that were not targeted too, as `salt -v` shows them. */
   readonly unexpected: boolean;

@@ -32,15 +32,13 @@ export interface ClientSettings extends LoadSettings {
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
-/**
- * Pause before a request is retried after its connection was lost. A loss does not count as a try.
- */
+/** Pause before a retry after a lost connection. Such a loss does not count as a try. */
 const LOST_PAUSE_MS = 100;
 /** More losses than a restart of the master causes: the port drops every caller. */
 const LOSSES_MAX = 100;
 /**
- * A master recognizes a repeated publish for two minutes (its `duplicate_window`). A later one
- * would be a second job.
+ * A master recognizes a repeated publish for two minutes (`duplicate_window`); a later one is a new
+ * job.
  */
 const SENT_AGAIN_MS = 100_000;
 /** A shorter timeout would treat a busy master as dead. Stock clients use `-t` as it is. */

@@ -18,8 +18,7 @@ export interface RequestPort {
 /** The event socket of this host. */
 export interface EventPort {
   /**
-   * Connects, and then passes every event, tag and packed map, to the handler. Rejects if the
-   * socket is missing.
+   * Connects, and passes every event, tag and packed map, to the handler. Rejects without a socket.
    */
   listen(
     onEvent: (tag: string, packed: Uint8Array) => void,

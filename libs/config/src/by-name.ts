@@ -35,9 +35,7 @@ export function optionsForFunctions(options: MasterOptions): SaltMap {
   return found.set('brine', maskSecrets('brine', found.get('brine')) as SaltValue);
 }
 
-/**
- * As {@link optionsByName}, to show to a caller: all secrets are masked, as `brine config` does.
- */
+/** As {@link optionsByName}, for a caller: all secrets are masked, as in `brine config`. */
 export function optionsForCallers(options: MasterOptions): SaltMap {
   return new Map(
     [...optionsByName(options)].map(([name, value]) => [

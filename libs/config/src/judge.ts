@@ -108,8 +108,7 @@ function namesOf({ name, parts }: Loss): string[] {
 }
 
 /**
- * Entries of `brine.accept_ignored` that match no ignored option: misspelt, removed from the file,
- * or supported by now.
+ * Entries of `brine.accept_ignored` that match no ignored option: misspelt, removed, or supported.
  */
 function idleAcceptances(
   losses: readonly Loss[],
@@ -127,10 +126,7 @@ function idleAcceptances(
   });
 }
 
-/**
- * The text for a master that must not start: all losses, and how to accept them. Undefined if
- * nothing is refused.
- */
+/** The losses that stop the start, and how to accept them; undefined if nothing is refused. */
 export function refusalOf(warnings: readonly ConfigWarning[]): string | undefined {
   const refused = warnings.filter(({ kind }) => kind === 'refused');
   if (refused.length === 0) return undefined;

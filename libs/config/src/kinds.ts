@@ -37,10 +37,7 @@ export function flag(field: Field<boolean>): Option<boolean> {
   return { type: 'flag', ...field, read };
 }
 
-/**
- * A switch that gives access to others. As {@link flag}, but a quoted "no" is off, so that it gives
- * no access.
- */
+/** A switch that gives access to others. As {@link flag}, but a quoted "no" is off. */
 export function openingFlag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> => {
     if (typeof value === 'boolean') return value;

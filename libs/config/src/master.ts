@@ -74,8 +74,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
   out.sockDir = shortSockDir(out.sockDir, out.cachedir);
   out.syndicDir = join(out.cachedir, 'syndics');
   if (Object.hasOwn(out.externalAuth, 'rest') && !out.keepAclInToken) {
-    // As salt/config apply_master_config: the HTTP API keeps no password for looking up rights
-    // again.
+    // As salt/config apply_master_config: the HTTP API keeps no password to look up rights again.
     out.keepAclInToken = true;
   }
   placeUnderRoot(masterOptions, out, out.rootDir);

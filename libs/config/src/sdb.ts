@@ -16,18 +16,13 @@ export interface SdbRequest {
   readonly originOf: (path: string) => Origin;
 }
 
-/**
- * Variable with the values that the supervisor has read, as JSON: the store may be unreachable
- * later.
- */
+/** Values that the supervisor has read, as JSON: the store may be unreachable later. */
 export const SDB_VARIABLE = 'BRINE_SDB';
 
 const SCHEME = 'sdb://';
 /** Maximum of addresses in a configuration. */
 const ADDRESSES_MAX = 200;
-/**
- * Shorter than WatchdogSec of the unit: no keep-alive is sent while a reload waits for the store.
- */
+/** Below WatchdogSec of the unit: no keep-alive is sent while a reload waits for the store. */
 const TIMEOUT_MS = 20_000;
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
 

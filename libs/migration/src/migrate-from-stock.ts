@@ -148,8 +148,7 @@ async function move(
   try {
     await bring(moving);
   } catch (error) {
-    // Rethrow the first error, but always hand the files to the master's user, who otherwise could
-    // not read them.
+    // Rethrow the first error, but hand the files over: the master's user could not read them.
     await giveAway(moving).catch(() => undefined);
     const isStopped = moving.pid !== undefined && stockMaster(stock) === undefined;
     throw isStopped ? new StoppedError(STOPPED, { cause: error }) : error;

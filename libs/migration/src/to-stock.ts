@@ -18,9 +18,7 @@ export interface ToStock {
   readonly tally: Tally;
 }
 
-/**
- * Exports Brine's data to a stock master, in its own layout. It can be repeated, also after a kill.
- */
+/** Exports Brine's data in a stock master's layout. Repeatable, also after a kill. */
 export async function toStock(moving: ToStock): Promise<void> {
   const { brine, stock, accepted, nowMs, sinceMs, tally } = moving;
   const kinds = { grains: 'grains', pillar: 'pillars', mine: 'mines' } as const;

@@ -60,9 +60,7 @@ export class FaultProxy {
     return this.#pairs.size;
   }
 
-  /**
-   * Cuts all connections, or the one chosen by `pick` (parts of a thousand). Returns their number.
-   */
+  /** Cuts all connections, or one by `pick` (parts of a thousand). Returns their number. */
   cut(pick?: number): number {
     const all = [...this.#pairs];
     const one = pick === undefined ? undefined : picked(all, pick);

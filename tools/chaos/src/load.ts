@@ -36,9 +36,7 @@ export interface LoadRates {
   readonly allEvery?: number;
 }
 
-/**
- * As the stock command: sends the same bytes after each 5 s without an answer, three times at most.
- */
+/** As the stock command: the same bytes after 5 s without an answer, at most three times. */
 const SEND_AS_STOCK = { requestTimeoutMs: 5_000, sends: 3 } as const;
 /** Text of a gateway that is sure. */
 const NOT_PUBLISHED = 'was not published';

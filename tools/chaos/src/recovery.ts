@@ -26,10 +26,7 @@ export class StoredProbes {
   readonly #databaseUrl: () => Promise<string>;
   #known: { readonly url: string; readonly pool: pg.Pool } | undefined;
 
-  /**
-   * @param databaseUrl called for each pool, because the URL may change with a restart of the
-   * master
-   */
+  /** @param databaseUrl called for each pool: a restart of the master may change it */
   constructor(databaseUrl: () => Promise<string>) {
     this.#databaseUrl = databaseUrl;
   }

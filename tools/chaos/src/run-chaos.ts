@@ -53,10 +53,7 @@ export interface ChaosOptions {
 /** Timeout of a recovery, ms. */
 const RECOVERY_TIMEOUT_MS = 90_000;
 const READY_TIMEOUT_MS = 90_000;
-/**
- * Silence of all minions after which the run is at rest, ms. Longer than the pause between two
- * sends of a minion.
- */
+/** Silence after which minions are at rest, ms: longer than their pause between two sends. */
 const QUIET_MS = 6_500;
 const QUIET_TIMEOUT_MS = 60_000;
 /** Timeout for storing the last acknowledged data, ms. */

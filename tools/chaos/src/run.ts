@@ -11,10 +11,7 @@ export interface Run {
   readonly signal: AbortSignal;
   /** Writes a JSON file beside the log. */
   readonly save: (name: string, value: object) => Promise<void>;
-  /**
-   * Registers an end function; they run last first. With `keep` files stay, and it returns their
-   * path.
-   */
+  /** Adds an end function; the last runs first. With `keep` files stay; it returns their path. */
   readonly onEnd: (end: (keep: boolean) => Promise<unknown>) => void;
 }
 

@@ -7,10 +7,7 @@ export const PREFIX = 'chaos-';
 /** Number of key pairs. Few are enough, since the pairs do not affect the master. */
 const KEY_PAIRS = 16;
 
-/**
- * Short waits, which do not hide the master's recovery. Stock minions wait 1 to 11 s, and 5 to 10
- * s.
- */
+/** Short waits do not hide the master's recovery. Stock: 1 to 11 s, and 5 to 10 s. */
 export const IMPATIENT = { reconnectMs: [100, 500], returnTimeoutMs: [3_000, 6_000] } as const;
 
 /** Starts simulated minions of a master, whose keys are accepted; they end with the run. */

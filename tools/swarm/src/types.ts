@@ -56,9 +56,7 @@ export interface SwarmOptions {
   readonly reconnectMs?: readonly [number, number];
   /** Silence after which a subscriber's connection is probed; default 300,000 as stock minions. */
   readonly keepAliveMs?: number;
-  /**
-   * Timeout of one send of a return, drawn between these; default [5000, 10000] as stock minions.
-   */
+  /** Timeout of a send of a return, drawn between these; default [5000, 10000] as stock. */
   readonly returnTimeoutMs?: readonly [number, number];
   /** Sends of a return, after which it is lost; default 3 as stock minions. */
   readonly returnSends?: number;

@@ -41,10 +41,7 @@ export async function knownFunctions(file: string): Promise<readonly string[]> {
   }
 }
 
-/**
- * Stores functions. Names come from minions: those that a shell would not read as one word are
- * dropped.
- */
+/** Stores functions. Names of minions that a shell would not read as one word are dropped. */
 export async function keepFunctions(file: string, names: Iterable<string>): Promise<number> {
   const good = [...new Set(names)].filter((name) => /^[\w-]{1,100}\.[\w.-]{1,100}$/.test(name));
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

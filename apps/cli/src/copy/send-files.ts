@@ -108,9 +108,7 @@ function publishFailed(index: number, chunkBytes: number): string {
   return `Publish failed.${partial} It may be necessary to decrease ${size}`;
 }
 
-/**
- * The pieces of a file up to `size`, without data that is appended meanwhile. At least one piece.
- */
+/** The pieces of a file up to `size`, at least one: data appended meanwhile is not sent. */
 async function* piecesOf(path: string, size: number): AsyncGenerator<Buffer> {
   const file = await open(path, 'r');
   try {

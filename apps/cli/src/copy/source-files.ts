@@ -16,9 +16,7 @@ export interface SourceTree {
   readonly emptyDirs: readonly string[];
 }
 
-/**
- * Maximum of files and empty directories of one command. Larger trees belong on the file server.
- */
+/** Maximum of files and empty directories of a command. Use the file server for more. */
 const ENTRIES_MAX = 100_000;
 
 interface Walk {

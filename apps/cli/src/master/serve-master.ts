@@ -194,10 +194,7 @@ async function checkKeys(options: MasterOptions, log: Log): Promise<void> {
   if (files !== undefined) log[files.level](files.text);
 }
 
-/**
- * Notifies the service manager that the master serves. Resolves with a function that ends the
- * watch.
- */
+/** Notifies the service manager that the master serves. Resolves with the end of the watch. */
 async function announce(
   options: MasterOptions,
   supervisor: Supervisor,
@@ -272,9 +269,7 @@ async function dump(
   }
 }
 
-/**
- * The joined endpoint, if configured. A taken port causes only a log line, since jobs matter more.
- */
+/** The joined endpoint, if configured. Jobs matter more: a taken port is only logged. */
 async function serveMetrics(
   options: MasterOptions,
   supervisor: Supervisor,

@@ -4,8 +4,7 @@ import type { Terminal } from '../terminal.ts';
 import { EXCHANGE_RUNNER } from './exchange.ts';
 
 /**
- * Shows the runners with this prefix, with `-d` as plain text below their names. Returns false if
- * there is none.
+ * Shows the runners with this prefix, with `-d` as plain text below their names. False without any.
  */
 export async function showRunnerDocs(
   prefix: string,

@@ -35,9 +35,7 @@ import { type FailureLine, failureLines } from './failed-states.ts';
  * (Salt: `rest_timeout`). Other runs are awaited without a limit.
  */
 const WAIT_MS = 300_000;
-/**
- * Interval for polling the job cache, ms: a restart of the event-bus drops the event of the end.
- */
+/** Interval for polling the job cache, ms: an event-bus restart drops the event of the end. */
 const LOOK_MS = 5_000;
 /** Maximum of events that arrive before the answer which names their tag. */
 const EARLY_MAX = 10_000;
@@ -115,10 +113,7 @@ function withTuple({ fun, credentials }: RemoteCall, value: SaltValue): SaltValu
     : new Map<SaltValue, SaltValue>([...value, [name, SaltTuple.from(list)]]);
 }
 
-/**
- * The exit code of a run that the master refused. Salt exits with 0, which scripts take for
- * success.
- */
+/** The exit code of a refused run. Salt exits with 0, which scripts take for success. */
 export function refusedCode(config: Pick<MasterOptions, 'brine'>, { name }: Error): number {
   const strict = /Auth\w*Error$/.test(name) ? EXIT.noReturn : EXIT.generic;
   return codeFor(config, { strict, stock: EXIT.ok });

@@ -172,9 +172,7 @@ function kwargsOf({ command }: SaltRun): { kwargs?: SaltMap } {
   return credentials.size > 0 ? { kwargs: credentials } : {};
 }
 
-/**
- * `-p`: only the progress line, and nothing without a terminal. Always exits with 0, as Salt does.
- */
+/** `-p`: only the progress line, and nothing without a terminal. Exits with 0, as Salt. */
 async function showProgress(run: SaltRun, job: PublishedCommand): Promise<number> {
   const progress = new ProgressLine(run.terminal.status, job.minions, 0);
   try {

@@ -169,8 +169,7 @@ async function linkOf(path: string, dir: string | undefined): Promise<string | u
     real = await realpath(path);
   } catch (error) {
     if (!isSystemError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) throw error;
-    // A dangling link stays dangling on another host. A restore makes no link that could leave
-    // `dir`.
+    // A dangling link is kept as it is, but a restore makes no link that could leave `dir`.
     const link = await readlink(path);
     const place = normalize(join(dirname(path), link));
     const isInside = dir !== undefined && !isAbsolute(link) && pathBelow(dir, place) !== undefined;

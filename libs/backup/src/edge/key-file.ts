@@ -13,10 +13,7 @@ export function keyPath({ ownPkiDir }: Pick<MasterOptions, 'ownPkiDir'>): string
   return join(ownPkiDir, 'backup.key');
 }
 
-/**
- * The key in a file; undefined if the file is missing. @throws BackupError if the file has no valid
- * key
- */
+/** Reads a key; undefined if the file is missing. @throws BackupError if it is invalid */
 export async function readKey(path: string): Promise<BackupKey | undefined> {
   const bytes = await asOwnerOf(dirname(path), () => readBounded(path, KEY_MAX_BYTES));
   if (bytes === undefined) return undefined;

@@ -87,7 +87,7 @@ export class RestoreTarget {
       if (begun !== undefined && state.kind === 'restored' && state.from === name) {
         done.add('tables');
       } else if (state.kind === 'used' || state.kind === 'restored') {
-        const where = state.kind === 'used' ? `${state.table} has rows` : 'it contains another backup';
+        const where = state.kind === 'used' ? `${state.table} has rows` : 'it has another backup';
         throw new RefusedError(
           `PostgreSQL is not empty: ${where}. ${whatToEmpty(options, 'postgres')}`,
         );

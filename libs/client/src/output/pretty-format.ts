@@ -8,9 +8,7 @@ import {
   typeName,
 } from '@brine/wire/text';
 
-/**
- * Text and the white space behind it, as in Python: NEL is white space, a byte order mark is not.
- */
+/** Text and white space as in Python: NEL is white space, a byte order mark is not. */
 const SPACE =
   '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const WORD = new RegExp(`[^${SPACE}]*[${SPACE}]*`, 'gu');

@@ -13,8 +13,7 @@ export interface Explanation {
 }
 
 /**
- * Explains an option with the text of the reference. The name of a table, as `brine.nats`, explains
- * all options in it.
+ * Explains an option, or all options of a table as `brine.nats`, with the text of the reference.
  */
 export function explainOption(name: string): Explanation {
   const master = masterReference().flatMap(({ options }) => options);

@@ -12,9 +12,7 @@ const SECRET_WORDS = [
 /** Names of options, and of keys within their values, that contain a secret. */
 const SECRET_NAME = new RegExp(`(?:^|[._-])(?:${SECRET_WORDS.join('|')})$|^key$`, 'i');
 
-/**
- * The part of a URL with user and password: up to the last `@`, because a password may contain one.
- */
+/** User and password of a URL: up to the last `@`, because a password may contain one. */
 const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/\s]+@/gi;
 
 /** A secret within a text: a query of a URL, or a connection string of PostgreSQL. */

@@ -89,7 +89,7 @@ function commandStandings(): StandingTable {
     show_timeout: harmless(true, 'Salt 3008 has no effect of it either'),
     output_file: ignored(null, 'use --out-file', { ofCommands }),
     strip_colors: ignored(null, 'use --no-color, or set color', { ofCommands }),
-    publish_timeout: ignored(30, 'a command waits for `timeout`', {
+    publish_timeout: ignored(30, 'a command waits for the option timeout', {
       ofCommands,
     }),
     ...alike(

@@ -94,9 +94,7 @@ function wordsOf(services: MasterStatus['services'], name: string): string[] {
   return [...new Set(report.filter((word) => typeof word === 'string'))];
 }
 
-/**
- * The connected minions, as reported by the worker that tracks presence; it may be on another host.
- */
+/** Connected minions, from the worker that tracks presence, if it is on this host. */
 function presenceLine(services: MasterStatus['services']): string {
   for (const { status } of services) {
     const presence = status?.['presence'];

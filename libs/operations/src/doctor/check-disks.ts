@@ -2,10 +2,7 @@ import type { Finding } from '../findings/finding.ts';
 import type { DiskSeen } from './facts/disks.ts';
 
 const GIB = 1024 ** 3;
-/**
- * A disk is nearly full if free share and free bytes are below both limits: 10 % of a large disk is
- * enough.
- */
+/** Nearly full: free share and bytes below both limits. 10 % of a large disk is enough. */
 const LEVELS = [
   { level: 'bad', share: 0.03, bytes: 2 * GIB },
   { level: 'warn', share: 0.1, bytes: 20 * GIB },

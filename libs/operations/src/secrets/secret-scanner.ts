@@ -41,8 +41,7 @@ const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Matches `db_password: "…"`, `{\"token\":\"…\"}`, `secret_key=…`, with the first four characters
- * of the value.
+ * Matches `db_password: "…"`, `{\"token\":\"…\"}`, `secret_key=…`, with 4 characters of the value.
  */
 function namedPassword(): RegExp {
   const secret = 'secret(?:[_-]?(?:access[_-]?)?key|[_-]?id)?';

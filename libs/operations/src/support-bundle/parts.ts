@@ -146,8 +146,7 @@ async function logParts(
 
 /** The last `bytes` of a file, without a partial first line. */
 export function endOf(path: string, bytes: number): Promise<string> {
-  // Its directory may belong to another user: read as that user, so that a link can not disclose
-  // other files.
+  // Read as the directory's owner, so that a link can not disclose other files.
   return asOwnerOf(path, () => readEnd(path, bytes));
 }
 

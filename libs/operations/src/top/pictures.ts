@@ -5,10 +5,7 @@ import { EVERY_S, firstState, type View, VIEWS } from './state.ts';
 /** Wide, and with room for all rows: the text goes to a file. */
 const SHEET = { columns: 200, rows: 500, color: false };
 
-/**
- * All views of `brine top` below each other, for files and mails. `isAnswered`: the master
- * answered.
- */
+/** All views of `brine top`, for files and mails. `isAnswered`: the master answered. */
 export async function pictures(
   source: TopSource,
   title: string,

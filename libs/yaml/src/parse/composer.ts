@@ -86,9 +86,7 @@ class Composer {
     return node;
   }
 
-  /**
-   * Reads directives and `---` in front of a document. True where there is nothing, not even `---`.
-   */
+  /** Reads directives and `---` in front of a document. True if both are missing. */
   #begin(isFirst: boolean): boolean {
     let hasVersion = false;
     const own = new Map<string, string>();

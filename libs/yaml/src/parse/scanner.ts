@@ -94,7 +94,7 @@ export class Scanner {
     cursor.fail('scanner', 'while scanning for the next token', cursor.at, problem);
   }
 
-  /** Reads a token that begins with a sign; false if there is none here. */
+  /** Reads a token that begins with a sign; false without one here. */
   #fetchSigned(sign: string): boolean {
     switch (sign) {
       case '[':

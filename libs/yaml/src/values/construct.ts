@@ -226,10 +226,7 @@ function nothing(_text: string): null {
   return null;
 }
 
-/**
- * Returns equal values for keys that are equal in Python, as 1, 1.0 and True. Bytes are hexadecimal
- * digits.
- */
+/** The same for keys that are equal in Python, as 1, 1.0 and True. Bytes become hex digits. */
 function equalInPython(key: SaltValue): unknown {
   if (key instanceof Uint8Array) return Buffer.from(key).toString('hex');
   if (typeof key === 'boolean') return Number(key);

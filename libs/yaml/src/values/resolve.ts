@@ -1,8 +1,6 @@
 import { DIGITS_MAX, integerOf, sexagesimal } from './numbers.ts';
 
-/**
- * The type of an unquoted YAML 1.1 scalar. Dates are a type of their own so that dumps quote them.
- */
+/** The type of an unquoted YAML 1.1 scalar. Dates are a separate type: dumps quote them. */
 export type PlainMeaning =
   | { readonly kind: 'str' | 'timestamp' | 'merge' | 'value' }
   | { readonly kind: 'null' }

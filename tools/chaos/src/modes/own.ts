@@ -10,9 +10,7 @@ import { type ChaosReport, runChaos } from '../run-chaos.ts';
 import { IMPATIENT, PREFIX, startSwarm } from '../swarm.ts';
 import { modeOf } from './mode.ts';
 
-/**
- * Keep-alive, by which a connection that was reset during packet loss is found dead. Stock: 300 s.
- */
+/** Finds connections that were reset during packet loss. Stock: 300 s. */
 const KEEP_ALIVE_MS = 1_000;
 
 const OPTIONS = {

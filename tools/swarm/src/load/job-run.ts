@@ -16,10 +16,7 @@ export interface JobReport {
   readonly latencies: LatencyData;
 }
 
-/**
- * One job in one process, also if sent repeatedly: the minions that received it and that answered,
- * by local index.
- */
+/** One job in one process: the minions that received it and that answered, by local index. */
 export class JobRun {
   readonly job: PublishedJob;
   readonly heads = new Map<string, LoadHead>();

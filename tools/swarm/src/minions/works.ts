@@ -99,8 +99,7 @@ export function connectWork(minions: readonly SimMinion[], around: Surroundings)
   let next = 0;
   const connectOnce = async (minion: SimMinion): Promise<LogInEnd> => {
     try {
-      // A minion that knows the port subscribes first, so that it is subscribed when the log-in is
-      // answered.
+      // If the port is known, subscribe first: then the log-in's answer completes both.
       if (around.knowledge.publishPort !== undefined) await minion.subscribe();
       const end = await minion.logIn();
       if (end.kind === 'accepted') await minion.subscribe();

@@ -46,7 +46,7 @@ export class EffortMeter {
   }
 }
 
-/** The bottleneck in the rig itself; undefined if there is none. */
+/** The bottleneck in the rig itself, if there is one. */
 export function bottleneckOf(efforts: readonly Effort[]): string | undefined {
   const said: string[] = [];
   efforts.forEach((effort, part) => {

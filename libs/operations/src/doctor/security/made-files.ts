@@ -25,10 +25,7 @@ export interface MadeFiles {
   readonly all: boolean;
 }
 
-/**
- * Limit on files. A master of 50,000 minions has as many key files, and a few hundred thousand for
- * jobs.
- */
+/** A master of 50,000 minions has as many key files, and some 100,000 files of jobs. */
 const FILES_MAX = 500_000;
 /** Files to examine in one directory: those of minions and jobs are alike. */
 const ALIKE_MAX = 2_000;

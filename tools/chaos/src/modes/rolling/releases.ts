@@ -48,10 +48,7 @@ export class Releases {
     return join(this.#installedDir, 'apps', 'cli', 'bin', 'brine.mjs');
   }
 
-  /**
-   * Installs the other release; returns its name. Running processes keep the code that they have
-   * loaded.
-   */
+  /** Installs the other release; returns its name. Running processes keep their loaded code. */
   async change(): Promise<string> {
     const next = this.#installed === 0 ? 1 : 0;
     await rename(this.#installedDir, this.#lyingBy(this.#installed));

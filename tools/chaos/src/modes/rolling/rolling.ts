@@ -70,9 +70,7 @@ interface RollingReport {
     /** Log-ins of simulated minions, before the first restart, and since then. */
     readonly before: number;
     readonly during: number;
-    /**
-     * Log-ins of each real minion since the first restart, as recorded by the master (its last 8).
-     */
+    /** Log-ins of each real minion since then, as recorded by the master (its last 8). */
     readonly real: Readonly<Record<string, number>>;
     /** Connections to 4505 that simulated minions lost. */
     readonly subscriptions: number;

@@ -24,10 +24,7 @@ export interface Tree {
   readonly links: TreeLinks;
 }
 
-/**
- * Starts everything, and waits until both relays follow the master above. Throws Error if they do
- * not.
- */
+/** Starts everything; both relays then follow the master above. Throws Error if not. */
 export async function startTree(run: Run, workers: number): Promise<Tree> {
   const nats = await ended(run, startNats({ streams: false }));
   const above = await startAbove(run, workers);
