@@ -104,7 +104,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'doctor',
     {
-      help: 'look for what exposes the master of this host, or will stop it',
+      help: 'find problems that expose the master of this host, or will stop it',
       load: async () => (await import('./commands/operations/doctor.ts')).runDoctor,
     },
   ],
@@ -153,7 +153,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'restore',
     {
-      help: 'put a backup on a host that is no master',
+      help: 'restore a backup to a host that is no master',
       load: async () => (await import('./commands/operations/restore.ts')).runRestore,
     },
   ],

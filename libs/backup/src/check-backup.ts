@@ -68,7 +68,7 @@ export async function checkBackup(
   compare(read.parts, counted);
   const names = new Set(read.parts.map(({ name }) => name));
   for (const name of read.files.map(filePart)) {
-    if (!names.has(name)) throw new BackupError(`${name} is named in it and is not there`);
+    if (!names.has(name)) throw new BackupError(`${name} is in its manifest and is missing`);
   }
   const code = mac;
   return {

@@ -77,7 +77,7 @@ function checked(given: unknown): FileRecord {
   }
   if (typeof owner !== 'string' || !OWNER.test(owner)) throw refused(record, 'its owner is odd');
   if (mtimeMs !== undefined && !(Math.abs(mtimeMs) <= TIME_MAX)) {
-    throw refused(record, 'its time is none');
+    throw refused(record, 'its time is invalid');
   }
   if (link !== undefined) checkLink(record, link);
   return record;

@@ -127,7 +127,7 @@ describe('a file is refused by its name', () => {
     ['no mode', { ...PEM, mode: '0644' }, 'its mode is none'],
     ['a negative mode', { ...PEM, mode: -1 }, 'its mode is 0-1'],
     ['an odd owner', { ...PEM, owner: '0:0:0' }, 'its owner is odd'],
-    ['an odd time', { ...PEM, mtimeMs: 1e300 }, 'its time is none'],
+    ['an odd time', { ...PEM, mtimeMs: 1e300 }, 'its time is invalid'],
     ['a link upwards', link('../../x'), 'it is a link that leads elsewhere, to ../../x'],
     ['an absolute link', link('/etc/shadow'), 'it is a link that leads elsewhere, to /etc/shadow'],
     ['a link without a place', link(''), 'it is a link that leads nowhere'],
@@ -215,7 +215,7 @@ describe('an entry is refused', () => {
 
   test('that a file is named by and that is not there', async () => {
     await expect(check({ files: [PEM], parts: [], entries: [] })).rejects.toThrow(
-      `${name} is named in it and is not there`,
+      `${name} is in its manifest and is missing`,
     );
   });
 

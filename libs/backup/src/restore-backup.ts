@@ -107,11 +107,11 @@ async function provingKey(
   if (isProven === true) return key;
   const why =
     key === undefined
-      ? `${path} is not there, which proves whose the backup is: give the key of the host that ` +
-        'made it (--key-file FILE)'
+      ? `${path} is missing, which proves the origin of the backup: give the key of the host ` +
+        'that made it (--key-file FILE)'
       : isProven === undefined
-        ? 'the backup has no code that proves whose it is, as those of releases before had none'
-        : `the backup is not of the key in ${path}: it was changed, or another host made it ` +
+        ? 'the backup has no code that proves its origin, as backups of earlier releases'
+        : `the backup does not match the key in ${path}: it was changed, or another host made it ` +
           '(--key-file FILE)';
   throw new RefusedError(
     `${why}. Use --without-mac only if you know that no other user could write to the file`,
@@ -122,7 +122,7 @@ async function provingKey(
 function refuseItsConfig({ isOfBackup }: RestoredConfig, { confFile }: MasterOptions): void {
   if (!isOfBackup || existsSync(confFile)) return;
   throw new RefusedError(
-    `without a proof the backup's configuration is not put: look at it ` +
+    `without a proof the backup's configuration is not restored: look at it ` +
       `(tar -xzOf FILE files/config/master), put it to ${confFile}, then run this again`,
   );
 }

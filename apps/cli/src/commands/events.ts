@@ -51,7 +51,7 @@ const OPTIONS = [
     names: ['--count'],
     dest: 'count',
     kind: 'int',
-    help: 'End after so many events.',
+    help: 'End after this number of events.',
   } as const,
   flag(['--no-follow'], 'no_follow', 'End with what there is now.'),
   flag(['--data'], 'data', 'Show all data of each event too.'),

@@ -34,11 +34,11 @@ const ACTIONS: readonly Option[] = [
 
 const GENERATION: readonly Option[] = [
   text(['--gen-keys'], 'gen_keys', 'Make a key pair of this name.', ''),
-  text(['--gen-keys-dir'], 'gen_keys_dir', 'Where the pair is put.', '.'),
+  text(['--gen-keys-dir'], 'gen_keys_dir', 'Directory for the pair.', '.'),
   { names: ['--keysize'], dest: 'keysize', kind: 'int', default: 2048, help: 'Bits of the key.' },
   flag(['--gen-signature'], 'gen_signature', "Sign the master's public key."),
   text(['--priv'], 'priv', 'Private key to sign with.', ''),
-  text(['--signature-path'], 'signature_path', 'Where the signature is put.', ''),
+  text(['--signature-path'], 'signature_path', 'Directory for the signature.', ''),
   text(['--pub'], 'pub', 'Public key to be signed.', ''),
   flag(['--auto-create'], 'auto_create', 'Make the signing pair if it is missing.'),
 ];

@@ -36,7 +36,7 @@ export async function loadOrMakeKey(
   const made = BackupKey.make();
   if (await putKey(options, made, owner)) return { key: made, isNew: true };
   const other = await readKey(path);
-  if (other === undefined) throw new BackupError(`${path} went away: run this again`);
+  if (other === undefined) throw new BackupError(`${path} was removed meanwhile: run this again`);
   return { key: other, isNew: false };
 }
 

@@ -178,7 +178,7 @@ export class RestoreTarget {
 /** Refuses streams that no backup contains: a backup must not write to others of this NATS. */
 function assertKept(stream: string): void {
   if (KEPT_STREAMS.includes(stream)) return;
-  throw new BackupError(`the stream ${stream} in it is none of a master`);
+  throw new BackupError(`its stream ${stream} is not one of a master`);
 }
 
 async function* asStored(values: AsyncIterable<Json>): AsyncGenerator<StoredValue, void> {

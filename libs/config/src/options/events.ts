@@ -44,7 +44,7 @@ export const eventOptions = {
   }),
   event_return_whitelist: texts({
     default: [],
-    doc: 'Tags (globs) that are returned; all where there are none.',
+    doc: 'Tags (globs) that are returned; empty: all.',
   }),
   event_return_blacklist: texts({ default: [], doc: 'Tags (globs) that are not returned.' }),
   reactor: anything({

@@ -5,7 +5,7 @@ export const gitPillarOptions = {
   git_pillar_base: text({ default: 'master', doc: 'Branch or tag of the environment base.' }),
   git_pillar_branch: text({ default: 'master', doc: 'Branch of remotes that name none.' }),
   git_pillar_env: text({ default: '', doc: 'Environment of all remotes.' }),
-  git_pillar_fallback: text({ default: '', doc: 'Branch or tag where theirs is not there.' }),
+  git_pillar_fallback: text({ default: '', doc: 'Branch or tag to use if theirs is missing.' }),
   git_pillar_root: text({ default: '', doc: 'Directory of the repository that is read.' }),
   git_pillar_includes: flag({ default: true, doc: 'Files of other remotes may be included.' }),
   git_pillar_update_interval: integer({ default: 60, unit: 's', doc: 'Time between fetches.' }),

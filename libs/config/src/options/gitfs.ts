@@ -18,7 +18,7 @@ export const gitfsOptions = {
   }),
   gitfs_ref_types: texts({
     default: ['branch', 'tag', 'sha'],
-    doc: 'What is looked for under the name of an environment, in order.',
+    doc: 'Kinds of references searched for the name of an environment, in order.',
   }),
   gitfs_refspecs: texts({ default: REFSPECS, doc: 'Refspecs to fetch.' }),
   gitfs_update_interval: integer({ default: 60, min: 0, unit: 's', doc: 'Time between fetches.' }),

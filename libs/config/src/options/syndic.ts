@@ -9,7 +9,7 @@ export const syndicOptions = {
   syndic_master_port: port({ default: 4506, doc: 'Port of the master above.' }),
   syndic_mode: oneOf(['sync', 'cluster'], {
     default: 'sync',
-    doc: 'What goes up: all events, or jobs and returns that were asked for above.',
+    doc: 'Data for the master above: all events, or jobs and returns requested there.',
   }),
   syndic_failover: oneOf(['random', 'ordered'], {
     default: 'random',

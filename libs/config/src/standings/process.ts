@@ -14,7 +14,7 @@ export const processStandings: StandingTable = {
     'services do this work beside their own; mworker_niceness is for the workers',
   ),
   ...alike({ master_async_mworker: false, master_mworker_max_inflight: 0 }, (preset) =>
-    ignored(preset, 'Brine bounds the requests in hand by itself'),
+    ignored(preset, 'Brine limits the requests in hand itself'),
   ),
   ...alike({ publish_drain_timeout: 60, pub_server_write_queue_size: 10_000 }, (preset) =>
     ignored(preset, 'pub_hwm and zmq_heartbeat_timeout bound slow minions'),

@@ -7,33 +7,33 @@ const PORT = [1, 65_535] as const;
 const GENERAL = {
   configDir: short(
     'c',
-    text('<dir>', 'whose ret_port, pki_dir and cachedir are taken (/etc/salt)'),
+    text('<dir>', 'configuration with ret_port, pki_dir and cachedir (/etc/salt)'),
   ),
   json: flag('results as JSON, with statistics'),
 };
 const MINIONS = {
-  minions: short('n', whole('<n>', 'how many', [1, MILLION, 100])),
-  processes: short('p', whole('<n>', 'in so many processes', [1, 64, 1])),
+  minions: short('n', whole('<n>', 'number of minions', [1, MILLION, 100])),
+  processes: short('p', whole('<n>', 'number of processes', [1, 64, 1])),
   prefix: text('<text>', 'ids are this and five digits', 'swarm-'),
   first: whole('<n>', 'index of the first one', [0, MILLION, 0]),
   payloadVersion: oneOf('of requests', [3, 2]),
   keyBits: oneOf('of their keys', [2048, 4096]),
   keyPairs: whole('<n>', 'stored pairs they share (256, of 4096: 16)', [1, 100_000]),
-  openEvery: whole('<n>', 'one reply in so many is checked', [1, MILLION, 20]),
+  openEvery: whole('<n>', 'check every n-th reply', [1, MILLION, 20]),
   scenario: text('<file>', 'YAML or JSON with behaviours: see the README'),
   log: text('<file>', 'append publications, returns, acknowledgements as JSON lines'),
 };
 const MASTER = {
-  host: text('<address>', 'where it is', '127.0.0.1'),
+  host: text('<address>', 'address of the master', '127.0.0.1'),
   port: whole('<n>', 'request port (ret_port)', PORT),
   publishPort: whole('<n>', '(the one that the log-in answers)', PORT),
   preAccept: flag('write the keys to pki_dir/minions beforehand'),
-  user: text('<name>', 'whose key file in cachedir publishes', 'root'),
+  user: text('<name>', 'user of the key file in cachedir for publishes', 'root'),
 };
 const LOAD = {
-  inFlight: whole('<n>', 'most requests on their way at once (64)', [1, MILLION]),
-  count: whole('<n>', 'end after so many', [1, 1_000 * MILLION]),
-  duration: decimal('<s>', 'end after so many seconds (10)', [0.001, MILLION]),
+  inFlight: whole('<n>', 'maximum of requests in flight (64)', [1, MILLION]),
+  count: whole('<n>', 'end after this number of requests', [1, 1_000 * MILLION]),
+  duration: decimal('<s>', 'end after this number of seconds (10)', [0.001, MILLION]),
   rate: decimal('<n>', 'per second, open loop (as fast as answered)', [0.001, MILLION]),
   bytes: whole('<n>', 'size of each return, or of the data of each event', [0, 1_000 * MILLION]),
   jids: text('<jid,…>', 'jobs to return to'),

@@ -305,12 +305,12 @@ test('a backup that is not proven is refused, and says what to do', async () => 
   const target = home('new', empty);
   const alone = await saidBy(['restore', file, '-c', target]);
   expect(alone).toMatchObject({ code: 1 });
-  expect(alone.err).toContain(`${target}/pki/backup.key is not there, which proves whose`);
+  expect(alone.err).toContain(`${target}/pki/backup.key is missing, which proves the origin`);
   expect(alone.err).toMatch(/--key-file FILE\).*--without-mac\n$/);
   const other = join(dir, 'other.key');
   writeFileSync(other, `${'A'.repeat(43)}\n`);
   const wrong = await brine('restore', file, '-c', target, '--key-file', other);
-  expect(wrong.err).toContain(`the backup is not of the key in ${other}: it was changed`);
+  expect(wrong.err).toContain(`the backup does not match the key in ${other}: it was changed`);
   writeFileSync(other, 'no key');
   const odd = await brine('restore', file, '-c', target, '--key-file', other);
   expect(odd.err).toContain(`${other}: it is no key of backups`);
