@@ -20,8 +20,8 @@ test('a new library has its skeleton and is part of the build', () => {
   }
 });
 
-test('a name that says nothing is refused', () => {
-  expect(() => readArguments(['utils', 'edge', 'x'])).toThrow("'utils' says nothing");
+test('a name that is too general is refused', () => {
+  expect(() => readArguments(['utils', 'edge', 'x'])).toThrow("'utils' is too general");
   expect(() => readArguments(['Pillar', 'edge', 'x'])).toThrow('usage:');
   expect(() => readArguments(['pillar', 'cellar', 'x'])).toThrow('usage:');
 });
