@@ -54,9 +54,9 @@ export interface JobCacheOptions {
   readonly statementMs?: number;
   /** A question that takes longer fails, in ms; default 15,000. */
   readonly readMs?: number;
-  /** Called with faults of idle connections. The pool opens others by itself. */
+  /** Called with faults of idle connections. The pool replaces them by itself. */
   readonly onConnectionError?: (error: Error) => void;
-  /** Metrics count each minion by itself up to as many; default 500, 0 never. */
+  /** Minions with metrics of their own, at most; default 500, 0 for none. */
   readonly maxMinionLabels?: number;
   /** Called once when there are more minions than that. */
   readonly onMinionsFolded?: () => void;
@@ -75,18 +75,18 @@ const READ_TIMEOUT_MS = 15_000;
 /**
  * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,
  * in any order, from several processes, ends in the same tables. Every method throws JobCacheError;
- * `retryable` tells an outage from a fault of ours.
+ * `retryable` separates outages from faults of the program.
  */
 export class JobCache {
   readonly #pool: Pool;
   readonly #reads: Pool;
   readonly #partitions: Partitions;
   readonly #state: SavingState;
-  /** Returns of this process that are exemplars of the durations. */
+  /** Returns of this process that serve as exemplars of the durations. */
   readonly durationExamples = new DurationExamples();
-  /** What is on record. */
+  /** The audit: acts on record. */
   readonly audit: AuditRows;
-  /** Jobs that are sent again to minions that were away. */
+  /** Jobs that are sent again to minions that were unreachable. */
   readonly durable: DurableJobs;
   /** The rows in quarantine. */
   readonly quarantined: QuarantineRows;
@@ -130,7 +130,7 @@ export class JobCache {
     const cache = new JobCache(pool, reads, labels, options);
     try {
       await migrate(pool);
-      // A day that can not be made is no reason not to store: its rows go to DEFAULT.
+      // Without a day's partition its rows go to DEFAULT, so a refusal must not stop the store.
       await cache.#partitions.ensureAhead(cache.#now()).catch(passRefusal);
       await learnLabels(pool, labels);
       return cache;
@@ -153,8 +153,8 @@ export class JobCache {
   }
 
   /**
-   * Stores what was seen of minions of a job. A minion that runs it prolongs it. Resolves with the
-   * rows that PostgreSQL refuses.
+   * Stores sightings of minions of a job. A running minion prolongs the job. Resolves with the rows
+   * that PostgreSQL refuses.
    */
   saveSightings(rows: readonly SightingRow[]): Promise<readonly Unfit<SightingRow>[]> {
     return saveSightings(this.#pool, rows);
@@ -165,7 +165,7 @@ export class JobCache {
     return saveLogIns(this.#pool, rows);
   }
 
-  /** Puts bytes that no row can be made of into quarantine. */
+  /** Puts bytes that give no row into quarantine. */
   quarantine(refusal: Refusal, error: unknown): Promise<RefusedRow> {
     return quarantine(this.#pool, refusal, error);
   }
@@ -190,7 +190,7 @@ export class JobCache {
     return getLedger(this.#reads, jid);
   }
 
-  /** What PostgreSQL tells of itself, for people. Never rejects. */
+  /** Facts about the PostgreSQL server, for people. Never rejects. */
   facts(): Promise<DatabaseFacts> {
     return readFacts(this.#reads);
   }
@@ -205,7 +205,7 @@ export class JobCache {
     return jobAt(this.#reads, jid, atMs);
   }
 
-  /** What is known of the silent minions of a job, or of `ids`; undefined for an unknown jid. */
+  /** Evidence about the silent minions of a job, or of `ids`; undefined for an unknown jid. */
   silentMinions(
     jid: string,
     options: { ids?: readonly string[]; after?: string; limit?: number } = {},
@@ -219,8 +219,8 @@ export class JobCache {
   }
 
   /**
-   * Puts a file of `jobs.export`, or a part that is a file of its own, into the tables: all of it
-   * or nothing. Throws ExchangeError with the line for what it is refused for.
+   * Imports a file of `jobs.export`, or a part that is a file of its own: all of it or nothing.
+   * Throws ExchangeError with the line for a bad file.
    */
   importRows(file: string, linesBefore = 0): Promise<ImportCounts> {
     return importRows(this.#pool, file, linesBefore);
@@ -236,12 +236,12 @@ export class JobCache {
     return storedReturns(this.#reads, asked);
   }
 
-  /** When the last return of a job came, unix ms; undefined where none did. */
+  /** The time of the last return of a job, unix ms; undefined without returns. */
   endTime(jid: string): Promise<number | undefined> {
     return endTime(this.#reads, jid);
   }
 
-  /** Those of these minions, up to 10,000, that logged in or returned since a time (unix ms). */
+  /** Filters up to 10,000 minions: those that logged in or returned since a time (unix ms). */
   heardSince(ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
     return heardSince(this.#reads, ids, sinceMs);
   }
@@ -278,13 +278,13 @@ export class JobCache {
     return { idle, busy, waiting: sum(pools.map(({ waitingCount }) => waitingCount)) };
   }
 
-  /** Whether PostgreSQL answers now. */
+  /** True if PostgreSQL answers now. */
   async isAlive(): Promise<boolean> {
     try {
       await this.#pool.query('SELECT 1');
       return true;
     } catch {
-      return false; // Any fault means the same to the caller: not now.
+      return false; // Every fault means the same to the caller: not now.
     }
   }
 
@@ -303,7 +303,7 @@ function passRefusal(error: unknown): void {
   if (!isRefused(error)) throw error;
 }
 
-/** What was counted before keeps its labels. */
+/** Restores the labels that earlier counts used, so that they are kept. */
 async function learnLabels(pool: Pool, labels: CountLabels): Promise<void> {
   const { rows } = await pool.query<{ metric: string; labels: string }>(
     'SELECT DISTINCT metric, labels FROM brine.counters',

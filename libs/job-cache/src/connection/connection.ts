@@ -5,12 +5,12 @@ import { primaryOf } from './primary-hosts.ts';
 
 /** Opening a connection may take this long, in ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** So much later than a statement may take, without an answer, the connection is dead, in ms. */
+/** A connection without an answer this long after the limit of a statement is dead, in ms. */
 const DEAD_AFTER_MS = 10_000;
 
 /**
- * How a pool connects to the primary of a URL. A statement ends after `limitMs`; waits for locks
- * end before it does: they are an outage and no fault of a row.
+ * How a pool connects to the primary of a URL. A statement ends after `limitMs`. A wait for a lock
+ * ends earlier, since it is an outage and no fault of a row.
  */
 export function connectionOf(url: string, limitMs: number): pg.PoolConfig {
   return {
@@ -25,8 +25,8 @@ export function connectionOf(url: string, limitMs: number): pg.PoolConfig {
 }
 
 /**
- * Hears the faults of all connections of a pool, also of those that are in use or on their way out:
- * pg throws a fault that has no listener at the process. The next statement fails by itself.
+ * Listens to the faults of all connections of a pool, including those in use or being closed: pg
+ * throws a fault without a listener at the process. The next statement fails by itself.
  */
 export function followFaults(pool: Pool, onFault: (error: Error) => void): void {
   pool.on('error', onFault);

@@ -2,9 +2,9 @@ import { errorText } from '@brine/tasks';
 import type { PoolClient, PoolConfig } from 'pg';
 import pg from 'pg';
 
-/** `postgres://user:password@a:5432,b:5432/brine?…`: what is before the hosts, they, the rest. */
+/** `postgres://user:password@a:5432,b:5432/brine?…`: the part before the hosts, they, the rest. */
 const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#@]*,[^/?#@]*)(.*)$/;
-/** A writer needs the primary, whatever libpq's parameter says. */
+/** A writer needs the primary, so libpq's parameter is removed. */
 const SESSION_ATTRS = /([?&])target_session_attrs=[^&]*(?:&|$)/;
 /** As libpq judges `target_session_attrs=read-write`: a standby's transactions are read-only. */
 const IS_READ_ONLY = 'SHOW transaction_read_only';
@@ -20,7 +20,7 @@ export function primaryOf(url: string): Pick<PoolConfig, 'connectionString' | 'C
   if (urls.length === 1) return { connectionString: first };
   let at = 0;
   const turnFrom = (index: number): void => {
-    // Of several connections that fail at once one turns.
+    // Only the first of several connections that fail at once moves to the next host.
     if (index === at) at = (at + 1) % urls.length;
   };
   const indexes = new WeakMap<object, number>();
@@ -54,7 +54,7 @@ export function primaryOf(url: string): Pick<PoolConfig, 'connectionString' | 'C
   return { connectionString: first, Client: HostClient, verify };
 }
 
-/** One URL for each host of a URL. */
+/** Splits a URL with several hosts into one URL for each. */
 export function urlsOf(url: string): readonly string[] {
   const several = SEVERAL.exec(url);
   if (several === null) return [url];

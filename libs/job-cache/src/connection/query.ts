@@ -1,7 +1,7 @@
 import type { Pool, QueryResultRow } from 'pg';
 import { asJobCacheError, isTooSlow, JobCacheError } from './errors.ts';
 
-/** The reason in the answer; the pool only says that it took too long to connect. */
+/** The reason in the answer; the pool itself only reports a timeout. */
 const BUSY = 'all connections for questions are busy; ask again later';
 const TOO_SLOW = 'the question took PostgreSQL too long; ask for less';
 
@@ -22,7 +22,7 @@ export async function select<Row extends QueryResultRow>(
   }
 }
 
-/** As pg-pool words it, which has no code for it. */
+/** Matches by message: pg-pool gives this error no code. */
 function isPoolTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }

@@ -14,7 +14,7 @@ const ROLES = new URL('../../sql/roles.sql', import.meta.url);
  */
 export async function grantRoles(url: string): Promise<number> {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
-  // A fault of the idle connection comes again at its next use.
+  // An idle connection with a fault fails again at its next use.
   pool.on('error', () => undefined);
   try {
     const reached = await migrate(pool);

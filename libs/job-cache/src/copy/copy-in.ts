@@ -9,7 +9,7 @@ import { addUnnumbered, migrate, readMigrations } from '../schema/migrate.ts';
 import type { CopiedTable, CopyHead, SequenceValues } from './copy-out.ts';
 import { openSession, quoted, quotedTable, type Session } from './session.ts';
 
-/** What a database holds of Brine. */
+/** How much of Brine a database contains. */
 export type DatabaseState =
   | { readonly kind: 'absent' | 'empty' }
   /** With rows of a master, or of another backup. */
@@ -20,8 +20,8 @@ export type DatabaseState =
 const NOTE = 'restored from backup ';
 
 /**
- * A database that takes the copies of all tables, in one transaction: broken off in the middle, it
- * is as empty as before.
+ * Restores the copies of all tables in one transaction: a copy that is interrupted leaves the
+ * database empty.
  */
 export class CopyIn {
   readonly #session: Session;
@@ -37,7 +37,7 @@ export class CopyIn {
     return new CopyIn(await openSession(url), url);
   }
 
-  /** What is there now. Throws JobCacheError. */
+  /** Reads the present state. Throws JobCacheError. */
   state(): Promise<DatabaseState> {
     return this.#ask(async (client) => {
       if (!(await isThere(client, 'brine.migrations'))) return { kind: 'absent' };
@@ -52,9 +52,9 @@ export class CopyIn {
   }
 
   /**
-   * Makes the schema as it was, and begins. Its role has to own the database.
+   * Creates the schema of the backup, and begins. The role has to own the database.
    * @throws JobCacheError `SALT_JOBCACHE_SCHEMA_NEWER` where this release does not know the schema,
-   *   `SALT_JOBCACHE_SCHEMA_CHANGED` where it knows another one by that number.
+   * `SALT_JOBCACHE_SCHEMA_CHANGED` where it knows another one by that number.
    */
   async begin({ migrations, days, archived }: CopyHead): Promise<void> {
     await this.#makeSchema(migrations);
@@ -63,7 +63,7 @@ export class CopyIn {
       for (const day of days) await client.query('SELECT brine.ensure_day($1)', [day]);
       for (const name of archived) await client.query(archivedTable(name));
       await client.query('SELECT brine.attach_archived()');
-      // Rows come as they are: triggers are for those of other writers.
+      // Rows are copied unchanged: triggers are for those of other writers.
       await this.#triggers('DISABLE');
     });
   }
@@ -72,12 +72,12 @@ export class CopyIn {
   table({ name, columns }: CopiedTable, chunks: AsyncIterable<Uint8Array>): Promise<void> {
     const sql = `COPY ${quotedTable(name)} (${columns.map(quoted).join(', ')}) FROM STDIN`;
     return this.#ask(async (client) => {
-      // A fault of the source ends the copy with an error: the transaction can not commit then.
+      // A fault of the source ends the copy with an error, so the transaction can not commit.
       await pipeline(Readable.from(chunks), client.query(from(sql)));
     });
   }
 
-  /** Ends well, under the name of the backup. Throws JobCacheError. */
+  /** Commits under the name of the backup. Throws JobCacheError. */
   commit(backup: string, sequences: SequenceValues): Promise<void> {
     return this.#ask(async (client) => {
       for (const [name, value] of Object.entries(sequences)) {
@@ -87,7 +87,7 @@ export class CopyIn {
       await this.#triggers('ENABLE');
       await client.query(`COMMENT ON SCHEMA brine IS ${pg.escapeLiteral(NOTE + backup)}`);
       await client.query('COMMIT');
-      // Plans would be made without any figures until the server looks by itself.
+      // Without it plans have no statistics until the server analyses by itself.
       await client.query('ANALYZE');
     });
   }
@@ -99,7 +99,7 @@ export class CopyIn {
     });
   }
 
-  /** What was not committed is taken back. Never rejects. */
+  /** Rolls back uncommitted rows. Never rejects. */
   close(): Promise<void> {
     return this.#session.close();
   }
@@ -127,11 +127,10 @@ export class CopyIn {
       throw new JobCacheError('SALT_JOBCACHE_SCHEMA_NEWER', text);
     });
     const pool = new pg.Pool({ ...primaryOf(this.#url), max: 1 });
-    // A fault of the idle connection comes again at its next use.
+    // An idle connection with a fault fails again at its next use.
     pool.on('error', () => undefined);
     try {
-      // Later migrations change rows: they come at the master's next start, when the rows are
-      // there.
+      // Later migrations change rows, so they run at the master's next start, after the restore.
       await migrate(pool, known.slice(0, migrations.length));
       const client = await pool.connect();
       await addUnnumbered(client).finally(() => client.release());
@@ -164,7 +163,7 @@ export class CopyIn {
   }
 }
 
-/** As a table that was taken out of the live ones; it is attached to the archive's. */
+/** Names a table as one taken out of the live ones; it is attached to the archive's. */
 function archivedTable(name: string): string {
   const parent = /^(?:jobs|returns|evidence|sightings)(?=_\d{8}$)/.exec(name)?.[0];
   if (parent === undefined) {

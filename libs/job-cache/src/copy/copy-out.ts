@@ -9,7 +9,7 @@ export interface CopiedTable {
   readonly columns: readonly string[];
 }
 
-/** What makes a database ready to take the copies of its tables. */
+/** The schema that a database needs before it can take the copies of its tables. */
 export interface CopyHead {
   /** SHA-256 of each migration that was applied, in order. */
   readonly migrations: readonly string[];
@@ -18,7 +18,7 @@ export interface CopyHead {
   /** Tables of days in the archive, by name: attached ones, and others. */
   readonly archived: readonly string[];
   readonly tables: readonly CopiedTable[];
-  /** The newest job; empty where there is none. */
+  /** The newest job; empty without one. */
   readonly lastJid: string;
 }
 
@@ -64,7 +64,7 @@ ORDER BY 1`;
 const LAST_JID = `
 SELECT coalesce(max(jid), '') AS jid FROM brine.jobs WHERE jid >= '0' AND jid < ':'`;
 
-/** All tables of Brine's own as they are at one moment, while others go on to write. */
+/** All tables of Brine as they are at one moment, while others continue to write. */
 export class CopyOut {
   readonly head: CopyHead;
   readonly #session: Session;
@@ -106,7 +106,7 @@ export class CopyOut {
     }
   }
 
-  /** How far the sequences are; read last, since they are not of one moment. */
+  /** The position of the sequences; read last, since they are not part of the snapshot. */
   async sequences(): Promise<SequenceValues> {
     try {
       const { client } = this.#session;

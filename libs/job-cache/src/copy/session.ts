@@ -5,7 +5,7 @@ import { primaryOf } from '../connection/primary-hosts.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** A copy takes as long as it takes; a lock that another has is not waited for without end. */
+/** A copy may take any time, but a wait for a lock is limited. */
 const SETTINGS = [
   'SET statement_timeout = 0',
   'SET idle_in_transaction_session_timeout = 0',
@@ -25,7 +25,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-/** Each connection tries the next host, and the primary may be any of them. */
+/** Each connection tries the next host, and any of them may be the primary. */
 const ATTEMPTS = 5;
 
 /** Connects to the primary. Throws JobCacheError. */
@@ -37,7 +37,7 @@ export async function openSession(url: string): Promise<Session> {
     application_name: 'brine backup',
     keepAlive: true,
   });
-  // A fault between two statements comes again at the next one.
+  // A connection that fails between two statements fails again at the next one.
   pool.on('error', () => undefined);
   let client: PoolClient | undefined;
   try {

@@ -1,22 +1,22 @@
 import type { SaltValue } from '@brine/wire';
 import { isMap, textOf } from '@brine/wire';
 
-/** Between the labels of a number in brine.counters. */
+/** Separates the labels of a number in brine.counters. */
 export const SEPARATOR = '\x1f';
 
-/** What is counted under when a label has as many values as it may. */
+/** The label of all further values once a label has its maximum of values. */
 export const OTHER = 'other';
 
-/** Distinct values of a label; a metric's series are bounded by them. */
+/** Distinct values of a label. They bound the series of a metric. */
 const MAX_FUNCTIONS = 200;
 const MAX_STATES = 300;
-/** Minions choose the functions of unpublished returns, so these may fill only this many. */
+/** Minions choose the functions of unpublished returns, so these get a part of the limit only. */
 const MAX_FUNCTIONS_OF_MINIONS = 150;
 /** Longest label; a longer text counts as `other`. */
 const MAX_LABEL_CHARS = 120;
 const ODD = /[\u0000-\u001f\u007f\ud800-\udfff]/;
 
-/** What is in a label text that was read back, by the metric. */
+/** Positions of the labels in a text of brine.counters, by metric. */
 const PLACES: Readonly<Record<string, { function?: number; state?: number; minion?: number }>> = {
   jobs: { function: 0, state: 1 },
   returns: { function: 0, state: 1 },
@@ -33,7 +33,7 @@ export class CountLabels {
   readonly #onFolded: () => void;
   #folded: boolean;
 
-  /** `maxMinions`: beyond as many, minions have no label of their own; 0: they never have. */
+  /** `maxMinions`: further minions have no label of their own; with 0 no minion has one. */
   constructor(maxMinions: number, onFolded: () => void = () => undefined) {
     this.#maxMinions = maxMinions;
     this.#onFolded = onFolded;
@@ -86,8 +86,8 @@ function bounded(known: Set<string>, text: string, max: number): string {
 }
 
 /**
- * The state that a job runs, as salt-exporter tells it (pkg/event/event.go ExtractState): the first
- * argument or its `mods` (`fun` for state.single), `highstate`, or nothing.
+ * The state that a job runs, by the rule of salt-exporter (pkg/event/event.go ExtractState): the
+ * first argument or its `mods` (`fun` for state.single), `highstate`, or nothing.
  */
 function stateOf(fun: string, args: readonly SaltValue[] | undefined): string {
   if (!fun.startsWith('state.')) return '';

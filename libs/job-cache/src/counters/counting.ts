@@ -6,27 +6,27 @@ import type { JobRow, ReturnRow } from '../save/rows.ts';
 import type { CountLabels } from './count-labels.ts';
 import { SEPARATOR } from './count-labels.ts';
 
-/** A duration beyond this is no duration: a clock or a jid is wrong. Ms. */
+/** Longer durations come from a wrong clock or jid and count as none. Ms. */
 const MAX_DURATION_MS = 7 * 24 * 3600 * 1000;
 
 /** Names of numbers in brine.counters. */
 export type CounterName =
   'jobs' | 'targeted' | 'returns' | 'scheduled' | 'responses' | 'duration' | 'duration_sum';
 
-/** One number that rows of a kind add to: 1 each, or their amount. */
+/** A number that rows of a kind add to: 1 each, or their amount. */
 interface Increment {
   readonly metric: CounterName;
   readonly labels: readonly string[];
   readonly amount?: boolean;
 }
 
-/** What a row adds to the numbers, once it is really stored. */
+/** The numbers that a row adds to, once it is really stored. */
 export interface Counting {
   /** Rows with the same text add to the same numbers. */
   readonly kind: string;
   /** Made once for each kind of a batch. */
   readonly increments: () => readonly Increment[];
-  /** What is summed beside the number of rows: targeted minions, milliseconds. */
+  /** The sum beside the number of rows: targeted minions, milliseconds. */
   readonly amount: number;
   /** The labels of a return's duration. */
   readonly duration?: readonly [fun: string, bucket: string];
@@ -53,12 +53,13 @@ export function durationBucket(ms: number): number {
 }
 
 /**
- * Two CTEs that add to brine.counters what the rows of another one count. They go behind it in the
- * same statement, so that a row and its numbers are stored together or not at all. They read the
- * rows from the CTE `input`, whose {@link COUNTED_COLUMNS} are of {@link countedParameters}.
- * `stored` is the condition that joins the other CTE to `input`, `kinds` the number of the last
- * parameter. `counts` tells what each kind of row adds, where that is not each row and its amount.
- * The rows are locked in one order, after all others, so that no two writers wait in a circle.
+ * Two CTEs that add the rows of another CTE to brine.counters. They follow it in the same
+ * statement, so that a row and its numbers are stored together or not at all. They read the rows
+ * from the CTE `input`, whose {@link COUNTED_COLUMNS} are of {@link countedParameters}. The rows
+ * are locked in one order, after all others, so that no two writers deadlock.
+ * @param stored the condition that joins the other CTE to `input`
+ * @param kinds the number of the last parameter
+ * @param counts the sums of a kind; by default the number of its rows and their amounts
  */
 export function countRowsSql(
   stored: string,
@@ -86,10 +87,10 @@ added AS (
 )`;
 }
 
-/** Of a row: the number of its kind, and its amount. */
+/** For each row the number of its kind, and its amount. */
 export const COUNTED_COLUMNS = 'g integer, d float8';
 
-/** The parameters of a batch (`statementParameters`), and what each kind of row adds to. */
+/** The parameters of a batch (`statementParameters`), and the numbers that each kind adds to. */
 export function countedParameters(
   rows: readonly CountedRow[],
 ): [json: string, raw: Buffer, kinds: string] {
@@ -110,7 +111,7 @@ export function countedParameters(
   return [json, raw, `[${kinds.join(',')}]`];
 }
 
-/** What a job counts as, once it is published. */
+/** The numbers that a job adds to, once it is published. */
 export function countingOfJob(row: JobRow, load: Fields, labels: CountLabels): Counting {
   const name = [row.fun].flat().join(',');
   const fun = labels.fun(name, row.bornOfReturn !== true);
@@ -125,7 +126,7 @@ export function countingOfJob(row: JobRow, load: Fields, labels: CountLabels): C
   };
 }
 
-/** What a return counts as. */
+/** The numbers that a return adds to. */
 export function countingOfReturn(
   row: ReturnRow,
   load: Fields,
@@ -152,7 +153,7 @@ export function countingOfReturn(
   };
 }
 
-/** From the publication, whose moment is in the jid, to the return; 0 where clocks disagree. */
+/** From the publication, whose moment is in the jid, to the return; 0 if clocks disagree. */
 export function durationOf({ jid, receivedAt }: Pick<ReturnRow, 'jid' | 'receivedAt'>): number {
   if (!isJid(jid)) return 0;
   const ms = receivedAt - jidTimeMs(jid);

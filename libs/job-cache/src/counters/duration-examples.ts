@@ -2,7 +2,7 @@ import type { ReturnRow } from '../save/rows.ts';
 import { SEPARATOR } from './count-labels.ts';
 import type { Counting } from './counting.ts';
 
-/** A return that stands for those of its function which took as long. */
+/** A return that stands for all of its function and bucket of duration. */
 export interface DurationExample {
   readonly jid: string;
   readonly ms: number;

@@ -4,13 +4,13 @@ import { SEPARATOR } from './count-labels.ts';
 import type { CounterName } from './counting.ts';
 import type { LastValueName } from './last-values.ts';
 
-/** Key of the advisory lock of the process that reports the numbers; any constant of ours. */
+/** Key of the advisory lock of the process that reports the numbers; an arbitrary constant. */
 const REPORTER_LOCK = 0x6272_6e65;
-/** A process that Prometheus does not ask for so long gives up the lock, in ms. */
+/** A process that Prometheus has not asked for this long gives up the lock, in ms. */
 const IDLE_MS = 180_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const STATEMENT_TIMEOUT_MS = 1_500;
-/** Rows in quarantine are counted up to here: it is looked at long before. */
+/** Rows in quarantine are counted up to here. Operators act long before that. */
 const MAX_COUNTED = 10_000;
 
 const READ = `
@@ -41,7 +41,7 @@ interface Row {
 /**
  * The numbers of the whole master. One process at a time reports them, so that the sum over
  * processes is right. That process has an advisory lock of PostgreSQL on the connection it reads
- * with, and loses it when it dies or is cut off.
+ * with. The lock ends with that connection.
  */
 export class FleetCounts {
   readonly #url: string;
@@ -55,7 +55,7 @@ export class FleetCounts {
     this.#url = url;
   }
 
-  /** Whether this process reports the numbers. */
+  /** True while this process reports the numbers. */
   get tells(): boolean {
     return this.#reports;
   }
@@ -74,7 +74,7 @@ export class FleetCounts {
   /** Gives up the lock, for another process. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#reading?.catch(() => undefined); // Its caller knows.
+    await this.#reading?.catch(() => undefined); // The caller of `read` handles the error.
     await this.#letGo();
   }
 
@@ -128,6 +128,6 @@ export class FleetCounts {
     const client = this.#client;
     this.#client = undefined;
     this.#reports = false;
-    await client?.end().catch(() => undefined); // It is gone either way.
+    await client?.end().catch(() => undefined); // The connection is closed in either case.
   }
 }

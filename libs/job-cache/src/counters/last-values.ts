@@ -53,7 +53,7 @@ export function lastValuesOfReturn(
   return values;
 }
 
-/** Keeps the last values; of several of a number the latest. Throws as the client does. */
+/** Keeps the latest value of each number. Throws as the client does. */
 export async function keepLastValues(pool: Pool, values: readonly LastValue[]): Promise<void> {
   const latest = new Map<string, LastValue>();
   for (const value of values) {
@@ -67,7 +67,7 @@ export async function keepLastValues(pool: Pool, values: readonly LastValue[]): 
   await pool.query({ name: 'keep-last', text: KEEP_LAST, values: [JSON.stringify(rows)] });
 }
 
-/** Milliseconds that the states of a return took together; undefined where it has none. */
+/** The sum of the milliseconds of all states of a return; undefined without states. */
 function stateMilliseconds(load: Fields): number | undefined {
   const states = load.get('return');
   if (!isMap(states) || states.size === 0) return undefined;
@@ -78,6 +78,6 @@ function stateMilliseconds(load: Fields): number | undefined {
     if (typeof ms !== 'number') return undefined;
     sum += ms;
   }
-  // NaN and infinite times are none.
+  // NaN and infinite times count as absent.
   return Number.isFinite(sum) ? sum : undefined;
 }

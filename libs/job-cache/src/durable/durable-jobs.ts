@@ -24,7 +24,7 @@ import {
 } from './durable-row.ts';
 import * as sql from './durable-sql.ts';
 
-/** Something to be sent, and the turn and look under which it is confirmed afterwards. */
+/** A message to send, and the turn and look under which it is confirmed afterwards. */
 export interface DurableTask {
   readonly jid: string;
   readonly requestId: string;
@@ -35,11 +35,11 @@ export interface DurableTask {
   readonly probe: string;
   readonly seq: number;
   readonly notAfter: number;
-  /** Empty for a question that needs none of it but its `master_id`. */
+  /** Empty for a question that needs only its `master_id`. */
   readonly publication: Uint8Array;
 }
 
-/** What is to be done now, and how much there is. */
+/** The next action, and the number of open jobs and waiting minions. */
 export interface DurableWork {
   readonly task: DurableTask | undefined;
   readonly open: number;
@@ -58,12 +58,12 @@ export interface OpenDurable {
   readonly sentAgain: number;
 }
 
-/** Steps of one question that lead to nothing to send. */
+/** Steps of one call that find nothing to send. */
 const STEPS_MAX = 50;
 
 /**
- * The durable jobs in PostgreSQL: one row each, taken by the publisher that asks first. A step is
- * one transaction, so any number of processes may ask and confirm, and any of them may die.
+ * The durable jobs in PostgreSQL, one row each. The publisher that asks first takes a row. A step
+ * is one transaction: any number of processes may ask and confirm, and each may die at any time.
  */
 export class DurableJobs {
   readonly #pool: Pool;
@@ -75,8 +75,8 @@ export class DurableJobs {
   }
 
   /**
-   * Keeps jobs that were just published; the same ones may be given again. Resolves with those that
-   * PostgreSQL refuses, which are in quarantine then. Throws JobCacheError for outages.
+   * Stores jobs that were just published; a repeated call changes nothing. Resolves with the rows
+   * that PostgreSQL refused, which are in quarantine. Throws JobCacheError for outages.
    */
   async open(rows: readonly DurableRow[]): Promise<readonly RefusedRow[]> {
     const refused: RefusedRow[] = [];
@@ -92,9 +92,10 @@ export class DurableJobs {
   }
 
   /**
-   * Takes the next thing to be sent. No other caller gets it for a minute, or until it is
-   * confirmed. `heard` are log-ins (id → unix ms) that were seen since the last question; `probe`
-   * is a fresh jid. Throws JobCacheError.
+   * Takes the next message to send. No other caller gets it for a minute, or until it is confirmed.
+   * Throws JobCacheError.
+   * @param heard log-ins (id → unix ms) since the last call
+   * @param probe a fresh jid
    */
   async take(
     heard: ReadonlyMap<string, number>,
@@ -113,13 +114,13 @@ export class DurableJobs {
     return { task, open: (await this.countOpen()).open };
   }
 
-  /** How many are open, and for how many minions they wait together. */
+  /** Counts the open jobs, and the minions that they wait for together. */
   async countOpen(): Promise<{ readonly open: number; readonly waiting: number }> {
     const [row] = await select<{ open: number; waiting: number }>(this.#pool, sql.COUNT, []);
     return row ?? { open: 0, waiting: 0 };
   }
 
-  /** Confirms that the taken message is in the stream. A second call changes nothing. */
+  /** Confirms that the taken message is in the stream. Idempotent. */
   async confirm(
     done: Pick<DurableTask, 'jid' | 'requestId' | 'turn' | 'look'>,
     now = this.#now(),
@@ -140,7 +141,7 @@ export class DurableJobs {
     });
   }
 
-  /** The open ones, oldest first. */
+  /** The open jobs, oldest first. */
   async list(): Promise<readonly OpenDurable[]> {
     const rows = await select<
       Omit<OpenDurable, 'publishedAt' | 'notAfter' | 'sentAgain'> & ListRow
@@ -168,7 +169,7 @@ export class DurableJobs {
     ]);
   }
 
-  /** Log-ins of minions that open jobs wait for. */
+  /** Stores log-ins of minions that open jobs wait for. */
   async #keepReturn(heard: ReadonlyMap<string, number>): Promise<void> {
     const found = await select<{ jid: string; request_id: string; ids: string[] }>(
       this.#pool,
@@ -189,8 +190,8 @@ export class DurableJobs {
   }
 
   /**
-   * Does a step of one row in a transaction. A row that fails, and would at every try, goes to
-   * quarantine: it is the first that is due, and all others would wait behind it.
+   * Does a step of one row in a transaction. A row that would fail at every try goes to quarantine.
+   * Otherwise all rows that are due later would wait behind it.
    */
   async #onRow<T extends object | undefined>(
     work: (client: PoolClient, onLocked: (row: LockedDurable) => void) => Promise<T>,
@@ -203,7 +204,7 @@ export class DurableJobs {
       const { jid, request_id: requestId, seq, publication, fun, waiting: minions, state } = locked;
       const { publishedAt = NaN, notAfter = NaN } = state;
       const row = { jid, requestId, seq, publication, fun, minions, publishedAt, notAfter };
-      // A jid may be published in several pieces, and its place in the stream is not kept here.
+      // A jid may be published in several pieces, and this row has no position in the stream.
       const refusal = refusalOfDurable({ ...row, incarnation: `durable ${jid} ${requestId}` });
       await quarantine(this.#pool, refusal, error);
       await this.#pool.query(sql.TAKE_OUT, [jid, requestId]).catch((failure: unknown) => {

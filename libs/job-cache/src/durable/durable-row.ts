@@ -3,18 +3,18 @@ import type { PoolClient } from 'pg';
 import type { JobRow } from '../save/rows.ts';
 import * as sql from './durable-sql.ts';
 
-/** A published job that is to be sent again to minions that were away. */
+/** A published job that is sent again to minions that were unreachable. */
 export type DurableRow = Pick<
   JobRow,
   'jid' | 'fun' | 'minions' | 'publishedAt' | 'seq' | 'incarnation'
 > & {
   readonly requestId: string;
   readonly notAfter: number;
-  /** What minions get, less its serial. */
+  /** The publication as minions get it, less its serial. */
   readonly publication: Uint8Array;
 };
 
-/** Clocks of the stream and of ours may differ by as much. */
+/** Largest difference between the clocks of the stream and of this host. */
 const CLOCKS_MS = 1_000;
 
 /** A row of `brine.durable` that a transaction has locked. */
@@ -34,7 +34,7 @@ interface AnswerRow {
   readonly at: number;
 }
 
-/** What is known of the minions that a row waits for. */
+/** Reads the facts about the minions that a row waits for. */
 export async function factsOf(
   client: PoolClient,
   row: LockedDurable,
@@ -57,7 +57,7 @@ export async function factsOf(
   return { waiting: waiting.rows.map(({ id }) => id), answers, sent: times };
 }
 
-/** Writes where a job stands now. */
+/** Writes the present state of a job. */
 export async function keep(
   client: PoolClient,
   row: LockedDurable,
@@ -68,7 +68,7 @@ export async function keep(
   await client.query(sql.KEEP, [jid, request_id, durableStateJson(state), waiting, state.dueAt]);
 }
 
-/** Ends a job that waits for no minion any more, or whose time is over. */
+/** Closes a job that waits for no minion any more, or whose time is over. */
 export async function close(
   client: PoolClient,
   row: LockedDurable,

@@ -1,6 +1,6 @@
 // The statements about `brine.durable`; times are unix milliseconds.
 
-/** Open ones in a list; no more are let in (libs/master durable.ts). */
+/** Rows of a list; admission allows no more (libs/master durable.ts). */
 const LIST_MAX = 1_000;
 
 export const OPEN = `
@@ -24,9 +24,9 @@ SELECT w.id FROM unnest($2::text[]) AS w(id)
 WHERE NOT EXISTS (
   SELECT FROM brine.returns r WHERE r.jid = $1 AND r.id = w.id COLLATE "C")`;
 
-// The last word of each minion since a time, and answers to one question that are no maps: these
-// minions do not have the function, so nothing runs. Sightings are kept even if the content of
-// returns is not (`job_cache: false`).
+// The latest answer of each minion since a time. An answer that is no map comes from a minion
+// without the function, so nothing runs there. Sightings are kept even if the content of returns is
+// not (`job_cache: false`).
 export const ANSWERS = `
 SELECT DISTINCT ON (id) id, running, at FROM (
   SELECT id, kind = 'running' AS running, extract(epoch FROM last_at)::float8 * 1000 AS at
@@ -56,7 +56,7 @@ WHERE jid = $1 AND request_id = $2`;
 export const FORGET = `
 DELETE FROM brine.durable WHERE closed_at < to_timestamp($1::float8 / 1000) - interval '1 day'`;
 
-/** What can not be gone on with is in quarantine then. */
+/** For a row that can not continue and is in quarantine. */
 export const TAKE_OUT = `DELETE FROM brine.durable WHERE jid = $1 AND request_id = $2`;
 
 export const SIGHT = `

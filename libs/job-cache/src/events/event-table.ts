@@ -3,7 +3,7 @@ import pg from 'pg';
 import { connectionOf, followFaults, inTransaction } from '../connection/connection.ts';
 import { asJobCacheError, JobCacheError, stateOf } from '../connection/errors.ts';
 
-/** One event as a row of `salt_events`. */
+/** An event as a row of `salt_events`. */
 export interface EventRow {
   readonly tag: string;
   /** JSON. */
@@ -18,13 +18,13 @@ export interface EventTableOptions {
   /** Type of the column `data`: Salt's returner `pgjsonb` has jsonb, `postgres` text. */
   readonly data: 'jsonb' | 'text';
   readonly masterId: string;
-  /** Under this name the place is kept. */
+  /** The name under which the place is kept. */
   readonly writer: string;
   /** True in Brine's own database, where the table of places is part of the schema. */
   readonly isOwn: boolean;
 }
 
-/** A place of events that was reached, and the one that is reached with a write. */
+/** The present place in the streams, and the place after the write. */
 export interface PlaceMove {
   readonly from: string;
   readonly to: string;
@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS ${FOREIGN_PLACES} (
 
 /**
  * Salt's table `salt_events`, with the place that its writer has reached in the streams. Both are
- * written in one transaction, so an event is there once, whenever the writer dies.
+ * written in one transaction, so each event is stored once, even if the writer dies.
  */
 export class EventTable {
   readonly #pool: Pool;
@@ -61,7 +61,7 @@ export class EventTable {
     this.#options = options;
     this.#places = options.isOwn ? 'brine.event_return' : FOREIGN_PLACES;
     this.#pool = new pg.Pool({ ...connectionOf(options.url, STATEMENT_MS), max: 1 });
-    // A fault of the idle connection comes again at its next use.
+    // An idle connection with a fault fails again at its next use.
     followFaults(this.#pool, () => undefined);
   }
 
@@ -70,7 +70,7 @@ export class EventTable {
     return this.#keepsPlace;
   }
 
-  /** The place that was reached; undefined before the first write. Throws JobCacheError. */
+  /** The place reached so far; undefined before the first write. Throws JobCacheError. */
   async place(): Promise<string | undefined> {
     try {
       if (!this.#options.isOwn) await this.#makePlaces();
@@ -86,14 +86,13 @@ export class EventTable {
   }
 
   /**
-   * Adds rows in their order, and moves the place with them. Resolves with false, and nothing is
-   * added, where the place is not `from`: another process has written meanwhile. Throws
-   * JobCacheError.
+   * Adds rows in their order, and moves the place with them. Resolves with false, without adding
+   * any, if the place is not `from`: another process wrote first. Throws JobCacheError.
    */
   async add(rows: readonly EventRow[], move?: PlaceMove): Promise<boolean> {
     if (rows.length === 0 && (move === undefined || !this.#keepsPlace)) return true;
     return inTransaction(this.#pool, async (client) => {
-      // First the place: a second writer waits here, and adds nothing.
+      // The place comes first: a second writer waits here, and adds nothing.
       if (move !== undefined && this.#keepsPlace && !(await this.#move(client, move))) return false;
       if (rows.length > 0) await this.#insert(client, rows);
       return true;
@@ -112,7 +111,7 @@ export class EventTable {
       const state = stateOf(error);
       if (MADE_MEANWHILE.includes(state)) return;
       if (state !== FORBIDDEN) throw error;
-      // Its owner may have made it for us.
+      // The owner of the database may have made the table.
       const { rows } = await this.#pool.query<{ there: boolean }>(
         `SELECT to_regclass('${FOREIGN_PLACES}') IS NOT NULL AS there`,
       );
@@ -152,8 +151,8 @@ export class EventTable {
   }
 }
 
-/** Whether PostgreSQL refuses what an event holds, and would at every try. */
+/** True if PostgreSQL refuses the content of an event, and would at every try. */
 export function isRefusedEvent(error: unknown): boolean {
-  // A table or a right that is missing is no fault of an event.
+  // A missing table or right is no fault of an event.
   return error instanceof JobCacheError && error.code === 'SALT_JOBCACHE_REFUSED';
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
 
-/** What the first line of a file says it is. */
+/** The name of the format, in the first line of a file. */
 export const EXCHANGE_FORMAT = 'brine-jobs';
 /** The version that this release writes, and the only one it reads. */
 export const EXCHANGE_VERSION = 1;
@@ -9,17 +9,17 @@ export const EXCHANGE_VERSION = 1;
 /** The kinds of lines between the first and the last, in the order in which a job has them. */
 export const EXCHANGE_KINDS = ['job', 'return', 'evidence', 'sighting'] as const;
 
-/** What a line holds. */
+/** The kind of a line. */
 export type ExchangeKind = (typeof EXCHANGE_KINDS)[number];
 
-/** A line of a file, read: what it holds, and its fields as JSON has them. */
+/** A line of a file: its kind, and its fields as in the JSON. */
 export interface ExchangeRow {
   readonly kind: ExchangeKind;
   readonly jid: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A file that is none, is of another version, or was damaged. Names the line, from 1. */
+/** A file in another format or version, or a damaged one. Names the line, from 1. */
 export class ExchangeError extends Error {
   override readonly name = 'ExchangeError';
   readonly line: number;
@@ -102,7 +102,7 @@ export async function* exchangeLines(pieces: AsyncIterable<Uint8Array>): AsyncGe
   const decoder = new StringDecoder('utf8');
   let rest = '';
   for await (const piece of pieces) {
-    // Only what is new is searched: the line of a large return comes in many pieces.
+    // Searches only the new piece: the line of a large return comes in many pieces.
     const [first = '', ...others] = decoder.write(Buffer.from(piece)).split('\n');
     rest += first;
     for (const other of others) {
@@ -121,8 +121,8 @@ export function exchangeHead(atMs: number): string {
 }
 
 /**
- * Reads the lines of a file in order, each without its end. The last one tells how many came before
- * it and their SHA-256, so that nothing can be missing.
+ * Reads the lines of a file in order, each without its end. The last line states the number of
+ * lines before it and their SHA-256, so that nothing can be missing.
  */
 export class ExchangeReader {
   readonly #hash = createHash('sha256');
@@ -148,7 +148,7 @@ export class ExchangeReader {
     return number === 1 || isEnd ? undefined : rowOf(value, number);
   }
 
-  /** The line that ends what was read so far. */
+  /** Makes the last line from all lines read so far. */
   tail(): string {
     return JSON.stringify({ kind: 'end', lines: this.#lines, sha256: this.#sum() });
   }
@@ -164,7 +164,7 @@ export class ExchangeReader {
 
   #checkEnd(value: Readonly<Record<string, unknown>>, number: number): void {
     if (value['lines'] !== this.#lines) {
-      const text = `${this.#lines} lines came, the end tells of ${String(value['lines'])}`;
+      const text = `read ${this.#lines} lines, but the last line counts ${String(value['lines'])}`;
       throw new ExchangeError(number, text);
     }
     if (value['sha256'] !== this.#sum()) {

@@ -110,7 +110,7 @@ test('a damaged file is refused with the line, and leaves nothing behind', async
       'line 4: the lines before',
     ],
     [`${lines.slice(0, 3).join('\n')}\n`, 'line 4: the end is missing'],
-    [`${lines.filter((_, at) => at !== 2).join('\n')}\n`, 'line 3: 2 lines came'],
+    [`${lines.filter((_, at) => at !== 2).join('\n')}\n`, 'line 3: read 2 lines, but'],
     [`${file}${lines[2]}\n`, 'line 5: there is more after the end'],
     [
       ended([...lines.slice(0, 2), (lines[2] ?? '').replace(/"raw" : "[^"]*"/, '"raw" : "oUE="')]),

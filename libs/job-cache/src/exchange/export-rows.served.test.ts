@@ -60,7 +60,7 @@ test('the error for a damaged file names the line', () => {
     [[head, '{"kind":"x"}'], 'line 2: no kind of line that is known'],
     [[head, good.replace('"count":1', '"count":"1"')], 'line 2: sighting without a good "count"'],
     [[head, good], 'line 3: the end is missing'],
-    [[head, '{"kind":"end","lines":2,"sha256":""}'], 'line 2: 1 lines came, the end tells of 2'],
+    [[head, '{"kind":"end","lines":2,"sha256":""}'], 'line 2: read 1 lines, but the last'],
     [[head, '{"kind":"end","lines":1,"sha256":""}'], 'line 2: the lines before it were changed'],
     [[head, 'end', good], 'line 3: there is more after the end'],
   ];

@@ -13,7 +13,7 @@ const RETURN_FIELDS = `'jid', jid, 'id', id, 'fun', fun, 'retcode', retcode, 'su
   CASE WHEN raw IS NULL OR full_ret->'return' ? '$raw' THEN full_ret END, 'raw', ${base64('raw')},
   'received_at', received_at, 'incarnation', incarnation, 'seq', seq, 'content', content`;
 
-/** Of each kind: its fields, its table, and what orders its rows within a job. */
+/** For each kind its fields, its table, and the order of its rows within a job. */
 const SOURCES: Readonly<
   Record<ExchangeKind, { readonly fields: string; readonly table: string; readonly key: string }>
 > = {

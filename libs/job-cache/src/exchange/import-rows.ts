@@ -17,16 +17,16 @@ const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** SQLSTATE of an ON CONFLICT DO UPDATE that meets a row a second time. */
 const CARDINALITY_VIOLATION = '21000';
-/** Days that have partitions, if imports make them; what is of further days goes to DEFAULT. */
+/** Most days with partitions that imports make; rows of further days go to DEFAULT. */
 const MAX_DAYS = 1_500;
 
-/** What became of the lines of a file. */
+/** The result of an import: lines by outcome. */
 export interface ImportCounts {
   readonly jobs: number;
   readonly returns: number;
   readonly evidence: number;
   readonly sightings: number;
-  /** Rows that were there already. */
+  /** Rows that existed already. */
   readonly known: number;
 }
 
@@ -43,7 +43,7 @@ FROM jsonb_to_recordset($1::jsonb) AS i(jid text, id text, fun text, retcode int
   success boolean, failed boolean, full_ret jsonb, raw text, received_at timestamptz,
   incarnation text, seq bigint, content uuid)`;
 
-/** Rows that are there stay; only a job that was not published gives way to a publication. */
+/** Existing rows stay; only a job that was not published gives way to a publication. */
 const INSERT_JOBS = `
 INSERT INTO brine.jobs AS j (${JOB_COLUMNS})
 SELECT jid, load, decode(load_raw, 'base64'), principal, "user", fun, tgt, tgt_type, minions,
@@ -61,7 +61,7 @@ ON CONFLICT (jid) DO UPDATE SET (${JOB_COLUMNS}) = ROW (excluded.jid, excluded.l
   excluded.origin, excluded.host, excluded.request_id, excluded.incarnation, excluded.seq)
 WHERE excluded.origin < j.origin`;
 
-/** A different return of the same minion than the one that counts here is evidence. */
+/** A return that differs from the counted one of the same minion is evidence. */
 const INSERT_RETURNS = `
 WITH input AS (${RETURN_ROWS}), fresh AS (
   INSERT INTO brine.returns (${RETURN_COLUMNS}) SELECT * FROM input
@@ -103,9 +103,9 @@ const STATEMENTS: Readonly<Record<ExchangeKind, string>> = {
 };
 
 /**
- * Puts a file of `jobs.export` into the tables, all of it or nothing. Rows that are there already
- * stay as they are, so the same file may come again. A large file comes in parts, each a file of
- * its own; errors count their lines from the `linesBefore` this part.
+ * Imports a file of `jobs.export`, all of it or nothing. Existing rows stay, so the same file may
+ * come again. A large file comes in parts, each a file of its own. Errors count their lines from
+ * `linesBefore`, the lines of earlier parts.
  *
  * Throws ExchangeError for a bad file, else JobCacheError (retryable in outages).
  */
@@ -197,22 +197,22 @@ class RowImport {
     return new ExchangeError(this.#linesBefore + line, text);
   }
 
-  /** Old days get partitions too, so that they can be dropped by day. */
+  /** Old days get partitions too, so that retention can drop them by day. */
   async #ensureDay(jid: string): Promise<void> {
     const day = /^\d{20}(?:_|$)/.test(jid) ? jid.slice(0, 8) : undefined;
     if (day === undefined || this.#days.has(day)) return;
     this.#days.add(day);
     const text = `${day.slice(0, 4)}-${day.slice(4, 6)}-${day.slice(6)}`;
     const date = new Date(`${text}T00:00:00Z`);
-    // 20261131 is no day: its text would name another date.
+    // 20261131 is no day: Date would read it as another one.
     if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(text)) return;
     await this.#client.query(ENSURE_DAY, [day]);
   }
 }
 
 /**
- * A row as JSON for its statement: the JSON of its content as it was told, digit for digit, or made
- * of its bytes.
+ * A row as JSON for its statement. The JSON of its content is passed on unchanged, digit for digit,
+ * or made from its bytes.
  */
 function rowText({ kind, fields }: ExchangeRow, line: string): string {
   const name = kind === 'job' ? 'load' : 'full_ret';

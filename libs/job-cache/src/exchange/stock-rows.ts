@@ -14,9 +14,9 @@ import { functionText, hasFailed } from '../save/prepare-return.ts';
 
 /** Code points of a text in a column. */
 const TEXT_MAX = 1_000;
-/** In place of the incarnation of a stream: what the streams bring counts before it. */
+/** Replaces the incarnation of a stream. It sorts last, so rows from streams count before it. */
 const OF_STOCK = '~stock';
-/** A stock master keeps these too, but clients that wait ask them, not people. */
+/** A stock master keeps these jobs too, but only waiting clients ask for them, not people. */
 const HIDDEN: ReadonlySet<string> = new Set(['saltutil.find_job']);
 
 /** A job of a stock master. */

@@ -8,7 +8,7 @@ import { select } from '../connection/query.ts';
 /** How long a statement may run, in ms: a page of large returns takes seconds. */
 const STATEMENT_MS = 120_000;
 const JOBS_AT_ONCE = 100;
-/** Of states they have some 100 KB each. */
+/** A highstate return is about 100 KB. */
 const RETURNS_AT_ONCE = 200;
 /** Characters of the column `fun`. */
 const FUN_MAX = 50;
@@ -58,10 +58,10 @@ export class StockTables {
     this.#pool = pool;
   }
 
-  /** Connects. Undefined where the database is Brine's: what stock tools see there is a view. */
+  /** Connects. Undefined if the database is Brine's, where stock tools see a view. */
   static async connect(url: string): Promise<StockTables | undefined> {
     const pool = new pg.Pool({ ...connectionOf(url, STATEMENT_MS), max: 2 });
-    // Told where the next statement fails.
+    // The next statement fails and reports the fault.
     pool.on('error', () => undefined);
     const found = await select<{ own: boolean }>(
       pool,
@@ -82,7 +82,7 @@ export class StockTables {
   }
 
   /**
-   * The jobs in the order of their ids, some at a time.
+   * The jobs in the order of their ids, a page at a time.
    * @param after only jobs with a greater id
    */
   async *jobs(after = ''): AsyncGenerator<readonly FoundJob[]> {
@@ -103,7 +103,7 @@ export class StockTables {
     }
   }
 
-  /** The returns of a job, some at a time; of each minion the first comes first. */
+  /** The returns of a job, a page at a time; of each minion the first comes first. */
   async *returns(jid: string): AsyncGenerator<readonly TableReturn[]> {
     let after: readonly string[] = ['', '-infinity', '(0,0)'];
     for (;;) {
@@ -127,13 +127,13 @@ export class StockTables {
     }
   }
 
-  /** Writes a job; false if it is there already. */
+  /** Writes a job; false if it exists already. */
   async writeJob({ jid, load }: TableJob): Promise<boolean> {
     const text = 'INSERT INTO jids (jid, load) VALUES ($1, $2::jsonb) ON CONFLICT (jid) DO NOTHING';
     return (await this.#write(text, [jid, load])) > 0;
   }
 
-  /** Writes those returns of a job whose minions have none there; gives their number. */
+  /** Writes returns of minions that have none in the table; resolves with their number. */
   async writeReturns(jid: string, returns: readonly TableReturn[]): Promise<number> {
     if (returns.length === 0) return 0;
     const rows = returns.map(({ id, fun, fullRet, timeMs }) => {
@@ -151,7 +151,7 @@ export class StockTables {
     );
   }
 
-  /** Gives the number of new rows. */
+  /** Resolves with the number of new rows. */
   async #write(text: string, values: readonly string[]): Promise<number> {
     try {
       return (await this.#pool.query(text, [...values])).rowCount ?? 0;

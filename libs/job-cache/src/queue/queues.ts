@@ -15,16 +15,16 @@ export const QUEUE_LIMITS = {
   nameBytes: 255,
 } as const;
 
-/** A queue: each backend has its own. */
+/** The name of a queue: each backend has its own queues. */
 export interface QueueName {
   readonly backend: string;
   readonly queue: string;
 }
 
-/** An item as it is put in. */
+/** An item to put into a queue. */
 export interface QueueItem {
   readonly json: string;
-  /** What makes two items the same. */
+  /** Items with the same text are equal. */
   readonly sameness: string;
 }
 
@@ -34,7 +34,7 @@ export interface QueuePage {
   readonly next: number | undefined;
 }
 
-/** What became of items that were put in; `exists`: one of them waits there already. */
+/** The outcome of a put; `exists`: one of the items waits in the queue already. */
 export type PutOutcome = 'stored' | 'exists' | 'full';
 
 /** SQLSTATE unique_violation. */
@@ -78,12 +78,12 @@ WITH chosen AS (
 )
 SELECT item FROM taken ORDER BY n`;
 
-/** What was taken is kept for an hour: a call that is repeated gets the same items again. */
+/** Taken items are kept for an hour, since a repeated call gets the same items again. */
 const FORGET = `
 DELETE FROM brine.queue_items
 WHERE taken_by IS NOT NULL AND taken_at < now() - interval '1 hour'`;
 
-/** Queues in PostgreSQL. Every call may be repeated: what it did is done once. */
+/** Queues in PostgreSQL. Every call is idempotent. */
 export class Queues {
   readonly #pool: Pool;
   readonly #reads: Pool;
@@ -95,7 +95,7 @@ export class Queues {
 
   /**
    * Puts items in, all or none. Throws JobCacheError; RangeError for items or names too large.
-   * @param by names the call; the same for all its repetitions
+   * @param by the id of the call, the same for all its repetitions
    */
   async put(name: QueueName, items: readonly QueueItem[], by: string): Promise<PutOutcome> {
     checkName(name);
@@ -173,7 +173,7 @@ export class Queues {
     }
   }
 
-  /** Runs a transaction that no other one of this name overlaps. */
+  /** Runs a transaction; those of the same name run one after another. */
   async #inTurn<T>(name: string, work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     try {

@@ -5,14 +5,14 @@ import { connectionOf } from '../connection/connection.ts';
 import { asJobCacheError } from '../connection/errors.ts';
 import { select } from '../connection/query.ts';
 
-/** Each question ends after so long, in ms: an operator waits for them. */
+/** Limit of each query, in ms: an operator waits for the answer. */
 const LIMIT_MS = 5_000;
-/** The largest tables that are named. */
+/** Tables in the list, the largest first. */
 const TABLES_MAX = 40;
 /** Rows in quarantine are counted up to here. */
 const COUNTED_MAX = 10_000;
 
-/** Settings that decide what is lost, what is slow, and how many may connect. */
+/** Settings that decide durability, speed, and the number of connections. */
 const SETTINGS = [
   ...['fsync', 'full_page_writes', 'synchronous_commit', 'synchronous_standby_names'],
   ...['wal_level', 'max_wal_size', 'max_wal_senders', 'hot_standby'],
@@ -22,10 +22,10 @@ const SETTINGS = [
   ...['default_transaction_read_only', 'timezone', 'server_encoding', 'data_checksums', 'ssl'],
 ] as const;
 
-/** A row of a question, as JSON has it. */
+/** A row of an answer, in JSON's types. */
 export type FactRow = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What a person wants to know of the database: for `brine doctor` and `brine support-bundle`. */
+/** The state of a database, for `brine doctor` and `brine support-bundle`. */
 export interface DatabaseFacts {
   readonly server: FactRow;
   /** By name, as `SHOW` has them. */
@@ -34,7 +34,7 @@ export interface DatabaseFacts {
   readonly tables: readonly FactRow[];
   readonly standbys: readonly FactRow[];
   readonly schema: FactRow;
-  /** Questions that this user may not ask, or that took too long, with the reason. */
+  /** Queries that this user may not run, or that took too long, with the reason. */
   readonly unknown: Readonly<Record<string, string>>;
 }
 
@@ -66,13 +66,13 @@ const QUESTIONS = {
 } as const;
 
 /**
- * Asks a database, which may have no schema of Brine yet, about itself. What it does not tell is in
- * `unknown`.
- * @throws JobCacheError where it can not be reached
+ * Reads the facts of a database, which may not have Brine's schema yet. Facts that can not be read
+ * are in `unknown`.
+ * @throws JobCacheError where the database can not be reached
  */
 export async function databaseFacts(url: string): Promise<DatabaseFacts> {
   const pool = new pg.Pool({ ...connectionOf(url, LIMIT_MS), max: 1 });
-  pool.on('error', () => undefined); // It comes again at the next question.
+  pool.on('error', () => undefined); // The next query reports the fault.
   try {
     const client = await pool.connect().catch((error: unknown) => {
       throw asJobCacheError(error);
@@ -84,7 +84,7 @@ export async function databaseFacts(url: string): Promise<DatabaseFacts> {
   }
 }
 
-/** The same with connections that are there. Never rejects: what fails is in `unknown`. */
+/** The same with existing connections. Never rejects: queries that fail are in `unknown`. */
 export async function readFacts(pool: Pool): Promise<DatabaseFacts> {
   const unknown: Record<string, string> = {};
   const asked = async (

@@ -5,7 +5,7 @@ const ENDED = `
 SELECT extract(epoch FROM max(received_at))::float8 * 1000 AS ended
 FROM brine.returns WHERE jid = $1`;
 
-/** When the last return of a job came, unix ms; undefined where none did. */
+/** The time of the last return of a job, unix ms; undefined without returns. */
 export async function endTime(pool: Pool, jid: string): Promise<number | undefined> {
   const [row] = await select<{ ended: number | null }>(pool, ENDED, [jid]);
   return row?.ended ?? undefined;

@@ -21,7 +21,7 @@ SELECT id, raw, CASE WHEN raw IS NULL THEN full_ret::text END AS json, more FROM
 WHERE place <= $3 AND (place = 1 OR upto <= ${MAX_PAGE_BYTES})
 ORDER BY id`;
 
-/** What local_cache keeps of a return (Salt: salt/returners/local_cache.py get_jid). */
+/** The fields of a return that local_cache keeps (Salt: salt/returners/local_cache.py get_jid). */
 const KEPT = ['return', 'retcode', 'success', 'out'] as const;
 
 /** Returns of one job, by minion in order of their ids. */
@@ -31,7 +31,7 @@ export interface ReturnPage {
   readonly next: string | undefined;
 }
 
-/** The counted returns of a job: `{return, retcode, success, out}` as far as they were given. */
+/** The counted returns of a job: those of `{return, retcode, success, out}` that were given. */
 export async function getJid(
   pool: Pool,
   jid: string,
@@ -46,7 +46,7 @@ export async function getJid(
   const returns = new Map<string, SaltMap>();
   for (const row of rows) {
     const load = readLoad(row);
-    // What `job_cache: false` counted has no content to show; a stock cache has no file then.
+    // A return without content (`job_cache: false`) is left out: a stock cache has no file then.
     if (load.has('return')) returns.set(row.id, keptFields(load));
   }
   const last = rows.at(-1);

@@ -5,30 +5,30 @@ import { select } from '../connection/query.ts';
 import { type LoadColumns, readLoad } from './get-load.ts';
 
 /**
- * Where a minion stands in a job, as `brine.ledger_state` judges it (000004.sql). `late` goes
- * before `failed`: a late return is late whatever its retcode. Each minion of targeted is in
- * exactly one of them; waiting ends with the deadline.
+ * The state of a minion in a job, as `brine.ledger_state` judges it (000004.sql). `late` goes
+ * before `failed`: a late return is late whatever its retcode. Each targeted minion is in exactly
+ * one state; `waiting` ends with the deadline.
  */
 export type ReturnState = 'waiting' | 'returned' | 'failed' | 'late' | 'never';
 
-/** How many minions are in each state; targeted includes the unexpected ones. */
+/** The number of minions in each state; targeted includes the unexpected ones. */
 export type Ledger = Readonly<Record<ReturnState, number>> & {
   readonly targeted: number;
-  /** Returned without being in the target set; they are counted in the states too. */
+  /** Minions that returned without being targets; the states count them too. */
   readonly unexpected: number;
-  /** Different returns kept beside the counted ones; of a ledger alone 0. */
+  /** Different returns kept beside the counted ones; always 0 from `getLedger`. */
   readonly evidence: number;
 };
 
-/** Where a job is known from: a publication, the view `jids`, a syndic, or a return alone. */
+/** The source of a job: a publication, the view `jids`, a syndic, or a return alone. */
 export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
 
-/** The fields of a job that its row keeps as they are. */
+/** The fields of a job that its row keeps unchanged. */
 type KeptFields =
   | ('jid' | 'principal' | 'user' | 'tgtType' | 'minions' | 'missing' | 'publishedAt')
   | ('hidden' | 'host' | 'requestId');
 
-/** A job as its row has it, with its ledger. */
+/** A job from its row, with its ledger. */
 export interface JobWithLedger extends Pick<Job, KeptFields> {
   readonly load: SaltMap;
   readonly fun: readonly string[];
@@ -115,7 +115,7 @@ export async function getJob(
   };
 }
 
-/** The ledger alone, without the job's row: it is asked for again and again. */
+/** The ledger without the job's row: clients poll it. */
 export async function getLedger(pool: Pool, jid: string): Promise<Ledger> {
   const found = await select<StateColumns>(pool, STATES, [jid, false]);
   return ledgerOf(found, 0);
@@ -124,7 +124,7 @@ export async function getLedger(pool: Pool, jid: string): Promise<Ledger> {
 function originOf({ origin, incarnation }: JobColumns): JobOrigin {
   if (origin === 0) return 'publication';
   if (origin === 2) return 'return';
-  // What comes by the view has no place in a stream.
+  // Rows that come by the view have no position in a stream.
   return incarnation === '' ? 'pgjsonb' : 'syndic';
 }
 

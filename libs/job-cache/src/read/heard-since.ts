@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
 
-/** Minions of one question. */
+/** Most minions of one question. */
 const MAX_IDS = 10_000;
 
-/** $1 ids, $2 the time, $3 the first jid of that time: older jobs can not have brought its word. */
+/** $1 ids, $2 the time, $3 the first jid of that time: older jobs can have no newer return. */
 const HEARD = `
 SELECT asked.id FROM unnest($1::text[]) AS asked(id)
 WHERE EXISTS (
@@ -16,7 +16,7 @@ WHERE EXISTS (
       AND r.received_at >= to_timestamp($2::float8 / 1000))`;
 
 /**
- * Those of these minions that logged in since a time, or returned to a job of that time.
+ * Returns those of these minions that logged in since a time, or returned to a job of that time.
  * @throws RangeError for more than 10,000 ids
  */
 export async function heardSince(

@@ -2,19 +2,19 @@ import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
 import type { ReturnState } from './get-job.ts';
 
-/** Where a job stood at a moment. Times are unix ms. */
+/** The state of a job at a moment. Times are unix ms. */
 export interface JobAt {
   readonly publishedMs: number;
-  /** The deadline as it was known then; undefined for a job without one. */
+  /** The deadline as it was known at that moment; undefined for a job without one. */
   readonly deadlineMs: number | undefined;
-  /** Every minion's state then; undefined before the publication. */
+  /** The state of every minion at that moment; undefined before the publication. */
   readonly states: ReadonlyMap<string, ReturnState> | undefined;
 }
 
 /**
- * Folds what is stored of a job up to a moment, $2. A minion that was seen running before and after
- * it ran at it, so the deadline was prolonged up to there. An unexpected minion exists from its
- * return on. The rule itself is brine.ledger_state.
+ * Folds the stored facts of a job up to a moment, $2. A minion that was seen running before and
+ * after the moment was running at it, so it prolongs the deadline up to there. An unexpected minion
+ * exists from its return on. The rule itself is brine.ledger_state.
  */
 const DEADLINE = `
 SELECT extract(epoch FROM published_at)::float8 * 1000 AS published,
@@ -35,7 +35,7 @@ FROM brine.ledger CROSS JOIN to_timestamp($2::float8 / 1000) AS moment
 WHERE jid = $1 AND NOT (unexpected AND received_at > moment)
 ORDER BY id`;
 
-/** Where a job stood at a moment, unix ms; undefined for an unknown jid. */
+/** The state of a job at a moment, unix ms; undefined for an unknown jid. */
 export async function jobAt(pool: Pool, jid: string, atMs: number): Promise<JobAt | undefined> {
   const [job] = await select<{ published: number; deadline: number | null }>(pool, DEADLINE, [
     jid,

@@ -13,15 +13,15 @@ const DEFAULT_JOBS = 1_000;
 const MAX_PAGE_BYTES = 48 * 1024 * 1024;
 /** Patterns of one search: each costs a comparison per job. */
 const MAX_PATTERNS = 100;
-/** Nothing comes behind the end. */
+/** A pattern that no text matches. */
 const MATCHES_NOTHING = '$x';
 /**
- * Jobs that one page of a search looks at. A page has to come in 200 ms, however rare a match is. A
- * page with few matches may be short or empty, and names the next.
+ * Jobs that one page of a search examines. A page has to come in 200 ms, however rare a match is. A
+ * page with few matches may be short or empty; its `next` continues the search.
  */
 const MAX_LOOKED_AT = 20_000;
 
-/** What to list; all conditions must hold. */
+/** Selects jobs; a job has to meet all conditions. */
 export interface ListJobsOptions {
   /** Jobs of a page, 1 to 10,000; default 1,000. */
   readonly limit?: number;
@@ -61,8 +61,8 @@ const IN_RANGE = `($2::text IS NULL OR jid > $2) AND ($3::text IS NULL OR jid < 
       AND ($4::text IS NULL OR jid >= $4) AND ($5::text IS NULL OR jid <= $5)`;
 
 /**
- * The jid that a page of a search ends with: no row is read for it, only the index. It has the
- * parameters of a page, whose limit it does not need.
+ * The jid that a page of a search ends with: reads the index only, no row. It has the parameters of
+ * a page, although it does not need the limit.
  */
 const lastLookedAt = (order: string): string => `
 SELECT jid FROM brine.jobs WHERE $1::integer IS NOT NULL AND ${IN_RANGE}
@@ -93,7 +93,10 @@ SELECT jid, raw, json, more FROM (
 WHERE place <= $1 AND (place = 1 OR upto <= ${MAX_PAGE_BYTES})
 ORDER BY jid ${order}`;
 
-/** One of a list matches; most lists have one entry, and a subquery costs more than a match. */
+/**
+ * Matches a list if one entry matches. Most lists have one entry, and a subquery costs more than a
+ * match.
+ */
 function matchesOne(list: string, pattern: string): string {
   return `${list}[1] ~ ${pattern} OR cardinality(${list}) > 1 AND EXISTS (
         SELECT FROM unnest(${list}) AS name WHERE name ~ ${pattern})`;
@@ -137,7 +140,7 @@ export async function listJobs(pool: Pool, options: ListJobsOptions = {}): Promi
   return { jobs, next: last?.more === true ? last.jid : edge?.jid };
 }
 
-/** Ends the range with the last jid that is looked at. */
+/** Ends the range with the last jid that is examined. */
 function narrow(range: (string | null)[], lastJid: string, oldestFirst: boolean): void {
   range[oldestFirst ? 3 : 2] = lastJid;
 }
@@ -167,7 +170,7 @@ function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | unde
   return args.find(isKeywords)?.get('metadata');
 }
 
-/** One pattern that matches what one of the globs matches. */
+/** Joins globs into one pattern that matches if one of them does. */
 function patternOf(globs: readonly string[] | undefined): string | null {
   if (globs === undefined) return null;
   if (globs.length === 0) return MATCHES_NOTHING;
@@ -175,7 +178,7 @@ function patternOf(globs: readonly string[] | undefined): string | null {
   return patterns.map((pattern) => `(?:${pattern})`).join('|');
 }
 
-/** The jid that would be made at a time: its digits are the date and time in UTC. */
+/** The jid of a time: its digits are the date and time in UTC. */
 function jidText(ms: number, microseconds: string): string {
   return new Date(ms).toISOString().replace(/\D/g, '') + microseconds;
 }

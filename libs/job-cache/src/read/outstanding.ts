@@ -25,7 +25,7 @@ export interface OutstandingJob {
   readonly waiting: readonly string[];
 }
 
-/** Published jobs since a time (unix ms), before their deadline, that still wait; oldest first. */
+/** Published jobs since a time (unix ms) that wait before their deadline; oldest first. */
 export async function outstanding(
   pool: Pool,
   options: { readonly sinceMs: number },

@@ -6,45 +6,45 @@ import type { RefusedRow } from '../save/rows.ts';
 /** Rows of one list. */
 const LIST_MAX = 1_000;
 
-/** Which rows in quarantine are meant; all of what is given must hold. */
+/** Selects rows in quarantine; a row has to meet all given conditions. */
 export interface QuarantineFilter {
   readonly numbers?: readonly number[];
   readonly kind?: string;
   readonly jid?: string;
   /** The minion. */
   readonly id?: string;
-  /** An SQLSTATE, or how it begins: `22`. */
+  /** An SQLSTATE, or its beginning: `22`. */
   readonly state?: string;
 }
 
 /** A row in quarantine as lists show it. Times are unix milliseconds. */
 export interface QuarantineHead {
-  /** Its name here. */
+  /** The number that identifies it here. */
   readonly number: number;
   readonly kind: RefusedRow['kind'];
   readonly jid: string;
   readonly id: string;
   readonly state: string;
   readonly reason: string;
-  /** Where it stood in the streams. */
+  /** The subject of its message in the streams. */
   readonly subject: string;
   readonly incarnation: string;
   readonly seq: number;
-  /** Of its bytes. */
+  /** The number of its bytes. */
   readonly size: number;
-  /** When the stream stored it; null where that is not known. */
+  /** When the stream stored it; null if unknown. */
   readonly storedMs: number | null;
   /** When it was put away. */
   readonly atMs: number;
-  /** How often it was tried again, and when last. */
+  /** The number of retries, and the time of the last. */
   readonly tries: number;
   readonly triedMs: number | null;
 }
 
-/** A row in quarantine with all that it takes to try it again. */
+/** A row in quarantine with everything that a retry needs. */
 export interface QuarantineRow extends QuarantineHead {
   readonly raw: Buffer;
-  /** What came beside the bytes, exactly; empty in rows of earlier releases. */
+  /** Facts that came beside the bytes, exactly; empty in rows of earlier releases. */
   readonly told: Readonly<Record<string, unknown>>;
 }
 
@@ -84,7 +84,7 @@ export class QuarantineRows {
     this.#reads = reads;
   }
 
-  /** The newest rows, up to 1,000, and how many there are. Throws JobCacheError. */
+  /** The newest rows, up to 1,000, and the number of all. Throws JobCacheError. */
   async list(
     filter: QuarantineFilter,
     limit: number,
@@ -96,7 +96,7 @@ export class QuarantineRows {
     return { total: count?.count ?? 0, rows };
   }
 
-  /** The first row with a higher number; undefined where there is none. Throws JobCacheError. */
+  /** The first row with a higher number, or undefined. Throws JobCacheError. */
   async next(filter: QuarantineFilter, after: number): Promise<QuarantineRow | undefined> {
     const values = [...valuesOf(filter), after];
     const [row] = await select<QuarantineHead & { raw: Buffer; told: Buffer }>(
@@ -109,12 +109,12 @@ export class QuarantineRows {
     return { ...row, told: told as QuarantineRow['told'] };
   }
 
-  /** Notes a retry: a row that is stored now goes, others stay. Throws JobCacheError. */
+  /** Records a retry: removes a row that is stored now, keeps others. Throws JobCacheError. */
   async tried(number: number, isStored: boolean): Promise<void> {
     await this.#change(isStored ? DONE : TRIED, [number]);
   }
 
-  /** Drops rows with their bytes, for good; returns how many. Throws JobCacheError. */
+  /** Drops rows with their bytes, for good; returns their number. Throws JobCacheError. */
   drop(filter: QuarantineFilter): Promise<number> {
     return this.#change(DROP, valuesOf(filter));
   }

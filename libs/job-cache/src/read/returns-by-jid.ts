@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
 
-/** Returns of one question. */
+/** Most returns of one question. */
 export const MAX_ASKED_RETURNS = 1_000;
 
-/** A return in quarantine counts too: it is kept, so its minion need not send it again. */
+/** A return in quarantine counts too: it is stored, so its minion need not send it again. */
 const STORED = `
 SELECT asked.n::integer AS n
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(jid, id, n)

@@ -5,12 +5,12 @@ import { type LoadColumns, readLoad } from './get-load.ts';
 
 /** Minions of one page. */
 const MAX_MINIONS = 1_000;
-/** Jobs before this one that are looked through for others without an answer. */
+/** Earlier jobs that are searched for missing answers. */
 const EARLIER_JOBS = 10;
-/** Returns of a minion, newest jids first, in which its last word is looked for. */
+/** Returns of a minion, newest jids first, that are searched for its latest answer. */
 const LAST_RETURNS = 8;
 
-/** Times something was seen, unix ms. */
+/** Times of a kind of sighting, unix ms. */
 export interface Sighting {
   readonly firstMs: number;
   readonly lastMs: number;
@@ -18,22 +18,22 @@ export interface Sighting {
   readonly reason: string | undefined;
 }
 
-/** What the database knows of one minion that is silent about a job. Times are unix ms. */
+/** The database's evidence about one minion that is silent about a job. Times are unix ms. */
 export interface SilentMinion {
   readonly id: string;
   readonly targeted: boolean;
-  /** The counted return, where there is one (late, or the minion was asked for by name). */
+  /** The counted return, if one exists (late, or the minion was asked for by name). */
   readonly returnedMs: number | undefined;
-  /** The incarnation of the stream it came through; `~pgjsonb`: written by Salt's returner. */
+  /** The incarnation of its stream; `~pgjsonb`: written by Salt's returner. */
   readonly incarnation: string | undefined;
   /** By kind: running, not_running, refused, expired, sent_again. */
   readonly sightings: ReadonlyMap<string, Sighting>;
   readonly logInsMs: readonly number[];
-  /** Last return to a job of before this one, received before its publication. */
+  /** Last return to an earlier job, received before the publication. */
   readonly heardBeforeMs: number | undefined;
   /** Last return to another job, received after the publication. */
   readonly heardAfterMs: number | undefined;
-  /** Of the ten jobs before this one those since its last word that it left unanswered. */
+  /** How many of the ten earlier jobs it left unanswered since its last return. */
   readonly unansweredBefore: number;
 }
 
@@ -122,8 +122,8 @@ interface SilentColumns {
 type SightingColumns = Omit<Sighting, 'reason'> & { readonly reason: string | null };
 
 /**
- * What is known of the minions of a job that never returned, returned late, or were named and not
- * known; or of `ids`, whatever they did. Undefined for an unknown jid.
+ * Evidence about minions of a job that never returned, returned late, or were named without being
+ * known; or about `ids`, in any state. Undefined for an unknown jid.
  */
 export async function silentMinions(
   pool: Pool,

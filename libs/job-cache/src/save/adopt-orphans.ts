@@ -46,10 +46,10 @@ ORDER BY jid LIMIT ${MAX_ORPHANS}`;
 const LATER = `UPDATE brine.orphans SET seen_at = now() + interval '1 hour' WHERE jid = $1`;
 
 /**
- * Makes jobs for returns whose job has not come within `afterMs`: what was run without us
- * publishing it (salt-call, schedule). A publication that still comes replaces such a job. A job
- * that came after a minion was seen running it is prolonged. One that PostgreSQL refuses waits for
- * an hour; its return is stored.
+ * Makes jobs for returns whose job has not come within `afterMs`: runs that Brine did not publish
+ * (salt-call, schedule). A publication that comes later replaces such a job. A minion that was seen
+ * running prolongs the job. A job that PostgreSQL refuses waits for an hour; its return is stored.
+ *
  * Returns the number of jobs made. Throws JobCacheError.
  */
 export async function adoptOrphans(pool: Pool, afterMs: number): Promise<number> {

@@ -25,7 +25,7 @@ WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
   AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
 ORDER BY at DESC, writer, n DESC LIMIT $3`;
 
-/** Only log-ins that were proven: the others have `claimed` instead (libs/job AuditedAct). */
+/** Only proven log-ins: others have `claimed` instead (libs/job AuditedAct). */
 const LOG_INS = `
 SELECT DISTINCT ON (body::jsonb->>'principal')
   body::jsonb->>'principal' AS id, (body::jsonb->>'version')::int AS version
@@ -34,14 +34,14 @@ WHERE body::jsonb->>'kind' = 'login' AND body::jsonb->>'outcome' LIKE '%accept'
   AND body::jsonb->>'principal' > $1
 ORDER BY body::jsonb->>'principal', at DESC LIMIT $2`;
 
-/** The newest log-in of a minion that was let in and proved that its key is its own. */
+/** The newest log-in of a minion that was accepted and proved that it owns its key. */
 export interface LastLogIn {
   readonly id: string;
-  /** Of its payload. */
+  /** The version of its payload. */
   readonly version: number;
 }
 
-/** What is on record. */
+/** The rows of the audit. */
 export class AuditRows {
   readonly #pool: Pool;
   readonly #reads: Pool;
@@ -52,8 +52,8 @@ export class AuditRows {
   }
 
   /**
-   * Keeps rows; those that are there stay as they are. Resolves with what PostgreSQL refuses, when
-   * the rest is kept; throws JobCacheError for outages.
+   * Stores rows; existing rows stay. Resolves with the rows that PostgreSQL refuses, after the
+   * others are stored. Throws JobCacheError for outages.
    */
   save(rows: readonly AuditRow[]): Promise<readonly Unfit<AuditRow>[]> {
     return writeTexts(rows, {
@@ -70,8 +70,8 @@ export class AuditRows {
   }
 
   /**
-   * The newest rows, by kind and by name where these are given: the name that was proven or that
-   * was claimed. Throws JobCacheError.
+   * The newest rows, filtered by kind and by name if given: the name that was proven or claimed.
+   * Throws JobCacheError.
    */
   newest(wanted: {
     readonly kind?: string;

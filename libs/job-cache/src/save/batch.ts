@@ -1,25 +1,25 @@
 import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
 
-/** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
+/** Rows of one statement: more bring no further gain (measured: see README). */
 const MAX_ROWS = 500;
 /** Bytes of one statement; a single row may be larger and then goes alone. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Parts of a statement that took too long: each level costs its whole time, so these are few. */
+/** Parts of a statement that took too long: few, since each level costs its whole time. */
 const SLOW_PARTS = 8;
 
-/** Tries of a row alone before its timeout may be its own fault. */
+/** Tries of a row alone before a timeout counts as its own fault. */
 const SLOW_TRIES = 3;
-/** Rows remembered at once; a batch has 500, and of further ones each try is the first. */
+/** Rows remembered at once; a batch has 500, and each try of a further row is its first. */
 const SLOW_ROWS = 1_000;
-/** So many slow statements in a row: PostgreSQL is slow, not one of the rows. */
+/** Consecutive slow statements after which PostgreSQL is slow, not one of the rows. */
 const SLOW_STREAK = 6;
 
 const NO_BYTES = new Uint8Array(0);
 
 /** A row made ready for a statement. */
 export interface PreparedRow {
-  /** What the table's primary key is, as one text. */
+  /** The table's primary key as one text. */
   readonly key: string;
   /** The JSON object of the row, without its closing brace: see {@link statementParameters}. */
   readonly json: string;
@@ -27,12 +27,12 @@ export interface PreparedRow {
   readonly raw: Uint8Array;
 }
 
-/** What to do with the rows of a batch. */
+/** How the rows of a batch are written. */
 export interface Writing<Row extends PreparedRow> {
   readonly write: (rows: readonly Row[]) => Promise<void>;
   /**
-   * Gets a row that is refused, or too slow, although it is alone. Where `isSure` is false it may
-   * be PostgreSQL that is slow: what can not be stored then is not to be put away.
+   * Takes a row that is refused or too slow even alone. If `isSure` is false, PostgreSQL itself may
+   * be slow: a row that can not be stored must not go to quarantine then.
    */
   readonly refuse: (row: Row, error: unknown, isSure: boolean) => Promise<void>;
   /** Shared by all writers of a table. */
@@ -42,12 +42,12 @@ export interface Writing<Row extends PreparedRow> {
 }
 
 /**
- * Writes rows in as few statements as the limits allow. A statement may hold a key once,
- * so a second row of the same key goes into a later one. Where PostgreSQL refuses a statement for
- * what a row holds, the statement is split until the row is alone, which then goes to `refuse`. So
- * does, after some tries, a row whose statement takes too long; the others do not wait for it.
+ * Writes rows in as few statements as the limits allow. A statement may contain a key once, so a
+ * second row of the same key goes into a later one. If PostgreSQL refuses the content of a row, the
+ * statement is split until that row is alone, and goes to `refuse`. A row whose statement takes too
+ * long goes there after some tries; the others do not wait for it.
  *
- * Throws JobCacheError for outages; what was written before stays written.
+ * Throws JobCacheError for outages; rows written before stay written.
  */
 export async function writeInBatches<Row extends PreparedRow>(
   rows: readonly Row[],
@@ -74,7 +74,7 @@ export async function writeInBatches<Row extends PreparedRow>(
       batch.push(row);
       bytes += size;
     }
-    // All writers lock in the same order, so that they can not wait for each other in a circle.
+    // All writers lock in the same order, so that they can not deadlock.
     batch.sort((a, b) => (a.key < b.key ? -1 : 1));
     failure = (await writeOrSplit(batch, writing)) ?? failure;
     rest = later;
@@ -93,16 +93,16 @@ export interface Unfit<Row> {
 
 /** How rows without bytes of their own are written. */
 export interface TextWriting<Row> {
-  /** The JSON objects of a row; one that can be made of none has none. */
+  /** The JSON objects of a row; empty if the row fits no JSON. */
   readonly texts: (row: Row) => readonly string[];
-  /** Gets these objects as one JSON list, and the rows they are of. */
+  /** Writes these objects, one JSON list, and the rows that they belong to. */
   readonly write: (json: string, rows: readonly Row[]) => Promise<unknown>;
   readonly maxRows?: number;
 }
 
 /**
- * As {@link writeInBatches}, of rows that are JSON alone; the statement itself joins rows of the
- * same key. Resolves with the rows that PostgreSQL refuses, when all others are written.
+ * As {@link writeInBatches}, for rows that are JSON alone. The statement itself joins rows of the
+ * same key. Resolves with the rows that PostgreSQL refuses, after all others are written.
  */
 export async function writeTexts<Row>(
   rows: readonly Row[],
@@ -128,7 +128,7 @@ export async function writeTexts<Row>(
   return Array.from(unfit, ([row, error]) => ({ row, error }));
 }
 
-/** Returns the error of a row that is to be tried again, when all others were written. */
+/** Returns the error of a row that needs another try, after all others are written. */
 async function writeOrSplit<Row extends PreparedRow>(
   rows: readonly Row[],
   writing: Writing<Row>,
@@ -148,7 +148,7 @@ async function writeOrSplit<Row extends PreparedRow>(
   }
 }
 
-/** What follows a statement that took too long. */
+/** Handles a statement that took too long. */
 async function writeSlow<Row extends PreparedRow>(
   rows: readonly Row[],
   writing: Writing<Row>,
@@ -180,9 +180,9 @@ async function writeParts<Row extends PreparedRow>(
 
 /**
  * The two parameters of a batch: all rows as one JSON text, and all raw bytes as one bytea. One
- * text is 3 times cheaper than arrays, whose escaping burns the writer's CPU. Each row names its
- * part of the bytes by `start` (from 1, as SQL counts) and `length`. Bytes pass without any
- * escaping. `more`: further fields of each row.
+ * text is 3 times cheaper than arrays, whose escaping costs the writer CPU. Each row names its part
+ * of the bytes by `start` (from 1, as SQL counts) and `length`. Bytes need no escaping.
+ * @param more further fields of each row
  */
 export function statementParameters<Row extends PreparedRow>(
   rows: readonly Row[],
@@ -198,34 +198,34 @@ export function statementParameters<Row extends PreparedRow>(
 }
 
 /**
- * Rows whose statement took too long although they were alone in it. Once may mean that PostgreSQL
- * is busy. After some tries, while other rows were written, it is the row's own fault.
+ * Rows whose statement took too long although they were alone in it. One timeout may mean that
+ * PostgreSQL is busy. After some tries, while other rows were written, it is the row's own fault.
  */
 export class SlowRows {
   readonly #tries = new Map<string, { tries: number; readonly since: number }>();
   #written = 0;
   #streak = 0;
 
-  /** Whether a row was too slow alone before. */
+  /** True if a row was too slow alone before. */
   has(key: string): boolean {
     return this.#tries.size > 0 && this.#tries.has(key);
   }
 
-  /** A statement was done in time. */
+  /** Notes a statement that was in time. */
   wrote(): void {
     this.#written += 1;
     this.#streak = 0;
   }
 
-  /** A statement took too long. True when every statement does. */
+  /** Notes a statement that took too long. True if every statement does. */
   isEverythingSlow(): boolean {
     this.#streak += 1;
     return this.#streak >= SLOW_STREAK;
   }
 
   /**
-   * Notes a try of a row alone. `again` while there are tries left; then whether it is the row's
-   * own fault: `guilty` where others were written since its first try, else `unsure`.
+   * Notes a try of a row alone: `again` while tries are left. Then it is the row's own fault,
+   * `guilty`, if others were written since its first try, else `unsure`.
    */
   judge(key: string): 'again' | 'unsure' | 'guilty' {
     const known = this.#tries.get(key) ?? { tries: 0, since: this.#written };

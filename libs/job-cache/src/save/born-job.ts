@@ -2,7 +2,7 @@ import type { MapScan } from '@brine/wire';
 import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-/** Fields of the return that are none of its job. */
+/** Fields of the return that its job does not have. */
 const RETURN_FIELDS = [
   'return',
   'retcode',
@@ -18,9 +18,9 @@ const RETURN_FIELDS = [
 const TEXT_MAX = 1_000;
 
 /**
- * The job of a return that names its own target: it was not published (salt-call, a schedule), and
- * salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`. Its only
- * target is the sender. Undefined for an ordinary return.
+ * The job of a return that names its own target. Such a job was not published (salt-call, a
+ * schedule): salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`. Its
+ * only target is the sender. Undefined for an ordinary return.
  */
 export function bornJob(row: ReturnRow, load: MapScan): JobRow | undefined {
   const tgt = textOf(load, 'tgt');
@@ -28,7 +28,7 @@ export function bornJob(row: ReturnRow, load: MapScan): JobRow | undefined {
   if (tgt === undefined || tgtType === undefined) return undefined;
   const names = listOf(load, 'fun')?.filter((name) => typeof name === 'string');
   const user = textOf(load, 'user') ?? '';
-  // Minions choose all of it; the load keeps it as it came.
+  // A minion chooses all of these texts; the load keeps them unchanged.
   const shown = (text: string): string => storableText(text, TEXT_MAX);
   return {
     jid: row.jid,

@@ -1,17 +1,17 @@
 import { digestOf, hexDigestOf } from '@brine/crypt';
 import type { MapScan } from '@brine/wire';
 
-/** The fields that make a return what it is; `ts` and the trace change at each send. */
+/** The fields that identify a return; `ts` and the trace change at each send. */
 const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
 
-/** Before the bytes of each field stand its name and its length, -1 where it is absent. */
+/** The name and the length, -1 if absent, precede the bytes of each field. */
 const header = (key: string, length: number): string => `${key}:${length}\n`;
 /** All headers with the longest lengths. */
 const MAX_HEADER_BYTES = CONTENT_KEYS.map((key) => header(key, 2 ** 32)).join('').length;
 
 /** A longer load is hashed piece by piece: copying it first would cost more than the calls. */
 const TOGETHER_MAX_BYTES = 16_384;
-/** So many bytes are copied here at less than the cost of a call. */
+/** Copying up to this many bytes costs less than a call. */
 const SHORT_BYTES = 64;
 /** Characters of 128 bits: the input of a uuid column. */
 const HEX_CHARS = 32;

@@ -3,28 +3,28 @@ import { mapOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
 
 /**
- * A load whose JSON is larger than this, in bytes, is kept as bytes alone. PostgreSQL holds
- * 256 MB in one jsonb, and numbers grow sixfold on their way into it.
+ * A load with more bytes of JSON than this is stored as bytes alone. PostgreSQL takes 256 MB in one
+ * jsonb, and numbers grow sixfold on their way into it.
  */
 export const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** Fields that the JSON of a return always has: they are small, and the ledger needs them. */
+/** Fields that the JSON of a return always contains: they are small, and the ledger needs them. */
 const KEPT_OF_RETURN = ['jid', 'id', 'fun', 'retcode', 'success', 'out'] as const;
-/** The same of a job. */
+/** The same for a job. */
 const KEPT_OF_JOB = ['jid', 'fun', 'tgt', 'tgt_type', 'user', 'ret'] as const;
 
 /** The longest text of such a field. */
 const MAX_KEPT_CHARACTERS = 1_000;
 
 /**
- * The JSON of a return for the column `full_ret`. A return that is too large for it is a reference,
- * `"return": {"$raw": <bytes>}`, to the column `raw` of the same row.
+ * The JSON of a return for the column `full_ret`. If the return is too large, its content is a
+ * reference, `"return": {"$raw": <bytes>}`, to the column `raw` of the same row.
  */
 export function fullRet(load: SaltMap, raw: Uint8Array): string {
   return wholeJson(load, raw) ?? referredRet(load, raw);
 }
 
-/** The JSON of a return that PostgreSQL can not take as it is. */
+/** The JSON of a return that PostgreSQL refuses with its content. */
 export function referredRet(load: Fields, raw: Uint8Array): string {
   return referred(load, KEPT_OF_RETURN, 'return', raw);
 }
@@ -43,7 +43,7 @@ function wholeJson(load: SaltMap, raw: Uint8Array): string | undefined {
     const isSmall = json.length * 3 <= MAX_JSON_BYTES;
     return isSmall || Buffer.byteLength(json) <= MAX_JSON_BYTES ? json : undefined;
   } catch (error) {
-    // Longer than any text of JavaScript may be.
+    // The JSON is longer than a text of JavaScript may be.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

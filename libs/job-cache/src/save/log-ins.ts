@@ -13,8 +13,8 @@ ON CONFLICT (id) DO UPDATE SET at = brine.last_times(l.at || excluded.at)
 WHERE NOT excluded.at <@ l.at`;
 
 /**
- * Remembers log-ins, the last 8 of each minion. Resolves with what PostgreSQL refuses, when the
- * rest is kept; throws JobCacheError for outages; may be given again.
+ * Stores log-ins, the last 8 of each minion; a repeated call changes nothing. Resolves with the
+ * rows that PostgreSQL refuses, after the others are stored. Throws JobCacheError for outages.
  */
 export async function saveLogIns(
   pool: Pool,

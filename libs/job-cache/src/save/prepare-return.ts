@@ -28,21 +28,21 @@ export interface PreparedReturn extends PreparedRow {
   /** The job, if the return describes it by itself. */
   readonly born: JobRow | undefined;
   readonly counting: Counting;
-  /** Of a run of states; most returns have none. */
+  /** The last values of a run of states; empty for most returns. */
   readonly lastValues: readonly LastValue[];
-  /** Of the job that find_job asked about; most returns have none. */
+  /** From an answer to find_job; undefined for most returns. */
   readonly sighting: SightingRow | undefined;
 }
 
-/** How much of a return goes into its row. */
+/** The parts of a return that its row keeps. */
 export interface Kept {
-  /** False (`job_cache: false`): the return is counted, what it says is not kept. Default true. */
+  /** False (`job_cache: false`): the return is counted, its content is dropped. Default true. */
   readonly content?: boolean;
-  /** True where PostgreSQL refused the JSON of its content: the bytes alone are kept then. */
+  /** True if PostgreSQL refused the JSON of its content: the bytes alone are kept. */
   readonly referred?: boolean;
 }
 
-/** What the returns of a process are read with. */
+/** The labels and the transcoder that a process reads returns with. */
 export interface ReturnReading {
   readonly labels: CountLabels;
   readonly transcoder: JsonTranscoder;
@@ -102,7 +102,7 @@ function readLoad(load: Uint8Array, transcoder: JsonTranscoder): ReadLoad {
 }
 
 /**
- * `fun` of a return, as a text column holds it; a compound job's list is joined by commas, as the
+ * `fun` of a return, as a text column keeps it; a compound job's list is joined by commas, as the
  * CLI takes it.
  */
 export function functionText(load: Fields): string {
@@ -111,7 +111,7 @@ export function functionText(load: Fields): string {
   return storableText(names?.join(',') ?? textOf(load, 'fun') ?? '');
 }
 
-/** retcode other than 0, or success false; of a compound job: of any of its functions. */
+/** True for a retcode other than 0 or a false success, in any function of a compound job. */
 export function hasFailed(load: Fields): boolean {
   return anyOf(load.get('retcode'), isFailure) || anyOf(load.get('success'), (v) => v === false);
 }

@@ -3,19 +3,19 @@ import type { QuarantineRow } from '../read/quarantine-rows.ts';
 import type { Refusal } from './quarantine.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-/** Everything of a job as JSON, its bytes in base64: what quarantine keeps of it. */
+/** A job as JSON, its bytes in base64: the form that quarantine keeps. */
 export function refusalOfJob(row: JobRow): Refusal {
   const raw = Buffer.from(JSON.stringify({ ...row, load: base64(row.load) }));
   return { ...positionOf(row), kind: 'job', id: '', raw, receivedAt: row.publishedAt };
 }
 
-/** The job that {@link refusalOfJob} put away. Throws for what is none. */
+/** The job in a row of {@link refusalOfJob}. Throws for other rows. */
 export function refusedJob({ raw }: QuarantineRow): JobRow {
   const row = JSON.parse(raw.toString('utf8')) as JobRow & { readonly load: string };
   return { ...row, load: Buffer.from(row.load, 'base64') };
 }
 
-/** The same of a job that is to be sent again to minions that were away. */
+/** The same for a job that is sent again to minions that were unreachable. */
 export function refusalOfDurable(row: DurableRow): Refusal {
   const { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter } = row;
   const publication = base64(row.publication);
@@ -24,13 +24,13 @@ export function refusalOfDurable(row: DurableRow): Refusal {
   return { ...positionOf(row), kind: 'durable', id: '', raw, receivedAt: publishedAt };
 }
 
-/** What {@link refusalOfDurable} put away. Throws for what is none. */
+/** The durable job in a row of {@link refusalOfDurable}. Throws for other rows. */
 export function refusedDurable({ raw }: QuarantineRow): DurableRow {
   const row = JSON.parse(raw.toString('utf8')) as DurableRow & { readonly publication: string };
   return { ...row, publication: Buffer.from(row.publication, 'base64') };
 }
 
-/** The return that was put away, under the names that it came with. */
+/** The return in quarantine, under its original names. */
 export function refusedReturn(row: QuarantineRow): ReturnRow {
   const { told: facts, raw, incarnation, seq, subject } = row;
   const text = (name: string, column: string): string => {

@@ -4,7 +4,7 @@ import { JobCacheError, stateOf } from '../connection/errors.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
 import { saveSightings } from './sightings.ts';
 
-/** A row that is refused once more keeps its place and gets the new reason. */
+/** A repeated refusal of a row keeps its number and replaces the reason. */
 const QUARANTINE = `
 INSERT INTO brine.quarantine AS q (kind, jid, id, incarnation, seq, sqlstate, reason, raw, subject,
   stored_at, told)
@@ -12,14 +12,14 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, to_timestamp($10::float8 / 1000), $1
 ON CONFLICT (kind, incarnation, seq) DO UPDATE
   SET sqlstate = excluded.sqlstate, reason = excluded.reason`;
 
-/** Longest text that is kept of a name or reason. */
+/** Longest text of a name or reason. */
 const MAX_TEXT = 1000;
-/** It stands in an index: PostgreSQL takes 2,704 bytes there, and a character has up to 4. */
+/** An index contains it: PostgreSQL takes 2,704 bytes there, and a character has up to 4. */
 const MAX_INCARNATION = 200;
 /** The year 9999, in ms: PostgreSQL knows later times, people do not. */
 const MAX_TIME_MS = 253_402_300_799_000;
 
-/** One row that was refused. */
+/** A row that was refused. */
 export interface Refusal extends StreamPosition {
   readonly kind: RefusedRow['kind'];
   readonly jid: string;
@@ -32,11 +32,11 @@ export interface Refusal extends StreamPosition {
 }
 
 /**
- * Puts a refused row away with its bytes, until an operator drops it. Texts lose characters that a
- * text column can not hold; the bytes and `told` do not. A refused return also becomes a sighting,
- * so that `jobs.why` can say why its minion seems silent.
+ * Puts a refused row with its bytes into quarantine, until an operator drops it. Texts are stripped
+ * of characters that a text column refuses; the bytes and `told` are exact. A refused return also
+ * becomes a sighting, from which `jobs.why` explains why its minion seems silent.
  *
- * Throws JobCacheError, always as an outage: what can not be put away either must not be
+ * Throws JobCacheError, always as an outage: a row that quarantine refuses too must not be
  * acknowledged.
  */
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
@@ -65,7 +65,7 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
   return { kind, jid, id, state };
 }
 
-/** The row in quarantine says the same, so nothing is lost if this is refused. */
+/** The sighting repeats the row in quarantine, so a refusal of it costs nothing. */
 async function keepSilence(pool: Pool, row: Refusal, state: string): Promise<void> {
   const { jid, id, receivedAt: at = Date.now() } = row;
   const detail = { reason: 'quarantine', state };

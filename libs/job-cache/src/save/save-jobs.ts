@@ -17,7 +17,7 @@ import { quarantine } from './quarantine.ts';
 import { refusalOfJob } from './quarantine-forms.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
 
-/** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
+/** The origins of a job's row; the lowest counts (000001.sql). */
 const ORIGIN = { publication: 0, syndic: 1, bornOfReturn: 2 } as const;
 
 const POSITION = (of: string): string => `(${of}.origin, ${of}.incarnation, ${of}.seq)`;
@@ -27,10 +27,10 @@ const IS_OTHER = `${POSITION('excluded')} <> ${POSITION('j')}`;
 /** Both were published: parts of one job (a batch), each with targets of its own. */
 const PARTS = 'j.origin = 0 AND excluded.origin = 0';
 
-/** A lower master expects these: they add to the targets, and else tell of the job. */
+/** From a lower master, whose minions add to the targets. */
 const BELOW = `excluded.origin = ${ORIGIN.syndic}`;
 
-/** What a job has once; where it comes in parts, as the first part tells it. */
+/** Columns that a job has once; of several parts the first decides. */
 const OF_THE_LOWEST = [
   'load',
   'load_raw',
@@ -53,8 +53,8 @@ const lowest = (name: string): string =>
 const TAKE_LOWEST = OF_THE_LOWEST.map((name) => `${name} = ${lowest(name)}`).join(', ');
 
 /**
- * Parts unite their targets. Those of lower masters stay through every change of the row, which all
- * holds of a row that a syndic told of; a return alone targets its sender no longer.
+ * Parts unite their targets. Targets from lower masters stay through every change of the row. A job
+ * born of a return gives up its only target when another row replaces it.
  */
 const MINIONS = `CASE WHEN ${PARTS} OR NOT ${IS_LOWER}
   THEN brine.united(j.minions, excluded.minions)
@@ -63,7 +63,7 @@ const MINIONS = `CASE WHEN ${PARTS} OR NOT ${IS_LOWER}
 const MISSING = `CASE WHEN ${PARTS} THEN brine.united(j.missing, excluded.missing)
   ELSE ${lowest('missing')} END`;
 
-/** What a publication says of its end holds, whatever a lower master's clock says. */
+/** The deadline of a publication counts, since a lower master's clock may differ. */
 const OF_THE_PUBLICATION = (both: string, j: string, excluded: string): string =>
   `CASE WHEN ${BELOW} AND j.origin = 0 THEN ${j}
     WHEN excluded.origin = 0 AND j.origin = ${ORIGIN.syndic} THEN ${excluded} ELSE ${both} END`;
@@ -131,10 +131,10 @@ interface PreparedJob extends CountedRow {
 }
 
 /**
- * Stores jobs; each batch is one statement. Of several rows of a jid a publication counts before
- * what others wrote and before a job born of a return, then the lowest stream position. Several
- * publications of a jid are parts of one job: its targets are those of all, its deadline the last.
- * Whom lower masters expect adds to the targets, before or after the publication.
+ * Stores jobs; each batch is one statement. Of several rows of a jid a publication counts first,
+ * then rows of other writers, then a job born of a return; within these the lowest stream position.
+ * Several publications of a jid are parts of one job: its targets are those of all, its deadline
+ * the last. Minions that lower masters expect add to the targets, before or after the publication.
  *
  * Throws JobCacheError (retryable for outages); the same rows can be given again.
  */
@@ -213,7 +213,7 @@ function originOf({ bornOfReturn, syndic }: JobRow): number {
 
 const MAX_JIDS = 10_000;
 
-/** Jids that have a job in the database, so that batches of returns need not ask. */
+/** Jids with a job in the database, so that batches of returns need not ask. */
 export class JidMemory {
   readonly #jids = new LRUCache<string, true>({ max: MAX_JIDS });
 

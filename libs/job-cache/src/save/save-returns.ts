@@ -15,9 +15,9 @@ import { RETURN_OF_ROW, RETURN_ROWS, settleKnownReturns } from './settle-returns
 import { saveSightings } from './sightings.ts';
 
 /**
- * What a minion wrote itself (000005.sql) gives way to its return of the stream.
- * $4: the jids of the batch of which it is not known yet that they have a job.
- * The JSON is read once, whatever refers to it: that is most of what a row costs.
+ * A row that a minion wrote itself (000005.sql) gives way to its return from the stream. $4: the
+ * jids of the batch that are not yet known to have a job. The JSON is read only once, since parsing
+ * is most of the cost of a row.
  */
 const INSERT_RETURNS = `
 WITH input AS MATERIALIZED (SELECT i.* ${RETURN_ROWS(`, ${COUNTED_COLUMNS}`)}),
@@ -42,13 +42,13 @@ orphaned AS (
 SELECT (SELECT count(*)::integer FROM inserted) AS stored,
   ARRAY(SELECT jid FROM orphaned) AS orphans`;
 
-/** What a process remembers between batches. */
+/** The memory of a process between batches. */
 export interface SavingState {
   readonly jids: JidMemory;
   readonly labels: CountLabels;
   readonly transcoder: JsonTranscoder;
   readonly examples: DurationExamples;
-  /** False: returns are counted and what they say is not kept. */
+  /** False: returns are counted and their content is dropped. */
   readonly keepReturns: boolean;
   readonly slow: SlowRows;
   readonly slowJobs: SlowRows;
@@ -56,7 +56,7 @@ export interface SavingState {
 
 /**
  * Stores returns; each batch is one statement. The first of a (jid, minion) by stream position
- * counts, others with another content are kept as evidence, whatever the order they come in.
+ * counts. Others with another content are kept as evidence, in any order of arrival.
  *
  * Throws JobCacheError (retryable for outages); the same rows can be given again.
  */
@@ -90,14 +90,14 @@ export async function saveReturns(
     const seen = batch.flatMap(({ sighting }) => sighting ?? []);
     const [unfit] = seen.length > 0 ? await saveSightings(pool, seen) : [];
     if (unfit !== undefined) throw asJobCacheError(unfit.error);
-    // One of a batch will do: it is an example.
+    // One return of a batch is enough for an exemplar.
     if (batch[0] !== undefined) examples.note(batch[0]);
     stored += fresh;
     known += batch.length - fresh;
   };
   const refuse: Writing<PreparedReturn>['refuse'] = async ({ row }, error, isSure) => {
     try {
-      // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
+      // The return counts whatever its content: PostgreSQL takes it as bytes alone.
       await write([prepareReturn(row, state, { content: keepReturns, referred: true })]);
     } catch (again) {
       if (!isRefused(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
@@ -108,7 +108,7 @@ export async function saveReturns(
   return { stored, known, replaced, refused };
 }
 
-/** Inserts what is new; returns how many rows that were. */
+/** Inserts new returns; resolves with their number. */
 async function insertReturns(
   pool: Pool,
   batch: readonly PreparedReturn[],

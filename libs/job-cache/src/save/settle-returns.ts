@@ -15,13 +15,13 @@ export const RETURN_OF_ROW = `i.jid, i.id, i.fun, i.retcode, i.success, i.failed
 
 const RETURN_INPUT = `SELECT ${RETURN_OF_ROW} ${RETURN_ROWS()}`;
 
-/** Different returns of one minion to one job that are kept beside the one that counts. */
+/** Different returns of one minion to one job that are kept beside the counted one. */
 const MAX_EVIDENCE = 8;
 
 const COLUMNS = `jid, id, fun, retcode, success, failed, full_ret, raw, received_at, incarnation,
     seq, content`;
 
-/** Locks what is there, in key order (no deadlock), and leaves out what is a mere redelivery. */
+/** Locks existing rows in key order (no deadlock), and leaves out mere redeliveries. */
 const LOCK = `
 WITH input AS MATERIALIZED (${RETURN_INPUT})
 SELECT r.jid, r.id FROM brine.returns r JOIN input i ON i.jid = r.jid AND i.id = r.id
@@ -29,7 +29,10 @@ WHERE (r.incarnation, r.seq) <> (i.incarnation, i.seq)
 ORDER BY r.jid, r.id
 FOR UPDATE OF r`;
 
-/** Of each pair with different content the later one is evidence, under its lowest position. */
+/**
+ * Keeps the later return of each pair with different content as evidence, under its lowest
+ * position.
+ */
 const KEEP_LOSERS = `
 WITH input AS MATERIALIZED (${RETURN_INPUT}),
 losers AS (
@@ -51,7 +54,7 @@ UPDATE brine.returns r SET fun = i.fun, retcode = i.retcode, success = i.success
 FROM input i
 WHERE i.jid = r.jid AND i.id = r.id AND (i.incarnation, i.seq) < (r.incarnation, r.seq)`;
 
-/** What counts now is no evidence any more, and there is a bound on the rest. */
+/** Removes the counted return from the evidence, and bounds the rest. */
 const TIDY_EVIDENCE = `
 WITH input AS MATERIALIZED (${RETURN_INPUT}),
 ranked AS (
@@ -68,9 +71,10 @@ WHERE e.jid = ranked.jid AND e.id = ranked.id AND e.content = ranked.content
   AND (ranked.counts OR ranked.place > ${MAX_EVIDENCE})`;
 
 /**
- * Settles returns whose (jid, minion) is in the table already: nothing for a redelivery; the lowest
- * stream position counts; a different content is evidence. One transaction, rare. Returns how many
- * rows took the place of others: metrics go on counting the others, for a counter can not fall.
+ * Settles returns whose (jid, minion) is in the table already. A redelivery changes nothing; the
+ * lowest stream position counts; a different content is evidence. One transaction, rare. Returns
+ * how many rows were replaced. Metrics continue to count replaced rows, since a counter can not
+ * fall.
  */
 export async function settleKnownReturns(
   pool: Pool,

@@ -11,7 +11,7 @@ const FIND_JOB = 'saltutil.find_job';
 
 /**
  * A jid without a job may still get one if its time is as near as this. Sightings of older jids,
- * which a hostile minion may invent, are not kept. Other masters' clocks are up to 14 h off UTC.
+ * which a hostile minion may invent, are dropped. Other masters' clocks are up to 14 h off UTC.
  */
 const YOUNG_MS = 24 * 3600 * 1000;
 
@@ -40,8 +40,8 @@ WHERE excluded.first_at < s.first_at
 
 /**
  * Only targeted minions prolong: others could keep any job open. The targets of a job are read only
- * if an answer would prolong it. A jid without a job is looked at again with the orphans: its job
- * may be on its way in another statement.
+ * if an answer would prolong it. A jid without a job is checked again with the orphans: its job may
+ * be on its way in another statement.
  */
 const PROLONG = `
 WITH seen AS (
@@ -86,7 +86,7 @@ export function sightingOfReturn(
   if (fun !== FIND_JOB) return undefined;
   const asked = listOf(load, 'fun_args')?.[0];
   const answer = load.get('return');
-  // A text is the trace of a failure and says nothing about the job.
+  // A text is the traceback of a failure and states nothing about the job.
   if (typeof asked !== 'string' || !isMap(answer)) return undefined;
   const pid = intOf(answer, 'pid');
   return {
@@ -99,10 +99,10 @@ export function sightingOfReturn(
 }
 
 /**
- * Keeps sightings, then lets those of running minions prolong their jobs. The second statement
- * begins when the first is committed. So of a sighting and a job that come at the same time one
- * sees the other, or the orphans bring them together. Resolves with what PostgreSQL refuses, once
- * the rest is kept. Throws JobCacheError for outages; the same sightings can be given again.
+ * Stores sightings, then lets those of running minions prolong their jobs. The second statement
+ * begins after the first is committed. So if a sighting and a job arrive at the same time, one sees
+ * the other, or the orphans join them. Resolves with the rows that PostgreSQL refuses, after the
+ * rest is stored. Throws JobCacheError for outages; the same sightings can be given again.
  */
 export async function saveSightings(
   pool: Pool,
@@ -119,10 +119,10 @@ export async function saveSightings(
   });
 }
 
-/** What JSON writes and jsonb refuses: NUL, halves of surrogate pairs. */
+/** Escapes of JSON that jsonb refuses: NUL, halves of surrogate pairs. */
 const NO_JSONB = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** A row for each minion; none where the jid or a name is nothing that a table can hold. */
+/** A row for each minion; empty if no table takes the jid or a name. */
 function sightingTexts({ jid, ids, kind, at, detail }: SightingRow): string[] {
   if (!isJid(jid)) return [];
   const isYoung = Math.abs(at - jidTimeMs(jid)) <= YOUNG_MS;

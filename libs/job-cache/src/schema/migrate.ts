@@ -4,7 +4,7 @@ import { errorText } from '@brine/tasks';
 import type { Pool, PoolClient } from 'pg';
 import { asJobCacheError, isRefused, JobCacheError, stateOf } from '../connection/errors.ts';
 
-/** Key of the advisory lock under which one of several starters migrates ('brin' in ASCII). */
+/** Key of the advisory lock that serialises migrations of several starters ('brin' in ASCII). */
 const MIGRATION_LOCK = 0x6272_696e;
 
 /** SQLSTATE insufficient_privilege, and what helps. */
@@ -14,7 +14,7 @@ const AS_OWNER = "run `brine postgres roles` as the database's owner before this
 /** `sql/` beside both `src/` and `dist/`. */
 const SQL_DIR = new URL('../../sql/', import.meta.url);
 
-/** One numbered file. */
+/** A numbered file. */
 export interface Migration {
   readonly number: number;
   readonly text: string;
@@ -68,15 +68,15 @@ export async function migrate(pool: Pool, migrations?: readonly Migration[]): Pr
   }
 }
 
-/** What is made beside the numbered migrations: a table, and the file that makes it. */
+/** Objects outside the numbered migrations: a table, and the file that makes it. */
 const UNNUMBERED = [
   ['brine.queue_items', 'queues.sql'],
   ['brine.event_return', 'event-return.sql'],
 ] as const;
 
 /**
- * Makes what the release before does not mind. A numbered file would end the way back: a release
- * refuses a schema that is newer than its own.
+ * Makes objects that the release before does not mind. A numbered file would prevent a downgrade,
+ * since a release refuses a schema that is newer than its own.
  */
 export async function addUnnumbered(client: PoolClient): Promise<void> {
   for (const [table, file] of UNNUMBERED) {
@@ -99,7 +99,7 @@ async function readApplied(client: PoolClient): Promise<readonly string[]> {
   const found = await client.query<{ there: boolean }>(
     "SELECT to_regclass('brine.migrations') IS NOT NULL AS there",
   );
-  // A role that may only store rows (roles.sql) may not even say IF NOT EXISTS.
+  // A role that may only store rows (roles.sql) is refused even with IF NOT EXISTS.
   if (found.rows[0]?.there !== true) {
     await client.query('CREATE SCHEMA IF NOT EXISTS brine');
     await client.query(`CREATE TABLE IF NOT EXISTS brine.migrations (
@@ -142,7 +142,7 @@ async function apply(client: PoolClient, migration: Migration): Promise<void> {
     await client.query(migration.text);
     await client.query('COMMIT');
   } catch (error) {
-    // The connection is thrown away by the caller, which rolls back.
+    // The caller closes the connection, which rolls back.
     const state = stateOf(error);
     if (!isRefused(error)) throw error;
     const said = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';

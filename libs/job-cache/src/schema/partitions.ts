@@ -3,7 +3,7 @@ import { asJobCacheError, isRefused } from '../connection/errors.ts';
 
 /** Days that get their partitions before they begin. */
 const DAYS_AHEAD = 7;
-/** Days in the past for which a partition is made when a row needs it. */
+/** Days in the past that get a partition if a row needs it. */
 const DAYS_BEHIND = 7;
 const DAY_MS = 86_400_000;
 
@@ -17,13 +17,15 @@ function dayText(ms: number): string {
 }
 
 /**
- * Keeps the daily partitions ahead of the clock. A jid is anything that a client sends, so only
- * days near today get partitions; rows of others, and of odd jids, go to DEFAULT.
+ * Keeps the daily partitions ahead of the clock. A client chooses its jid freely, so only days near
+ * today get partitions; rows of other days, and of odd jids, go to DEFAULT.
  */
 export class Partitions {
   readonly #pool: Pool;
   readonly #ready = new Set<string>();
-  /** Days that PostgreSQL refused to make: their rows go to DEFAULT, and move when it does. */
+  /**
+   * Days that PostgreSQL refused to make. Their rows go to DEFAULT, and move once the day is made.
+   */
   readonly #refused = new Set<string>();
 
   constructor(pool: Pool) {
@@ -37,7 +39,7 @@ export class Partitions {
       await this.#ensure(dayText(nowMs + day * DAY_MS));
   }
 
-  /** Makes what the jids of a batch need. Throws JobCacheError for outages. */
+  /** Makes the partitions that a batch needs. Throws JobCacheError for outages. */
   async ensureFor(rows: Iterable<{ readonly jid: string }>, nowMs: number): Promise<void> {
     for (const { jid } of rows) {
       const day = dayOf(jid);
@@ -69,7 +71,7 @@ export class Partitions {
     this.#ready.add(day);
   }
 
-  /** Forgets what was made: after days were dropped, or the database was replaced. */
+  /** Forgets the known partitions: after days were dropped, or the database was replaced. */
   forget(): void {
     this.#ready.clear();
   }

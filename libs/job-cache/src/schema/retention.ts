@@ -4,12 +4,12 @@ import { inTransaction } from '../connection/connection.ts';
 /** How long a drop may wait for readers, in ms, before it gives up until the next time. */
 const LOCK_TIMEOUT_MS = 5_000;
 const WAIT_SHORTLY = `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
-/** How long a table of a day may take to be read through, in ms. */
+/** Limit for reading through the table of a day, in ms. */
 const ATTACH_TIMEOUT_MS = 3_600_000;
-/** Log-ins of a minion are dropped when its last one is so old, in days. */
+/** Log-ins of a minion are dropped this many days after its last one. */
 const LOG_IN_DAYS = 30;
 
-/** The default partitions hold odd jids of all days; each table's time of a row. */
+/** The default partitions contain odd jids of all days; each table's time of a row. */
 const TIMES = [
   ['jobs', 'published_at'],
   ['returns', 'received_at'],
@@ -39,10 +39,10 @@ const TIDY = [
 ];
 
 /**
- * Forgets jobs and returns older than a time: whole days by dropping their partitions, so up to a
- * day more than asked is kept; of odd jids row by row. Returns the number of dropped partitions.
+ * Drops jobs and returns older than a time. Whole days go with their partitions, so up to a day
+ * more is kept; odd jids go row by row. Returns the number of dropped partitions.
  *
- * Throws JobCacheError, retryable while readers hold the tables.
+ * Throws JobCacheError, retryable while readers lock the tables.
  */
 export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<number> {
   return inTransaction(pool, async (client) => {
@@ -55,11 +55,11 @@ export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<numbe
 }
 
 /**
- * As {@link dropOlderThan}, but nothing is lost: days become partitions of the tables in the
- * schema brine_archive (Salt's `archive_jobs`). Returns the number of partitions taken out.
+ * As {@link dropOlderThan}, but without loss: days become partitions of the tables in the schema
+ * brine_archive (Salt's `archive_jobs`). Returns the number of partitions taken out.
  *
  * Attaching reads a table through, so it has a transaction of its own, when no writer uses the
- * table any more. A table that a death leaves in between is attached at the next run.
+ * table any more. If the process dies in between, the next run attaches the table.
  */
 export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<number> {
   const day = dayOf(beforeMs);
