@@ -220,7 +220,7 @@ describe('what else can be asked and mended', () => {
     const withoutJid = (text = ''): string => text.replaceAll(/\d{20}/g, '<jid>');
     expect(withoutJid(said)).toBe(withoutJid(plain.stdout));
     expect(code).toBe(plain.code);
-    expect(told).toMatch(/^ {4}silent: not heard since .*: \d+ jobs before it without an answer/);
+    expect(told).toMatch(/^ {4}silent: no message since .*: \d+ jobs before it without an answer/);
   });
 
   it('missing, rerun, at, export and import', async () => {

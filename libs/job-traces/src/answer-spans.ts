@@ -12,10 +12,10 @@ import {
 } from '@brine/telemetry';
 import type { JobTraces } from './job-traces.ts';
 
-/** What {@link AnswerSpans} works with. */
+/** The connections of {@link AnswerSpans} to its worker. */
 export interface AnswerSpansPorts {
   readonly jobs: JobTraces;
-  /** Shares of the requests without a job that are traced. */
+  /** The share of requests without a job that are traced, by kind. */
   readonly ratios: Readonly<Record<RequestKind, number>>;
   readonly traces: (jid: string) => boolean;
   readonly record: (span: SpanRecord) => void;
@@ -23,7 +23,7 @@ export interface AnswerSpansPorts {
 
 type Kind<K extends AnswerAbout['kind']> = AnswerAbout & { readonly kind: K };
 
-/** Records the worker's part of answers, and tells the gateway whether it shall record its own. */
+/** Records the worker's part of answers, and notes for the gateway whether to record its own. */
 export class AnswerSpans {
   readonly #ports: AnswerSpansPorts;
 
@@ -31,7 +31,7 @@ export class AnswerSpans {
     this.#ports = ports;
   }
 
-  /** The note that goes with the answer; undefined where nothing is recorded. */
+  /** The note that goes with the answer; undefined if nothing is recorded. */
   note(request: IncomingRequest, answer: Answer, startMs: number): string | undefined {
     if (answer.kind !== 'reply' || answer.about === undefined) return undefined;
     const { about } = answer;
@@ -58,7 +58,7 @@ export class AnswerSpans {
       startMs,
       endMs: nowMs(),
       link,
-      error: failed ? 'the minion says that it failed' : undefined,
+      error: failed ? 'the minion reports a failure' : undefined,
     });
     return packTraceNote({ kind: 'return', jid, minion });
   }
@@ -70,7 +70,7 @@ export class AnswerSpans {
   ): string | undefined {
     const { jid, piece, askerTraces = false } = about;
     if (!this.#ports.traces(jid)) return undefined;
-    // Anything else than a context goes no further: the note has a limit.
+    // Only a valid context is passed on, since the note has a limit.
     const context = parseTraceparent(about.link);
     const link = context === undefined ? undefined : traceparent(context);
     this.#ports.record({
@@ -87,7 +87,7 @@ export class AnswerSpans {
   }
 
   /**
-   * Records a publish that no gateway brought: a worker made it, for a batch or a runner. It is the
+   * Records a publish without a gateway: a worker made it, for a batch or a runner. The span is the
    * root of its trace, unless the asking command records one.
    */
   own(requestId: string, about: AnswerAbout | undefined, startMs: number): void {

@@ -4,10 +4,10 @@ import type { ReturnToTrace } from '@brine/master';
 import { isChosen, type ReturnSampling, type SpanRecord, TRACE_NOTE_MAX } from '@brine/telemetry';
 import { LeftOut } from './left-out.ts';
 
-/** What {@link JobTraces} works with. */
+/** The connections of {@link JobTraces} to its worker. */
 export interface JobTracesPorts {
   readonly sampling: ReturnSampling;
-  /** Whether the job is traced at all. */
+  /** True for a job that is traced. */
   readonly traces: (jid: string) => boolean;
   readonly record: (span: SpanRecord) => void;
   /** Names this process in spans. */
@@ -15,7 +15,7 @@ export interface JobTracesPorts {
   readonly now: () => number;
 }
 
-/** A minion's part that waits for the publisher to say when the job went out. */
+/** A minion's part that waits for the publisher's report of the sending. */
 interface WaitingPart {
   readonly minion: string;
   readonly receivedMs: number;
@@ -28,14 +28,14 @@ interface Sending {
   readonly piece: string | undefined;
 }
 
-/** What is known of a job whose returns come in. */
+/** A job whose returns come in. */
 interface JobTrace {
   readonly jid: string;
   readonly traced: boolean;
   sending: Sending | undefined;
-  /** Of a job in pieces: which minion got which. */
+  /** Only for a job in pieces: the sending of each minion. */
   pieces: Map<string, Sending> | undefined;
-  /** How often it was sent again, as far as this worker knows. */
+  /** How often it was sent again, as known to this worker. */
   again: number;
   first: number;
   failed: number;
@@ -45,14 +45,14 @@ interface JobTrace {
   readonly leftOut: LeftOut;
 }
 
-/** Jobs known at once; of older ones the time they were sent is not known any more. */
+/** Jobs known at once; the sending times of older ones are forgotten. */
 const JOBS_MAX = 2_000;
 /** Minions of the pieces of one job. */
 const PIECE_MINIONS_MAX = 10_000;
-/** Parts of one job that wait for the publisher's word, and how long they do. */
+/** Parts of one job that wait for the publisher's report, and for how long. */
 const WAITING_MAX = 256;
 const WAITING_MS = 1_000;
-/** A return counts as slow that took so many times longer than any recorded before it. */
+/** A return is slow if it took longer than any recorded before it by this factor. */
 const SLOW_FACTOR = 1.5;
 const SLOW_MAX = 32;
 
@@ -71,7 +71,7 @@ export class JobTraces {
     this.#ports = ports;
   }
 
-  /** A publisher sent a job. Of several sendings of one publication the first counts. */
+  /** Notes the sending of a job. Of several sendings of one publication the first counts. */
   sent({ jid, piece, sentMs, before, ids }: Sent): void {
     const job = this.#job(jid);
     if (!job.traced) return;
@@ -89,7 +89,7 @@ export class JobTraces {
     for (const part of job.waiting.splice(0)) this.#minionPart(job, part);
   }
 
-  /** The decision; asked once for each return that comes. */
+  /** Decides for each return; called once for it. */
   readonly wants = (returned: ReturnToTrace): boolean => {
     const { jid, minion, failed, receivedMs } = returned;
     const job = this.#job(jid);
@@ -116,7 +116,9 @@ export class JobTraces {
     this.#open.add(job);
   }
 
-  /** To be called every second or so: ends waits that are over and tells what was left out. */
+  /**
+   * To be called about once a second: ends waits that are over and records the returns left out.
+   */
   tick(): void {
     const now = this.#ports.now();
     for (const job of this.#open) {
@@ -129,7 +131,7 @@ export class JobTraces {
     }
   }
 
-  /** Records what waits. */
+  /** Records everything that waits. */
   close(): void {
     for (const job of this.#open) this.#finish(job);
     this.#open.clear();
@@ -220,7 +222,7 @@ function sendingOf(job: JobTrace, minion: string): Sending | undefined {
   return job.pieces?.get(minion) ?? job.sending;
 }
 
-/** Time from sending to return, in ms; 0 where one of them is not known. */
+/** Time from sending to return, in ms; 0 if either is unknown. */
 function tookOf(job: JobTrace, minion: string, receivedMs: number | undefined): number {
   const sending = sendingOf(job, minion);
   return sending === undefined || receivedMs === undefined ? 0 : receivedMs - sending.sentMs;

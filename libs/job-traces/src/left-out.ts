@@ -1,9 +1,9 @@
 import type { SpanRecord } from '@brine/telemetry';
 
-/** Returns of a job count as over when none was left out for so long, in ms. */
+/** Without a return for so long, in ms, the returns of a job count as over. */
 const SETTLED_MS = 2_000;
 
-/** Returns of one job without spans of their own, until one span stands for them. */
+/** Counts the returns of one job without spans of their own, for one span that stands for them. */
 export class LeftOut {
   #count = 0;
   #recorded = 0;
@@ -29,7 +29,7 @@ export class LeftOut {
     return this.#count > 0 && this.#lastMs + SETTLED_MS <= nowMs;
   }
 
-  /** One span for all of them, so that a trace says what it leaves out; the count begins again. */
+  /** Makes one span for all of them, so that a trace shows its gaps; the count begins again. */
   take(jid: string, processId: string, parentPart: string | undefined): SpanRecord {
     const startMs = Math.min(this.#firstMs, this.#lastMs);
     const count = this.#count;

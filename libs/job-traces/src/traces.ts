@@ -10,11 +10,11 @@ const TICK_MS = 1_000;
 
 /** The traces of one worker. */
 export interface WorkerTraces {
-  /** Whether the spans of a return are recorded. */
+  /** True if the spans of a return are recorded. */
   readonly wants: (returned: ReturnToTrace) => boolean;
-  /** A publisher's word of a job that went out. */
+  /** Takes a publisher's report of a sending. */
   readonly sent: (sent: Sent) => void;
-  /** Records the worker's part; what to tell the gateway of it. */
+  /** Records the worker's part; returns the note for the gateway. */
   readonly note: (request: IncomingRequest, answer: Answer, startMs: number) => string | undefined;
   /** Records a publish that this worker made itself. */
   readonly own: (requestId: string, about: AnswerAbout | undefined, startMs: number) => void;

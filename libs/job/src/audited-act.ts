@@ -24,16 +24,16 @@ export type AuditOutcome =
   | 'oversized key'
   | 'unusable key'
   | 'bad enc algo'
-  // A key: what it was and what it is now, or that its minion took it back.
+  // The states of a key before and after, or that its minion withdrew it.
   | `${KeyState | 'none'} to ${KeyState}`
   | 'revoked'
   | 'revoke refused'
-  // A request that stalled several workers and is delivered no more.
+  // A request that stalled several workers and is no longer delivered.
   | 'stalled'
   // The last row of a writer that was stopped in order.
   | 'end of record';
 
-/** An act on record: its actor, what it did to what, from where, and what came of it. */
+/** An act on record: its actor, its function, its target, its source and its outcome. */
 export interface AuditedAct {
   readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request';
   readonly outcome: AuditOutcome;
@@ -43,30 +43,32 @@ export interface AuditedAct {
    */
   readonly principal?: string;
   /**
-   * What caused the act where its principal did not ask for it itself: a call (`runner.salt.execute
-   * <jid>`), `batch <jid>`, `reactor <tag>` or `schedule <name>`.
+   * The cause of the act if its principal did not ask for it: a call (`runner.salt.execute <jid>`),
+   * `batch <jid>`, `reactor <tag>` or `schedule <name>`.
    */
   readonly via?: string;
-  /** The name that the request gave itself, where it is not the one that was proven. */
+  /** The name in the request, if it is not the proven one. */
   readonly claimed?: string;
   /**
-   * Of a log-in. An id and its public key are enough to log in, so the row has `unproven`. The
+   * For log-ins only. An id and its public key are enough to log in, so the row has `unproven`. The
    * first request that only the owner of the private key can seal is the proof.
    */
   readonly proof?: 'unproven' | 'sealed request';
   /**
-   * What proved the name, or was to prove it: `key`, `token`, `eauth`, `minion`. Of a key that
-   * changed, what changed it: `wheel`, `file`. Of a stalled request, its class.
+   * The method.
+   * - The proof of the name: `key`, `token`, `eauth`, `minion`.
+   * - For a changed key the source of the change: `wheel`, `file`.
+   * - For a stalled request its class.
    */
   readonly method?: string;
   readonly fun?: string;
   /**
-   * SHA-256 over the arguments. In a row it stands blinded with a key of the master's own, because
-   * arguments may be secrets that are easily guessed.
+   * SHA-256 over the arguments. A row has it blinded with a key of the master, because arguments
+   * may be secrets that are easily guessed.
    */
   readonly argsHash?: string;
   readonly target?: string;
-  /** Version of the payload of a log-in: below `minimum_auth_version` it is refused. */
+  /** Version of the payload of a log-in: below `minimum_auth_version` the log-in is refused. */
   readonly version?: number;
   readonly jid?: string;
   readonly minions?: number;
@@ -76,12 +78,14 @@ export interface AuditedAct {
   readonly peer?: string;
 }
 
-/** An act on record, as it goes to the store: part of a chain of seals that is its writer's own. */
+/** An act on record in the form that the store gets: a link in the chain of seals of its writer. */
 export interface AuditRow {
   readonly writer: string;
   /** From 1, without gaps. */
   readonly n: number;
-  /** JSON of the act with `at` (ISO 8601), and `leftOut`: acts before it that found no room. */
+  /**
+   * JSON of the act with `at` (ISO 8601), and `leftOut`: earlier acts for which there was no room.
+   */
   readonly body: string;
   /** Seal of the row before. */
   readonly before: string;

@@ -1,7 +1,7 @@
 /**
- * The kinds of events; the last token of their subject. Three never reach a socket: `sighting`,
- * what was seen of minions that have not returned, `audit`, rows that are on record, and `run`, the
- * entry of a runner or wheel in the job cache.
+ * The kinds of events; the last token of their subject. Three never reach a socket: `sighting`, a
+ * sighting of minions that have not returned; `audit`, rows on record; and `run`, the entry of a
+ * runner or wheel in the job cache.
  */
 export const EVENT_KINDS = [
   'ret',
@@ -22,15 +22,15 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 /** Kinds that no reader of a host's sockets gets. */
 export const INNER_KINDS: ReadonlySet<EventKind> = new Set(['sighting', 'audit', 'run']);
 
-/** Whether a text names a kind of event. */
+/** True if a text names a kind of event. */
 export function isEventKind(text: string): text is EventKind {
   return (EVENT_KINDS as readonly string[]).includes(text);
 }
 
 /**
- * An event. A minion's return is one (kind `ret`). A worker makes it, the stream EVENTS keeps it,
- * and the store, the sockets of a host and the master above get it in this shape. Headers, rows and
- * socket frames are made of it where it leaves a process.
+ * An event; a minion's return is an event of kind `ret`. A worker makes it, and the stream EVENTS
+ * keeps it. The store, the sockets of a host and the master above get it in this shape. Headers,
+ * rows and socket frames are made from it where it leaves a process.
  */
 export interface Event {
   readonly kind: EventKind;
@@ -38,7 +38,7 @@ export interface Event {
   readonly tag: string;
   /** A msgpack map. */
   readonly body: Uint8Array;
-  /** The job that it is about, where it is about one. */
+  /** The job that it is about, if any. */
   readonly jid?: string | undefined;
   /** The minion that it is from or about. */
   readonly minion?: string | undefined;
@@ -46,33 +46,33 @@ export interface Event {
   readonly engine?: string | undefined;
   /** A W3C traceparent that the sender gave; becomes a span link. */
   readonly link?: string | undefined;
-  /** That the host's event-bus saw the master's key with it, where it asks for something. */
+  /** States that the host's event-bus saw the master's key with a request. */
   readonly proof?: string | undefined;
-  /** The spans of this event are recorded: each service that takes it on records its own. */
+  /** The spans of this event are recorded: each service that forwards it records its own. */
   readonly traced?: boolean;
   /**
    * The same for all tries to append one event: the stream keeps it once. Without one each append
-   * is another event. Events that come out of the stream have none.
+   * is another event. Events from the stream have none.
    */
   readonly msgId?: string;
 }
 
-/** Where the stream keeps an event, and since when. */
+/** The position of an event in the stream, and its time. */
 export interface EventPosition {
-  /** When the stream was made: one that is deleted and made again counts from 1 again. */
+  /** The incarnation of the stream: a re-created stream counts from 1 again. */
   readonly incarnation: string;
   readonly seq: number;
-  /** The subject that it was stored under. */
+  /** The subject of its message. */
   readonly subject: string;
   /** When the stream stored it, in ms since 1970. */
   readonly timeMs: number;
 }
 
-/** An event as it comes out of the stream. */
+/** An event from the stream. */
 export interface StreamEvent extends Omit<Event, 'body' | 'msgId'>, EventPosition {
   /** Undefined for a large body: the message only has its key, and {@link fetch} gets it. */
   readonly body: Uint8Array | undefined;
-  /** Of the body, in bytes. */
+  /** The size of the body, in bytes. */
   readonly size: number;
   /** The body, inline or from the object store. Rejects if it is gone, or can not be read now. */
   fetch(): Promise<Uint8Array>;

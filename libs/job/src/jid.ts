@@ -6,8 +6,8 @@ declare const jidBrand: unique symbol;
  */
 export type Jid = string & { readonly [jidBrand]: true };
 
-// Salt takes any text after the underscore. Job ids become file names and subjects, so only
-// plain characters and a bounded length are taken here (CVE-2024-22231, CVE-2025-22242).
+// Salt takes any text after the underscore. Job ids become file names and subjects, so here only
+// plain characters and a bounded length pass (CVE-2024-22231, CVE-2025-22242).
 const JID = /^\d{20}(?:_[A-Za-z0-9_-]{1,64})?$/;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -18,8 +18,8 @@ export function isJid(value: unknown): value is Jid {
 }
 
 /**
- * Makes job ids that only grow, whatever the clock does.
- * One maker per process; ids of several makers differ by their microseconds.
+ * Makes job ids that only grow, even if the clock goes back. A process has one maker; ids of
+ * several makers differ by their microseconds.
  */
 export class JidMaker {
   #lastUs = 0;
@@ -66,8 +66,8 @@ export function jidTimeMs(jid: Jid): number {
 }
 
 /**
- * The start time as Salt prints it: `2026, Nov 20 17:10:37.123456`
- * (Salt: salt/utils/jid.py jid_to_time). Empty for digits that are no date, as Salt has it.
+ * The start time as Salt prints it: `2026, Nov 20 17:10:37.123456` (Salt: salt/utils/jid.py
+ * jid_to_time). Empty for digits that are no date, as in Salt.
  */
 export function jidStartTime(jid: Jid): string {
   const month = MONTHS[Number(jid.slice(4, 6)) - 1];

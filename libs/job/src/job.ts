@@ -25,9 +25,9 @@
  */
 
 /**
- * A job as it is published. It is one message in the stream PUBLICATIONS. The publication, the row
- * in PostgreSQL, the `new` event and the files of the host are all derived from that message.
- * Times are unix milliseconds.
+ * A published job. It is one message in the stream PUBLICATIONS. The publication, the row in
+ * PostgreSQL, the `new` event and the files of the host are all derived from that message. Times
+ * are unix milliseconds.
  */
 export interface Job {
   readonly jid: string;
@@ -50,9 +50,9 @@ export interface Job {
   readonly hidden: boolean;
   /** The host of the gateway that took the request; its event-bus writes the job's files. */
   readonly host: string;
-  /** The id of the request. The stream stores one job for it, however often it is tried. */
+  /** The id of the request. The stream stores one job for it, for any number of tries. */
   readonly requestId: string;
-  /** The id of the request, where its caller chose the jid. */
+  /** The id of the request, if its caller chose the jid. */
   readonly piece?: string;
   readonly durable?: boolean;
 }

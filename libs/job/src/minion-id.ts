@@ -22,24 +22,24 @@ export function isMinionId(text: unknown): text is string {
 
 // Parts of a master read these names in different ways. Listings of keys leave out names with a dot
 // (salt/key.py). Commands take a dash for an option, `*?[]` and commas for more than one id.
-// Invisible characters, or two ways to write one, make two ids look like one.
+// Invisible characters, or two ways to write a letter, make two ids look like one.
 const AMBIGUOUS = /^[.\- ]|[*?[\],]| $|(?! )[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**
- * True for an id that may have a key here: one that every tool and command takes for the same id.
- * A minion below a syndic may have any {@link isMinionId}.
+ * True for an id that may have a key here: every tool and command reads it as the same id. A minion
+ * below a syndic may have any {@link isMinionId}.
  */
 export function mayHaveKey(text: unknown): text is string {
   return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;
 }
 
-// Signs that a shell acts on, anywhere in an argument. An id that a stranger chose is in lines that
-// an operator types, pastes and completes.
+// Signs that a shell acts on, anywhere in an argument. Operators type, paste and complete lines
+// with ids that strangers chose.
 const OF_SHELLS = /[ !-$&-*,/;-?[-^`{-~]/g;
 
 /**
  * True for an id under which a stranger may offer a key: every shell reads it as one plain
- * argument. A minion whose key is accepted continues, whatever the signs of its id.
+ * argument. An accepted minion may have any signs in its id.
  * @param further signs that are plain at this site (`brine.minion_id_signs`)
  */
 export function mayBeOffered(id: string, further = ''): boolean {

@@ -5,19 +5,19 @@ import { isJid } from './jid.ts';
  * minion may fire only the tags of Salt's own namespaces that are listed here.
  */
 export type FiredTag =
-  /** Outside Salt's namespaces: the site's own, for every minion. */
+  /** Outside Salt's namespaces: free for the site, for every minion. */
   | { readonly kind: 'custom' }
-  /** One of Salt's that names no minion, such as `minion_start`. */
+  /** In Salt's namespaces, without the name of a minion, such as `minion_start`. */
   | { readonly kind: 'plain' }
   /** Names the minion that it is about. `job`: readers of a job's events see it. */
   | { readonly kind: 'named'; readonly id: string; readonly job: boolean }
-  /** What a syndic reports about the minions below it. */
+  /** The report of a syndic about the minions below it. */
   | { readonly kind: 'below'; readonly id: string }
   /** In Salt's namespaces and on no list: refused unless the master's options name it. */
   | { readonly kind: 'unlisted' }
-  /** The master's own; no option opens it. */
+  /** Reserved to the master; no option opens it. */
   | { readonly kind: 'reserved' }
-  /** No tag at all: readers could not take it for what it is. */
+  /** Invalid as a tag: readers would take it for another. */
   | { readonly kind: 'unfit' };
 
 // The longest honest tag is a beacon's with a path behind it.
@@ -26,10 +26,10 @@ const TAG_MAX = 8_192;
 // An empty line ends the tag of a packed event (Salt: salt/utils/event.py TAGEND).
 const UNFIT = /\n\n|\0|\p{Surrogate}/u;
 
-// The first parts of tags that Salt's own readers act on; job ids and `__…` are more of them.
+// The first parts of tags that Salt's own readers act on, also job ids and `__…`.
 const SALTS = /^(?:salt|syndic|minion|resource|cluster|key|new_job|__[^/]*|\d{20}[^/]*)(?:\/|$)/;
 
-// Lower case, printable, and no segment that a path would leave out: it means itself.
+// Lower case, printable, and no segment that a path would leave out.
 const PLAIN_PATH = /^(?![^]*(?:^|\/)\.{0,2}(?:\/|$))[!-@[\]-~]+$/;
 
 // Salt: salt/minion.py and salt/utils/error.py, the tags that name no minion.
@@ -37,7 +37,7 @@ const NAMELESS: ReadonlySet<string> = new Set([
   ...['minion_start', 'minion_ping', 'syndic_start', '_salt_error', 'salt/deltaproxy/start'],
 ]);
 
-// Minions report of themselves by these (Salt: salt/minion.py, salt/beacons, salt/state.py event).
+// Reports of minions about themselves (Salt: salt/minion.py, salt/beacons, salt/state.py event).
 const NAMED: readonly RegExp[] = [
   /^salt\/(?:minion|syndic)\/([^/]+)\/start$/,
   /^salt\/beacon\/([^/]+)\//,
@@ -70,8 +70,8 @@ export function firedTag(tag: string): FiredTag {
 }
 
 /**
- * The path that a tag is, however it is dressed: readers match by parts of the text, by globs and
- * by expressions, and people by eye.
+ * The path in a tag without its decoration. Readers match by parts of the text, by globs and by
+ * expressions, and people by eye.
  */
 function undressed(tag: string): string {
   const bare = tag.normalize('NFKC').replace(/[\p{C}\p{Z}\s]/gu, '');

@@ -15,8 +15,8 @@ export interface JobCounts {
 }
 
 /**
- * The ledger of one job: which minions are waited for, which returned, which never did.
- * Each minion counts once, whatever is sent again. A return of a minion outside the set adds
+ * The ledger of one job: the minions that are waited for, that returned, that never did. Each
+ * minion counts once, even if its return is sent again. A return of a minion outside the set adds
  * it, because minions judge targets themselves.
  */
 export class Outstanding {
@@ -33,7 +33,7 @@ export class Outstanding {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Books a return; `again` where this minion had one already. */
+  /** Books a return; `again` if this minion had one already. */
   book(id: string, failed: boolean, atMs: number): Booking {
     if (this.#booked.has(id)) return 'again';
     const expected = this.#waiting.delete(id) || this.#never.delete(id);

@@ -6,18 +6,18 @@ export interface Seen {
 }
 
 /**
- * What is known of one minion and one job. Times are unix ms. Unknown fields are absent: the rule
+ * The evidence about one minion and one job. Times are unix ms. Unknown fields are absent: the rule
  * assumes nothing without evidence.
  */
 export interface SilenceEvidence {
   readonly publishedMs: number;
-  /** Until then returns are in time; absent for a job without a deadline. */
+  /** The end of the time for returns; absent for a job without a deadline. */
   readonly deadlineMs?: number;
   /** Named by the job's target when it was published. */
   readonly targeted: boolean;
-  /** The counted return. `elsewhere` is the way by which it came, if not through this master. */
+  /** The counted return. `elsewhere` names the way that it came, if not through this master. */
   readonly returned?: { readonly atMs: number; readonly elsewhere?: string };
-  /** The minion's key now; absent where the master has none under this id. */
+  /** The minion's key now; absent if the master has none under this id. */
   readonly key?: {
     readonly state: 'accepted' | 'pending' | 'rejected' | 'deleted';
     /** Another key was offered under this id and refused. */
@@ -27,13 +27,13 @@ export interface SilenceEvidence {
   };
   /** Answers to find_job that named the job. */
   readonly running?: Seen;
-  /** Answers to find_job that did not. */
+  /** Answers to find_job that did not name the job. */
   readonly notRunning?: Seen;
   /** Returns of this minion to this job that were not counted. */
   readonly refused?: { readonly atMs: number; readonly reason: string };
-  /** The publication was not sent: it was past its time. */
+  /** The publication was not sent, since it was past its time. */
   readonly expiredMs?: number;
-  /** It was sent once more to this minion. */
+  /** The job was sent to this minion again. */
   readonly sentAgain?: Seen;
   /** Log-ins, any order. */
   readonly logInsMs: readonly number[];
@@ -43,19 +43,19 @@ export interface SilenceEvidence {
   readonly heardAfterMs?: number;
   /** Earlier jobs for this minion, published after that last message, that it left unanswered. */
   readonly unansweredBefore: number;
-  /** Its connection to 4505, where the master knows of it. Times: 0 where they are not known. */
+  /** Its connection to 4505, if the master knows of it. Unknown times are 0. */
   readonly connection?: {
     readonly present: boolean;
-    /** Since when it is, or is not. */
+    /** Since when it exists, or is missing. */
     readonly sinceMs: number;
-    /** When it was lost last. */
+    /** When it was last lost. */
     readonly goneMs: number;
   };
-  /** The target against the grains that are stored now, where the target asks for grains. */
+  /** The target against the grains that are stored now, if the target asks for grains. */
   readonly grains?: { readonly matches: boolean; readonly atMs?: number };
 }
 
-/** The causes, in the order in which the rule looks for them: the first with evidence applies. */
+/** The causes, in the order of the rule: the first with evidence applies. */
 export const SILENCE_CAUSES = [
   'returned_elsewhere',
   'returned_late',
@@ -82,7 +82,7 @@ export const SILENCE_CAUSES = [
 /** Why a minion is silent. */
 export type SilenceCause = (typeof SILENCE_CAUSES)[number];
 
-/** The cause, and the same for people with the evidence and its times. */
+/** The cause, and a text for people with the evidence and its times. */
 export interface Silence {
   readonly cause: SilenceCause;
   readonly text: string;
@@ -102,7 +102,7 @@ export function causeOfSilence(evidence: SilenceEvidence): Silence {
 
 type Rule = (evidence: SilenceEvidence) => string | undefined;
 
-/** Each returns its text if its cause applies, given that no cause before it did. */
+/** Each rule returns its text if its cause applies, after all causes before it did not. */
 const RULES: Readonly<Record<SilenceCause, Rule>> = {
   returned_elsewhere: ({ returned }) =>
     returned?.elsewhere && `returned ${at(returned.atMs)} to ${returned.elsewhere}`,
@@ -115,7 +115,7 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     refused && `its return ${at(refused.atMs)} was refused: ${refused.reason}`,
   running: ({ running, notRunning }) =>
     running !== undefined && running.lastMs >= (notRunning?.lastMs ?? -Infinity)
-      ? `running: it said so to find_job ${at(running.lastMs)}${times(running)}`
+      ? `running: it answered find_job ${at(running.lastMs)}${times(running)}`
       : undefined,
   stopped_running: (evidence) => {
     const { running, notRunning } = evidence;
@@ -142,7 +142,7 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
   target_no_longer_matches: ({ grains }) => {
     if (grains?.matches !== false) return;
     const when = grains.atMs === undefined ? '' : ` ${at(grains.atMs)}`;
-    return `target no longer matches its grains as it told them${when}`;
+    return `target no longer matches the grains that it sent${when}`;
   },
   not_connected: (evidence) => {
     const seen = absentAtPublish(evidence);
@@ -161,12 +161,12 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     const proof = asked === undefined ? '' : `; it did not run the job ${at(asked.lastMs)}`;
     return (
       `logged in again meanwhile, ${at(logIn)}, and dropped the publication of ` +
-      `${time(evidence.publishedMs)} or was away; ${lastMessage(evidence)}${proof}`
+      `${time(evidence.publishedMs)} or was unreachable; ${lastMessage(evidence)}${proof}`
     );
   },
   not_running: ({ notRunning }) =>
     notRunning &&
-    `not running: it said so to find_job ${at(notRunning.lastMs)}${times(notRunning)}; ` +
+    `not running: it answered find_job ${at(notRunning.lastMs)}${times(notRunning)}; ` +
       'it did not take the job, or lost its return',
   key_denied: (evidence) =>
     evidence.key?.denied === true && lastMessageAfter(evidence) === undefined
@@ -177,8 +177,8 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     const heard = lastMessageAfter(evidence);
     if (heard === undefined) return;
     return (
-      `unknown, because it was heard of ${at(heard)}, after the publication, but nothing ` +
-      `was heard of it about this job${connectionNow(evidence)}`
+      `unknown, because it sent a message ${at(heard)}, after the publication, but ` +
+      `none about this job${connectionNow(evidence)}`
     );
   },
   not_heard_since: (evidence) => {
@@ -187,15 +187,15 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     const start = heardBeforeMs === undefined ? 'the history here begins' : time(heardBeforeMs);
     const others =
       unansweredBefore === 0 ? '' : `: ${unanswered(evidence)} before it without an answer too`;
-    const connection = connectionNow(evidence) || '; whether it was connected is not known';
-    return `not heard since ${start}${others}${connection}`;
+    const connection = connectionNow(evidence) || '; its connection then is unknown';
+    return `no message since ${start}${others}${connection}`;
   },
   nothing_heard_since: (evidence) =>
-    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastMessage(evidence)}` +
+    `published ${at(evidence.publishedMs)}, no message since; ${lastMessage(evidence)}` +
     connectionNow(evidence),
 };
 
-/** A text if its connections show that it had none when the job was published. */
+/** A text if the minion had no connection when the job was published. */
 function absentAtPublish({ connection, publishedMs }: SilenceEvidence): string | undefined {
   if (connection === undefined) return undefined;
   const { present, sinceMs, goneMs } = connection;
@@ -208,7 +208,7 @@ function absentAtPublish({ connection, publishedMs }: SilenceEvidence): string |
   return `not connected at publish: its connection ended ${at(goneMs)}, ${back}`;
 }
 
-/** What its connection adds to a cause that does not explain the silence. */
+/** The connection as an addition to a cause that does not explain the silence. */
 function connectionNow({ connection }: SilenceEvidence): string {
   if (connection === undefined || connection.sinceMs === 0) return '';
   const { present, sinceMs } = connection;
@@ -221,8 +221,8 @@ function keyText(key: SilenceEvidence['key'], state: string, why: string): strin
 }
 
 /**
- * The first log-in after the publication, unless the minion had answered before it that it does not
- * run the job: then the log-in is no cause.
+ * The first log-in after the publication. If the minion had answered before it that it does not run
+ * the job, the log-in is no cause.
  */
 function firstLogIn({ logInsMs, publishedMs, notRunning }: SilenceEvidence): number | undefined {
   const after = logInsMs.filter((ms) => ms > publishedMs);
@@ -242,7 +242,7 @@ function unanswered({ unansweredBefore }: SilenceEvidence): string {
 }
 
 function lastMessage({ heardBeforeMs }: SilenceEvidence): string {
-  return heardBeforeMs === undefined ? 'never heard before' : `last heard ${at(heardBeforeMs)}`;
+  return heardBeforeMs === undefined ? 'no message before' : `last message ${at(heardBeforeMs)}`;
 }
 
 function times({ count }: Seen): string {

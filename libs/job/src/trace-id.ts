@@ -3,7 +3,7 @@ import type { Jid } from './jid.ts';
 
 /**
  * The `tracestate` of a publish load whose sender records the root of the job's trace itself, as
- * the `request` part. Without a `traceparent` beside it, others must take no notice of it (W3C).
+ * the `request` part. Other systems must ignore it without a `traceparent` beside it (W3C).
  */
 export const ASKER_TRACES = 'brine=asker';
 
@@ -23,7 +23,7 @@ export function spanIdOf(jid: Jid, part: string): string {
   return hashOf(`${jid}\0${part}`).slice(0, 16);
 }
 
-/** The trace id of a request that belongs to no job; its request id is known along its way. */
+/** The trace id of a request that belongs to no job; services on its way know its request id. */
 export function requestTraceIdOf(requestId: string): string {
   return hashOf(`request\0${requestId}`).slice(0, 32);
 }

@@ -5,7 +5,8 @@ const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 
 /**
  * How long a durable job stays open, in seconds: a number, or a text as `90`, `90s`, `15m`, `12h`,
- * `2d`. Undefined for what is none, is not positive, or is above {@link DURABLE_TTL_MAX_S}.
+ * `2d`. Undefined for other values, and for times that are not positive or above
+ * {@link DURABLE_TTL_MAX_S}.
  */
 export function durableTtl(value: unknown): number | undefined {
   const seconds = typeof value === 'string' ? ofText(value) : value;

@@ -1,11 +1,11 @@
 /**
  * The rule of durable jobs. A minion that comes back announces itself only by a log-in, and not
- * even by that if it kept its keys. So a durable job is handled in turns until its time is over.
- * In a turn the minions that have not returned are asked whether they run the job
- * (`saltutil.find_job`). A minion that answers no gets it again under the same jid. A minion that
- * does not answer is unreachable and gets nothing.
+ * even by that if it kept its keys. So a durable job is handled in turns until its time is over. A
+ * turn asks the minions that have not returned whether they run the job (`saltutil.find_job`). A
+ * minion that answers no gets it again under the same jid. A minion that does not answer is
+ * unreachable and gets nothing.
  *
- * Pure: the state of a job, what is known of its minions and the time go in, what to do comes out.
+ * Pure: takes the state of a job, the facts about its minions and the time; gives the next action.
  */
 
 /** The progress of a durable job. Times are unix milliseconds. */
@@ -18,11 +18,11 @@ export interface DurableState {
   readonly turn: number;
   /** When the turn under way, or the last one, began. */
   readonly startedAt: number;
-  /** {@link IDLE} between turns; 0 until the question has gone out; then looks at the answers. */
+  /** {@link IDLE} between turns; 0 until the question is sent; then counts looks at the answers. */
   readonly look: number;
   /** The jid of the question of this turn; empty between turns. */
   readonly probe: string;
-  /** When the turn before began: a slow minion may have answered it after its last look. */
+  /** When the turn before began: a slow minion may answer it after its last look. */
   readonly lastStartedAt: number;
   /** Minions that were asked in this turn and have not answered yet. */
   readonly asked: readonly string[];
@@ -30,29 +30,29 @@ export interface DurableState {
   readonly sending: readonly string[];
   /** When the next turn with all minions is due. */
   readonly regularAt: number;
-  /** Minions that logged in since, and when: they are asked sooner than the others. */
+  /** Minions that logged in since, and when: they are asked earlier than the others. */
   readonly heard: ReadonlyMap<string, number>;
   /** When this state has to be rechecked. */
   readonly dueAt: number;
-  /** Set when it has ended: all minions returned, or its time is over. */
+  /** Set at the end: all minions returned, or the time is over. */
   readonly closed?: 'complete' | 'expired';
 }
 
-/** What is known of the minions of a job. */
+/** The facts about the minions of a job. */
 export interface DurableFacts {
   /** Targeted and not returned. */
   readonly waiting: readonly string[];
   /**
-   * Whether they run it. A yes counts if it came in this turn, whichever client asked. A no counts
-   * if it came in this turn or the one before, and after the job was last sent to the minion: so
-   * each no counts once.
+   * Whether each minion runs the job. A yes counts if it came in this turn, whichever client asked.
+   * A no counts if it came in this turn or the one before, and after the job was last sent to the
+   * minion: so each no counts once.
    */
   readonly answers: ReadonlyMap<string, boolean>;
-  /** Minions that were sent it again before: how often, and when last. */
+  /** Minions that were sent the job again: how often, and when last. */
   readonly sent: ReadonlyMap<string, { readonly count: number; readonly lastAt: number }>;
 }
 
-/** What the owner of a turn does next, and then confirms. */
+/** The next action of the owner of a turn, which it confirms afterwards. */
 export type DurableAction =
   | { readonly kind: 'ask'; readonly minions: readonly string[] }
   | { readonly kind: 'send'; readonly minions: readonly string[] };
@@ -60,31 +60,32 @@ export type DurableAction =
 /** A step of the rule. */
 export interface DurableStep {
   readonly state: DurableState;
-  /** Undefined where there is nothing to do before `state.dueAt`. */
+  /** Undefined if there is nothing to do before `state.dueAt`. */
   readonly action: DurableAction | undefined;
 }
 
 /** `look` of a job between two turns. */
 export const IDLE = -1;
 
-// From the question to the first look and on to the others: most minions answer within 2 s
-// (protocol.md 16.4: 0.2 s for four of them), one that just started or is busy may take longer.
+// Delays from the question to the first look and between looks. Most minions answer within 2 s
+// (protocol.md 16.4: 0.2 s for four of them); a busy or new one may take longer.
 const LOOKS_AFTER_MS = [2_000, 3_000, 5_000] as const;
 // A minion subscribes after its log-in, a stock one within a few seconds.
 const AFTER_LOG_IN_MS = 3_000;
 // After this the regular turns are soon enough.
 const LOG_IN_COUNTS_MS = 60_000;
-// A minion that was there and got the job three times ran it, or will not. More questions would
-// push the jid out of the last 100 that it knows. A log-in may be a restart, so it counts again.
+// A minion that got the job three times while it was reachable ran it, or will not. More questions
+// would push the jid out of the last 100 that it knows. A log-in may be a restart, so it counts
+// again.
 const SENDS_MAX = 3;
-/** An action that was not confirmed is given out again after this. */
+/** An action that was not confirmed is handed out again after this. */
 const CONFIRM_WITHIN_MS = 60_000;
 const FIRST_TURN_MS = 10_000;
 const INTERVAL_MIN_MS = 60_000;
 const INTERVAL_MAX_MS = 300_000;
-/** Ids of one question or sending: some 30 KB of them, which every minion has to open. */
+/** Ids of one question or sending: some 30 KB, which every minion has to open. */
 const PIECE_IDS = 1_000;
-// Large fleets of absent minions are asked less often: a piece each 6 s on average.
+// Large fleets of absent minions are asked less often: a piece every 6 s on average.
 const PER_PIECE_MS = 6_000;
 
 /** A job that was just published; `minions` are its targets. */
@@ -109,7 +110,7 @@ export function openDurable(job: {
   };
 }
 
-/** Notes log-ins (id → unix ms); of a job in a turn they count after it. */
+/** Notes log-ins (id → unix ms); during a turn they count after it. */
 export function hearLogIns(state: DurableState, logIns: ReadonlyMap<string, number>): DurableState {
   const heard = new Map(state.heard);
   for (const [id, at] of logIns) if (at > state.startedAt) heard.set(id, at);
@@ -117,7 +118,9 @@ export function hearLogIns(state: DurableState, logIns: ReadonlyMap<string, numb
   return state.look === IDLE ? { ...next, dueAt: Math.min(state.dueAt, idleUntil(next)) } : next;
 }
 
-/** What to do at `now`. `probe` is a fresh jid, for the question of a turn that begins. */
+/**
+ * The step that is due at `now`. `probe` is a fresh jid, for the question of a turn that begins.
+ */
 export function stepDurable(
   state: DurableState,
   facts: DurableFacts,
@@ -148,13 +151,13 @@ export function stepDurable(
   };
 }
 
-/** The action of this state was done: its messages are in the stream. */
+/** Confirms the action of this state: its messages are in the stream. */
 export function confirmDurable(state: DurableState, now: number): DurableState {
   if (state.look === 0) return { ...state, look: 1, dueAt: now + LOOKS_AFTER_MS[0] };
   return nextLook({ ...state, sending: [] }, now);
 }
 
-/** Cuts ids into the pieces that one question or sending may carry. */
+/** Cuts ids into pieces for one question or sending each. */
 export function durablePieces(ids: readonly string[]): (readonly string[])[] {
   const pieces: (readonly string[])[] = [];
   for (let at = 0; at < ids.length; at += PIECE_IDS) pieces.push(ids.slice(at, at + PIECE_IDS));
@@ -199,7 +202,7 @@ function nextLook(state: DurableState, now: number): DurableState {
   return { ...idle, dueAt: idleUntil(idle) };
 }
 
-/** Was there, got it often enough, and has not logged in since. */
+/** True for a minion that was reachable, got the job often enough, and has not logged in since. */
 function isDone(state: DurableState, facts: DurableFacts, id: string): boolean {
   const sent = facts.sent.get(id);
   if (sent === undefined || sent.count < SENDS_MAX) return false;
