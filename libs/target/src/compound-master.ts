@@ -10,7 +10,7 @@ import { parseTerm, splitWords } from './words.ts';
 import type { Work } from './work.ts';
 
 const MAX_DEPTH = 200;
-/** Fewer terms are as fast one after the other. */
+/** Fewer terms are as fast one after another. */
 const MIN_NAMES = 4;
 
 type Token = IdTest | '&' | '|' | '-' | '(' | ')';
@@ -20,7 +20,7 @@ const every: IdTest = () => true;
 /**
  * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and `|`.
  * `not X` is every minion without X (Salt: salt/utils/minions.py _check_compound_minions). The sets
- * are never made: each id is asked, and no term more than it takes.
+ * are never built: each id is tested, and only by as many terms as it needs.
  * @throws TargetError or RegexError if the expression is broken, WorkError.
  */
 export function compoundOnMaster(
@@ -46,7 +46,7 @@ export function compoundOnMaster(
   return { minions: select(view.accepted, test, work), missing: builder.missing };
 }
 
-/** Terms ask for one minion after the other: of each its grains are looked up once. */
+/** Terms are tested minion by minion, so the grains of each are looked up once. */
 function readingOnce(view: TargetView): TargetView {
   let last: string | undefined;
   let grains: Data;
@@ -66,7 +66,7 @@ class TokenBuilder {
   readonly #pillarExact: boolean;
   readonly #tokens: Token[] = [];
   readonly #open: ('(' | '-')[] = [];
-  /** How many of them exclude. */
+  /** How many of the open terms exclude. */
   #nots = 0;
   readonly #names = new Map<IdTest, string>();
 
@@ -116,7 +116,7 @@ class TokenBuilder {
   term(term: Term): void {
     const negated = this.#tokens.at(-1) === '-';
     const { test, missing } = testOf(term, this.#asked, this.#pillarExact, this.#nots % 2 === 1);
-    // A list that is excluded need not be there.
+    // An excluded list need not exist.
     if (!negated) this.missing.push(...missing);
     this.#tokens.push(test);
     if (term.engine === undefined && isExact(term.pattern)) this.#names.set(test, term.pattern);
@@ -164,7 +164,7 @@ function testOf(term: Term, asked: Asked, pillarExact: boolean, excluded: boolea
     case 'E':
       return found(textTest('pcre', pattern, asked));
     case 'R':
-      return found(every); // rather too many than too few
+      return found(every); // expects too many rather than too few
     case 'T':
     case 'M':
       return found(() => {
@@ -176,10 +176,10 @@ function testOf(term: Term, asked: Asked, pillarExact: boolean, excluded: boolea
   }
 }
 
-/** Python's sets: `-` binds before `&`, `&` before `|`. */
+/** Python's sets: `-` binds tighter than `&`, `&` tighter than `|`. */
 class SetExpression {
   readonly #tokens: readonly Token[];
-  /** The terms that mean one minion each. */
+  /** The terms that name one minion each. */
   readonly #names: ReadonlyMap<IdTest, string>;
   readonly #work: Work;
   #at = 0;
@@ -205,7 +205,7 @@ class SetExpression {
     return (id) => first(id) || others.some((test) => test(id));
   }
 
-  /** `a or b or c …` asks once for each minion, however many names there are. */
+  /** `a or b or c …` takes one lookup for each minion, for any number of names. */
   #byName(operands: readonly IdTest[]): [IdTest, ...IdTest[]] {
     const names = new Set(operands.flatMap((test) => this.#names.get(test) ?? []));
     const named: IdTest = (id) => {

@@ -15,8 +15,8 @@ const MAX_DEPTH = 200;
 type Token = boolean | 'and' | 'or' | 'not' | '(' | ')';
 
 /**
- * Judges a compound expression as a minion does: each term becomes True or False, the whole is
- * a boolean expression of Python's (Salt: salt/matchers/compound_match.py).
+ * Judges a compound expression as a minion does: each term becomes True or False, and Python's
+ * boolean operators join them (Salt: salt/matchers/compound_match.py).
  * @throws TargetError or RegexError where the expression is broken, WorkError.
  */
 export function compoundOnMinion(tgt: unknown, me: MinionFacts): boolean {
@@ -77,7 +77,7 @@ function matchTerm(term: Term, me: MinionFacts, work: Work): boolean {
       return false; // this minion manages no resources
     case 'N':
     case 'R':
-      throw new TargetError(`no matcher for ${engine}@`); // range needs a library of Salt's
+      throw new TargetError(`no matcher for ${engine}@`); // range needs a library that Salt loads
   }
 }
 

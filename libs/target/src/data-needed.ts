@@ -25,8 +25,8 @@ const BY_ENGINE: Readonly<Partial<Record<Engine, DataNeeded>>> = {
 };
 
 /**
- * What {@link checkMinions} will ask for: grains and pillars of a whole fleet are much to load for
- * a target that names ids alone. Nothing for a target that is none.
+ * The data that {@link checkMinions} will need. Grains and pillars of a whole fleet are too much to
+ * load for a target that names ids alone. Nothing for an invalid target.
  * @throws WorkError
  */
 export function dataNeeded({ tgt, tgtType = 'glob' }: Target, nodegroups: Nodegroups): DataNeeded {
@@ -55,7 +55,7 @@ function ofWords(words: readonly string[], nodegroups: Nodegroups, work: Work): 
 function ofWord(word: string, nodegroups: Nodegroups, work: Work): DataNeeded {
   const { engine, pattern } = parseTerm(word);
   if (engine === undefined) return 'nothing';
-  // Groups within groups are among the words already.
+  // The words include nested groups already.
   if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups, work), {}, work);
   return BY_ENGINE[engine] ?? 'nothing';
 }

@@ -1,6 +1,6 @@
 import { type Work, WorkError } from './work.ts';
 
-// What it takes to print one, in steps.
+// The work of printing a value, in steps.
 const STEPS_PER_VALUE = 20;
 const MAX_DEPTH = 512;
 
@@ -49,7 +49,7 @@ export function sizeOf(dict: Dict): number {
   return dict instanceof Map ? dict.size : Object.keys(dict).length;
 }
 
-/** What Python's `str` gives for a value. @throws WorkError for one that is too large. */
+/** The text of Python's `str` for a value. @throws WorkError for a value that is too large. */
 export function pythonText(value: Data, work: Work): string {
   return typeof value === 'string' ? value : pythonRepr(value, work, 0);
 }

@@ -24,7 +24,7 @@ export function compileGlob(pattern: string): TextTest {
   };
 }
 
-/** True for a glob that means itself alone. */
+/** True for a glob that matches itself alone. */
 export function isExact(pattern: string): boolean {
   return !/[*?[]/.test(pattern);
 }
@@ -34,7 +34,7 @@ export function matchGlob(pattern: string, text: string, work?: Work): boolean {
   return compileGlob(pattern)(text, work);
 }
 
-/** Most globs have nothing but stars: their pieces are looked for from left to right. */
+/** Most globs have only stars: their pieces are searched from left to right. */
 function compileStars(pattern: string): TextTest {
   const pieces = pattern.split('*');
   const first = pieces[0] ?? '';
@@ -42,7 +42,7 @@ function compileStars(pattern: string): TextTest {
   const between = pieces.slice(1, -1).filter((piece) => piece !== '');
   const longest = between.reduce((most, piece) => Math.max(most, piece.length), 0);
   return (text, work = Work.ofText(text.length)) => {
-    // A piece is looked for letter by letter, at worst again from each place.
+    // The search compares letter by letter, at worst again from each place.
     work.spend(1 + between.length + ((text.length * longest) >> 5));
     if (!text.startsWith(first) || !text.endsWith(last)) return false;
     let at = first.length;
@@ -80,7 +80,7 @@ function parseGlob(codes: readonly number[]): Token[] {
   return tokens;
 }
 
-/** Index of the closing bracket, -1 where there is none and the bracket stands for itself. */
+/** Index of the closing bracket; -1 without one, when the opening bracket is literal. */
 function setEnd(codes: readonly number[], start: number): number {
   let at = start;
   if (codes[at] === BANG) at += 1;
@@ -117,7 +117,7 @@ function codePoints(text: string): ArrayLike<number> {
   return codes.subarray(0, length);
 }
 
-/** Goes back only to the last star: everything before it is settled. */
+/** Backtracks only to the last star: everything before it is settled. */
 function matchTokens(tokens: readonly Token[], codes: ArrayLike<number>, work: Work): boolean {
   let at = 0;
   let token = 0;

@@ -5,7 +5,7 @@ import type { Work } from './work.ts';
 
 /** Longer than any address, with zone and prefix. */
 const MAX_LENGTH = 128;
-/** What it takes to compare one, in steps. */
+/** The work of comparing an address, in steps. */
 const STEPS_PER_ADDRESS = 4;
 const STEPS_PER_ADDRESS_6 = 40;
 
@@ -30,7 +30,9 @@ export function compileIpcidr(text: string): ((grains: Data, work: Work) => bool
   return (grains, work) => addressesOf(grains, base.kind(), work).some(within);
 }
 
-/** By numbers: a fleet has hundreds of thousands of these, and ipaddr.js takes 1 µs for each. */
+/**
+ * Compares numbers: a fleet has hundreds of thousands of addresses, and ipaddr.js takes 1 µs each.
+ */
 function within4(base: Address, bits: number): (text: string) => boolean {
   const mask = bits === 0 ? 0 : -1 << (32 - bits);
   const wanted = ipv4Number(base.toString());
@@ -76,7 +78,7 @@ function ipv4Number(text: string): number | undefined {
   return parts === 4 && !text.endsWith('.') ? address : undefined;
 }
 
-/** Eight numbers of 16 bits; undefined for what is no address. The usual forms are read here. */
+/** Eight numbers of 16 bits; undefined for an invalid address. Reads the usual forms. */
 function parts6(text: string): readonly number[] | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   if (!/^[0-9A-Fa-f:]*$/.test(text)) return other6(text);
@@ -96,7 +98,7 @@ function hexParts(text: string): readonly number[] | undefined {
   return parts.map((part) => Number.parseInt(part, 16));
 }
 
-/** With a zone, or with the last parts in decimals. */
+/** Reads addresses with a zone, or with the last parts in decimals. */
 function other6(text: string): readonly number[] | undefined {
   const address = text.includes(':') ? parseAddress(text) : undefined;
   return address instanceof ipaddr.IPv6 ? address.parts : undefined;

@@ -8,7 +8,7 @@ import { TargetError } from './target.ts';
 import { plainText } from './words.ts';
 import { Work } from './work.ts';
 
-/** Whom a master expects to answer. */
+/** The minions that a master expects to answer. */
 export interface CheckedMinions {
   readonly minions: string[];
   /** Ids of a list that have no accepted key. */
@@ -18,9 +18,8 @@ export interface CheckedMinions {
 /**
  * The minions that a master expects to answer (Salt: salt/utils/minions.py
  * CkMinions.check_minions). It does not decide who runs the job: each minion judges the target
- * itself. A broken expression expects no minion.
- * @throws WorkError for a target that takes too much work; of a single minion with long data it
- *   does not: that one is not expected
+ * itself. A broken expression expects no minion. A single minion with long data is not expected.
+ * @throws WorkError for a target that takes too much work
  */
 export function checkMinions(
   target: Target,

@@ -10,31 +10,31 @@ import { TargetError } from './target.ts';
 import { plainText } from './words.ts';
 import { type Work, WorkError } from './work.ts';
 
-/** Longest expression that is no list: those of real targets have some hundred characters. */
+/** Longest expression besides lists: real targets have some hundred characters. */
 const MAX_LENGTH = 65_536;
 
-/** What it takes to read a term, to look up a minion, to find a name of a list, in steps. */
+/** The work of reading a term, looking up a minion, finding a name of a list, in steps. */
 const STEPS_PER_TERM = 20;
 const STEPS_PER_LOOK = 5;
 const STEPS_PER_NAME = 20;
 
-/** Of whom something is asked, and the work that is left for it. */
+/** The minions that a term is about, and the work that is left for it. */
 export interface Asked {
   readonly view: TargetView;
   readonly work: Work;
 }
 
-/** Whom one term of an expression expects, and the ids of a list that have no accepted key. */
+/** The minions that one term of an expression expects, and listed ids without an accepted key. */
 export interface CheckedSets {
   readonly minions: ReadonlySet<string>;
   readonly missing: readonly string[];
 }
 
-/** The target types that are one expression of text. */
+/** The target types that are a single expression. */
 export type TextType =
   'glob' | 'pcre' | 'grain' | 'grain_pcre' | 'pillar' | 'pillar_pcre' | 'pillar_exact' | 'ipcidr';
 
-/** Whether an accepted minion is meant. */
+/** True if an accepted minion is meant. */
 export type IdTest = (id: string) => boolean;
 
 /** The accepted minions that match one expression. @throws RegexError, WorkError. */
@@ -48,7 +48,7 @@ export function checkText(
 }
 
 /**
- * The same minion by minion; `negated` is whether the whole excludes whom the text names.
+ * The same as a test of one minion; `negated` if the whole expression excludes the term.
  * @throws RegexError for a broken `pcre`; WorkError, also by the test
  */
 export function textTest(
@@ -87,7 +87,7 @@ export function textTest(
   }
 }
 
-/** Whether a term about pillars is left open, see {@link TargetView.whateverPillars}. */
+/** True if a term about pillars is left open, see {@link TargetView.whateverPillars}. */
 function isOpen(type: TextType, text: string, view: TargetView, delimiter: string): boolean {
   if (view.whateverPillars === undefined || !type.startsWith('pillar')) return false;
   const engine = type === 'pillar_pcre' ? 'J' : 'I';
@@ -113,7 +113,7 @@ function bankTest(
   test: (data: unknown, work: Work) => boolean,
   { view, work }: Asked,
 ): IdTest {
-  // For Salt a minion without grains is unknown, also if a target is about pillar.
+  // Salt does not know a minion without grains, even for a target about pillar.
   const keep = (view.greedy ?? true) && view.cacheless === 'keep';
   return (id) => {
     work.spend(STEPS_PER_LOOK);

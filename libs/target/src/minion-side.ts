@@ -9,10 +9,9 @@ import { TargetError } from './target.ts';
 import { Work, WorkError } from './work.ts';
 
 /**
- * True if a publication with this target is for this minion (Salt: salt/matchers/*).
- * These match no minion: an unknown type, a broken expression, one that takes too much work, a
- * nodegroup (the client expands those) and `compound_pillar_exact` (only masters use it).
- * Never throws.
+ * True if a publication with this target is for this minion (Salt: salt/matchers/*). These match no
+ * minion: an unknown type, a broken expression, too much work, a nodegroup (the client expands
+ * those) and `compound_pillar_exact` (only masters use it). Never throws.
  */
 export function matchMinion(target: Target, me: MinionFacts): boolean {
   try {

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What counts as one address in limits by address: a client with one IPv6 address has its whole
- * network, the first 64 bits. A text that is no address stays as it is.
+ * The unit of limits by address. A client with an IPv6 address owns its whole network, so that is
+ * the first 64 bits. Any other text stays as it is.
  */
 export function networkOf(from: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(from)?.[1];

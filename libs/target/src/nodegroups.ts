@@ -6,13 +6,13 @@ export type Nodegroups = Readonly<Record<string, unknown>> | ReadonlyMap<string,
 /** The words that join terms of a compound expression. */
 export const OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'not', '(', ')']);
 
-/** The work of putting a word in its place, in steps. */
+/** The work of inserting a word, in steps. */
 const STEPS_PER_WORD = 20;
 
 /**
- * The words of a nodegroup, nested groups put in their place, loops cut
- * (Salt: salt/utils/minions.py nodegroup_comp). Empty for an unknown group.
- * @throws WorkError where groups that name groups that name groups grow too large
+ * The words of a nodegroup with nested groups inserted and loops cut (Salt: salt/utils/minions.py
+ * nodegroup_comp). Empty for an unknown group.
+ * @throws WorkError where nested groups grow too large
  */
 export function expandNodegroup(
   name: string,
@@ -23,8 +23,8 @@ export function expandNodegroup(
 }
 
 /**
- * A compound expression with the words of its nodegroups in their places, so that minions need not
- * know them (Salt: salt/client/__init__.py _prep_pub); undefined where one is not configured.
+ * Inserts the words of nodegroups into a compound expression, so that minions need not know them
+ * (Salt: salt/client/__init__.py _prep_pub). Undefined if a group is not configured.
  * @throws WorkError as {@link expandNodegroup}
  */
 export function withoutNodegroups(
@@ -47,7 +47,7 @@ export function withoutNodegroups(
 
 interface Expansion {
   readonly groups: Nodegroups;
-  /** The groups that this one stands in. */
+  /** The groups that contain this one. */
   readonly above: Set<string>;
   readonly work: Work;
 }

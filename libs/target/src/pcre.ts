@@ -5,8 +5,8 @@ import { compilePythonRegex } from './python-regex/compile.ts';
 const nothing: TextTest = () => false;
 
 /**
- * Compiles an expression of Python's as `re.match` has it: anchored at the start only. A broken
- * or unsafe expression matches nothing.
+ * Compiles a Python expression as `re.match` reads it: anchored at the start only. A broken or
+ * unsafe expression matches nothing.
  */
 export function compilePcre(pattern: string): TextTest {
   try {

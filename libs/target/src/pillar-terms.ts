@@ -5,17 +5,17 @@ import type { Target } from './target.ts';
 import { parseTerm, plainText, splitWords } from './words.ts';
 import { Work } from './work.ts';
 
-/** What a target asks of pillars. */
+/** The terms of a target about pillars. */
 export interface PillarTerms {
-  /** Its terms about pillars, each in one form however it was written. */
+  /** Each term in one form, however it was written. */
   readonly terms: readonly string[];
-  /** Those that could match more than one value. */
+  /** Terms that could match more than one value. */
   readonly inexact: readonly string[];
 }
 
 const NONE: PillarTerms = { terms: [], inexact: [] };
 
-/** What in a term stands for more than itself: `*` also where values are compared exactly. */
+/** Wildcards of a term: `*` also where values are compared exactly. */
 const WILD = /[*?[]/;
 
 /** The target types that are one pillar term, as engines of a compound. */
@@ -26,9 +26,9 @@ const ENGINE_BY_TYPE: Readonly<Record<string, 'I' | 'J'>> = {
 };
 
 /**
- * The terms of a target that ask what is in a pillar: of every type and depth, also in nodegroups.
- * This table alone decides whether a caller could guess at pillars with a target.
- * Upper and lower case are the same, since Salt lowers some types.
+ * The terms of a target about pillars: of every type and depth, also in nodegroups. This table
+ * alone decides whether a caller could guess at pillars with a target. Upper and lower case are the
+ * same, since Salt lowers some types.
  * @throws WorkError
  */
 export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms {
@@ -51,7 +51,7 @@ export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms
   }
 }
 
-/** One form for a term, as {@link PillarTerms} has it. */
+/** The form of a term in {@link PillarTerms}. */
 export function pillarTerm(
   engine: 'I' | 'J',
   delimiter: string | undefined,
@@ -71,7 +71,7 @@ function ofWords(words: readonly string[], nodegroups: Nodegroups, work: Work): 
       if (OPERATORS.has(word)) return NONE;
       const { engine, delimiter, pattern } = parseTerm(word);
       if (engine === 'I' || engine === 'J') return termOf(engine, delimiter, pattern);
-      // Groups within groups are among the words already.
+      // The words include nested groups already.
       if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups, work), {}, work);
       return NONE;
     }),

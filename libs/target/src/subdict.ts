@@ -12,20 +12,20 @@ export type Comparison = 'glob' | 'regex' | 'exact';
 /** Splits paths in Salt's expressions unless another character is named. */
 export const DEFAULT_DELIMITER = ':';
 
-// Each delimiter is a possible end of the key; real paths have a handful.
+// Each delimiter may end the key; real paths have a handful.
 const MAX_PARTS = 64;
 const MAX_DEPTH = 64;
 
-/** What it takes to find a key, in steps. */
+/** The work of finding a key, in steps. */
 const STEPS_PER_KEY = 3;
 
 const STEPS_PER_PART = 100;
 
-/** Values whose verdict is remembered while an expression is in use, and their longest. */
+/** Values whose verdict is remembered during a target, and their longest. */
 const JUDGED_MAX = 2_000;
 const JUDGED_LENGTH = 200;
 
-/** Where so many values were new and fewer than half as many known, remembering costs more. */
+/** With this many new values and fewer than half as many known, remembering costs more. */
 const JUDGED_TRIAL = 500;
 
 /**
@@ -45,7 +45,7 @@ export function compileSubdict(
   return (data, work = Work.ofTarget(1)) => matcher.matchesSplits(data, splits, { work, depth: 0 });
 }
 
-/** How deep in the data, and the work that is left. */
+/** The depth in the data, and the work that is left. */
 interface Here {
   readonly work: Work;
   readonly depth: number;
@@ -57,7 +57,7 @@ class SubdictMatcher {
   readonly #comparison: Comparison;
   readonly #tests = new Map<string, ValueTest>();
   readonly #splits = new Map<string, readonly Split[]>();
-  /** Each text after its `*:`, made once: a new text would be hashed at each lookup. */
+  /** The text after each `*:`, made once: a new text would be hashed at each lookup. */
   readonly #afterStar = new Map<string, string>();
 
   constructor(comparison: Comparison) {
@@ -70,7 +70,7 @@ class SubdictMatcher {
 
   matchesSplits(data: Data, splits: readonly Split[], here: Here): boolean {
     if (here.depth > MAX_DEPTH) return false;
-    // Each path is the one before and a key more: where one leads nowhere, no longer one does.
+    // Each path extends the one before by a key: if a path leads nowhere, no longer one does.
     let at = data;
     for (const split of splits) {
       here.work.spend(STEPS_PER_KEY);
@@ -112,7 +112,7 @@ class SubdictMatcher {
     const wildcard = given.startsWith('*:');
     const pattern = wildcard ? this.#textAfterStar(given) : given;
     if (pattern === '*' || member(dict, pattern) !== undefined) return true;
-    // As 3006.30, 3007.17 and 3008.5 do; older minions look for the key alone.
+    // Like 3006.30, 3007.17 and 3008.5; older minions match the key alone.
     for (const key of keysOf(dict)) if (this.#value(key, pattern, here.work)) return true;
     if (this.#matches(dict, pattern, below)) return true;
     if (!wildcard) return false;
@@ -152,7 +152,7 @@ class SubdictMatcher {
   }
 }
 
-/** Case never counts. Of a fleet most values are few: those are judged once. */
+/** A fleet has few distinct values, so each is judged once. Case never counts. */
 function remembering(test: ValueTest): ValueTest {
   const judged = new Map<string, boolean>();
   let known = 0;
@@ -175,18 +175,18 @@ function remembering(test: ValueTest): ValueTest {
   };
 }
 
-/** One way to read an expression: the keys so far lead to what `value` is compared with. */
+/** A split of an expression: the keys up to `key` lead to the value to compare with `value`. */
 interface Split {
-  /** The whole data is what a first `*` leads to. */
+  /** A first `*` leads to the whole data. */
   readonly everything: boolean;
-  /** The last key of the path; those before it are the splits before. */
+  /** The last key of the path; earlier splits have the keys before it. */
   readonly key: PathKey;
   readonly value: string;
   /** Compiled when it is first needed. */
   test: ValueTest | undefined;
 }
 
-/** A part of a path, and what else it may stand for. */
+/** A part of a path, and its other readings. */
 interface PathKey {
   readonly text: string;
   readonly loaded: number | bigint | boolean | undefined;
@@ -220,7 +220,7 @@ function compileValue(pattern: string, comparison: Comparison, work: Work): Valu
   }
 }
 
-/** One step into a dict or a list (Salt: salt/utils/data.py traverse_dict_and_list). */
+/** Takes one step into a dict or a list (Salt: salt/utils/data.py traverse_dict_and_list). */
 function goneDeeper(at: Data, key: PathKey, work: Work): Data {
   if (isDict(at)) return intoDict(at, key);
   if (!Array.isArray(at)) return undefined;

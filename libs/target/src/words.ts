@@ -3,7 +3,7 @@ import type { Work } from './work.ts';
 /** The letters that name a matcher in a compound expression. */
 export type Engine = 'G' | 'P' | 'I' | 'J' | 'L' | 'N' | 'S' | 'E' | 'R' | 'T' | 'M';
 
-/** One term of a compound expression; without an engine it is a glob on the id. */
+/** A term of a compound expression; without an engine it is a glob on the id. */
 export interface Term {
   readonly engine: Engine | undefined;
   readonly delimiter: string | undefined;
@@ -14,11 +14,11 @@ export interface Term {
 const DELIMITED = /^([GPIJ])(?:(.))?@(.+)$/su;
 const PLAIN = /^([GPIJLNSERTM])@(.+)$/su;
 
-// The work of reading one, in steps. Long lists are written as `L@…`, one word.
+// The work of reading a word, in steps. A long list, written as `L@…`, is one word.
 const STEPS_PER_WORD = 20;
 
 /**
- * The words of an expression; undefined where it is neither text nor a list of words.
+ * The words of an expression; undefined if it is neither text nor a list of words.
  * @throws WorkError
  */
 export function splitWords(expression: unknown, work: Work): string[] | undefined {

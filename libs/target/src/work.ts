@@ -7,29 +7,29 @@ export class WorkError extends Error {
 /** Steps for one expression on one text, beside those for its length; about 5 ns each. */
 const TEXT_STEPS = 500_000;
 
-/** Steps for one expression of a template, and for each character: what is found may be long. */
+/** Steps for one expression of a template, and for each character of the text. */
 const TEMPLATE_STEPS = 300_000;
 const TEMPLATE_STEPS_PER_UNIT = 1;
 
-/** Steps that a target may take however few minions there are, and for each one more. */
+/** Steps for a target, and for each of its minions. */
 const TARGET_STEPS = 1_200_000;
 const STEPS_PER_MINION = 250;
 
-/** Steps for what one minion sent about itself: its grains may be long, and made to be. */
+/** Steps for the data of one minion, which may be long on purpose. */
 const DATA_STEPS = 20_000;
 
-/** Steps for whom one minion lets have what it keeps in the mine: a question reads many mines. */
+/** Steps for the targets by which one minion shares its mine: a question reads many mines. */
 const MINE_STEPS = 100_000;
 
-/** So many minions, and this share of them, may take more before it is the target's fault. */
+/** Minions, and their share of all, that may take more before the target is at fault. */
 const LONG_MINIONS_MAX = 200;
 const LONG_MINIONS_SHARE = 0.05;
 
-/** A bound on work, counted in steps: the same on every machine and however busy it is. */
+/** A bound on work, counted in steps: the same on every machine and under every load. */
 export class Work {
   readonly #longMax: number;
   #left: number;
-  /** What must be left over for the other minions. */
+  /** Steps that must be left for the other minions. */
   #floor = 0;
   #isLong = false;
   #longMinions = 0;
@@ -56,23 +56,23 @@ export class Work {
     return new Work(steps, minions > 1 ? Math.min(LONG_MINIONS_MAX, share) : 0);
   }
 
-  /** For all targets by which one minion allows others to read its mine. */
+  /** For all targets by which one minion shares its mine. */
   static ofMine(): Work {
     return new Work(MINE_STEPS, 0);
   }
 
-  /** Steps that may be taken here. */
+  /** Steps that may be taken now. */
   get left(): number {
     return this.#left - this.#floor;
   }
 
-  /** @throws WorkError where fewer steps are left. */
+  /** @throws WorkError if fewer steps are left. */
   spend(steps: number): void {
     this.#left -= steps;
     if (this.#left < this.#floor) throw new WorkError('the expression takes too much work');
   }
 
-  /** What is asked about the data of a minion. @throws WorkError. */
+  /** Tests the data of a minion. @throws WorkError. */
   onData(test: (data: unknown, work: Work) => boolean, data: unknown): boolean {
     this.#floor = Math.max(0, this.#left - DATA_STEPS);
     try {
@@ -86,9 +86,9 @@ export class Work {
   }
 
   /**
-   * What is asked about one minion. False where its data are too long: one minion must not spoil
-   * a target for the others.
-   * @throws WorkError where many are, or nothing is left for any
+   * Tests one minion. False if its data are too long: one minion must not spoil a target for the
+   * others.
+   * @throws WorkError if many are too long, or no steps are left
    */
   forMinion(ask: (id: string) => boolean, id: string): boolean {
     const before = this.#left;

@@ -6,11 +6,11 @@ const TRUE = new Set(['yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', '
 const FALSE = new Set(['no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF']);
 
 /**
- * What YAML makes of a bare key, so that `ports:8080:x` finds the number 8080
- * (Salt: salt/utils/args.py yamlify_arg). Undefined where the key stays the text that it is.
+ * Reads a bare key as YAML does, so that `ports:8080:x` finds the number 8080 (Salt:
+ * salt/utils/args.py yamlify_arg). Undefined if the key stays a text.
  */
 export function yamlKey(text: string): number | bigint | boolean | undefined {
-  if (text.includes('_')) return undefined; // yamlify_arg leaves such words alone
+  if (text.includes('_')) return undefined; // yamlify_arg leaves such texts unchanged
   if (INTEGER.test(text)) return integer(Number(text), text);
   if (OCTAL.test(text)) return Number.parseInt(text, 8);
   if (HEX.test(text)) return Number.parseInt(text, 16);

@@ -8,19 +8,19 @@ import type { Look, Program, Run } from './program.ts';
 import { OP } from './program.ts';
 import { canBeEmpty, hasRefs, widthOf } from './shape.ts';
 
-// Repeats of repeats are written out: honest expressions have some hundred instructions.
+// Limits expressions with nested repeats, which are unrolled: honest ones have some hundred.
 const MAX_INSTRUCTIONS = 16_384;
 // Without runs a loop is three instructions.
 const MAX_LINEAR_INSTRUCTIONS = 4 * MAX_INSTRUCTIONS;
 
-// What it takes to make one, in steps.
+// The work of making an instruction, in steps.
 const STEPS_PER_INSTRUCTION = 20;
 
 const LETTERS_ALONE = 4;
 
 /** How an expression is assembled. */
 export interface AssembleOptions {
-  /** What groups take is of no interest: alternatives may be tried in any order. */
+  /** The groups are not needed, so alternatives may be tried in any order. */
   readonly testOnly: boolean;
   /** Repeated sets are one instruction: fast, but on long texts not linear. */
   readonly runs: boolean;
@@ -122,7 +122,7 @@ class Assembler {
     }
   }
 
-  /** The set that a node of one character is; undefined for all others, and for plain letters. */
+  /** The set for a node of one character; undefined for all other nodes, and for plain letters. */
   #setOf(node: Node, ignore: boolean): CharSet | undefined {
     if (node.kind === 'dot') return node.all ? ANYTHING : NOT_NEWLINE;
     if (node.kind === 'set') return this.#charSets.of(node, ignore);
@@ -130,8 +130,8 @@ class Assembler {
   }
 
   #literal(text: string): void {
-    // The first letters by themselves: they show where the rest of a repeat is worth a try, and
-    // most texts differ in them.
+    // The first letters are single instructions: they show where the rest of a repeat is worth a
+    // try, and most texts differ in them.
     for (const unit of text.slice(0, LETTERS_ALONE).split('')) {
       this.#op(OP.char, unit.charCodeAt(0));
     }
@@ -139,7 +139,7 @@ class Assembler {
     if (rest !== '') this.#op(OP.text, this.#texts.push(rest) - 1);
   }
 
-  /** Letters next to each other are one text. */
+  /** Joins adjacent letters into one text. */
   #sequence(parts: readonly Node[], ignore: boolean): void {
     let text = '';
     for (const part of parts) {
@@ -204,7 +204,7 @@ class Assembler {
     if (max === 0) return;
     const unbounded = max === Number.POSITIVE_INFINITY;
     const one = this.#single(body, ignore);
-    // Bounded counts of a set stay one instruction: written out they could be very long.
+    // Bounded counts of a set stay one instruction, since unrolled they could be very long.
     if (one !== undefined && (this.#runsWanted || !unbounded || min > 1)) {
       return void this.#op(OP.run, this.#runs.push({ set: one, min, max, lazy }) - 1);
     }
@@ -212,13 +212,13 @@ class Assembler {
     const copies = unbounded ? Math.max(0, min - 1) : min;
     for (let i = 0; i < copies; i += 1) {
       this.#emit(body, ignore);
-      if (this.#here === before) return; // it takes nothing, however often
+      if (this.#here === before) return; // an empty body, however often
     }
     if (unbounded) this.#loop(node, ignore);
     else this.#optional(node, max - min, ignore);
   }
 
-  /** The set of a body that is one character. */
+  /** The set of a body of one character. */
   #single(body: Node, ignore: boolean): CharSet | undefined {
     if (body.kind === 'group' && (body.number === undefined || !this.#keepsGroups)) {
       return this.#single(body.body, ignore);
@@ -230,7 +230,7 @@ class Assembler {
     return set === undefined && body.kind === 'char' ? this.#charSets.ofPlain(body.code) : set;
   }
 
-  /** What may be left out so many times. */
+  /** Unrolls up to `times` optional repeats. */
   #optional({ body, lazy }: Node & { readonly kind: 'repeat' }, times: number, ignore: boolean) {
     const splits: number[] = [];
     for (let i = 0; i < times; i += 1) {
@@ -242,7 +242,7 @@ class Assembler {
     for (const split of splits) this.#turn(split, split + 1, this.#here, lazy);
   }
 
-  /** None or more, one or more; a round that takes nothing is the last. */
+  /** A loop of none or more, or one or more; an empty round is the last. */
   #loop({ body, min, lazy }: Node & { readonly kind: 'repeat' }, ignore: boolean): void {
     const guard = canBeEmpty(body) ? this.#registers++ : undefined;
     const first = min === 0 ? this.#op(OP.split) : -1;
@@ -256,7 +256,7 @@ class Assembler {
     if (unmoved >= 0) this.#b[unmoved] = this.#here;
   }
 
-  /** Sets where a split goes first, into the body, and where else; lazy ones the other way. */
+  /** Directs a split: first into the body, then to the exit; lazy splits the other way. */
   #turn(split: number, body: number, exit: number, lazy: boolean): void {
     this.#a[split] = lazy ? exit : body;
     this.#b[split] = lazy ? body : exit;

@@ -1,4 +1,4 @@
-/** One member of a character set. */
+/** A member of a character set. */
 export type SetItem =
   | { readonly kind: 'range'; readonly from: number; readonly to: number }
   | { readonly kind: 'class'; readonly name: ClassName; readonly ascii: boolean };
@@ -43,7 +43,7 @@ export type Node =
     }
   | { readonly kind: 'ref'; readonly group: number; readonly width: number | undefined };
 
-/** What the whole expression asks for. */
+/** A parsed expression with its groups. */
 export interface Expression {
   readonly body: Node;
   readonly ignoreCase: boolean;

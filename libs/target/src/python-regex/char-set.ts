@@ -1,7 +1,7 @@
 import type { ClassName, Node, SetItem } from './ast.ts';
 import { lowerOf, variantsOf } from './fold.ts';
 
-/** Which characters stand at a place: a table for ASCII, a question for all others. */
+/** The characters that may be at a place: a table for ASCII, a test for all others. */
 export interface CharSet {
   readonly ascii: Uint8Array;
   readonly wide: (code: number) => boolean;
@@ -27,7 +27,7 @@ const ASCII: Readonly<Record<ClassLetter, (code: number) => boolean>> = {
   s: (code) => code === 0x20 || (code >= 9 && code <= 13),
 };
 
-/** Asked once for each character of the basic plane: V8 takes 50 ns for it. */
+/** Tests each character of the basic plane once: V8 takes 50 ns for it. */
 function remembered(characters: RegExp): (code: number) => boolean {
   const known = new Uint8Array(0x10000);
   const [no, yes] = [1, 2];
@@ -44,13 +44,13 @@ function classTest(name: ClassName, ascii: boolean): (code: number) => boolean {
   return letter === name ? test : (code) => !test(code);
 }
 
-/** True for what `\w` takes. */
+/** True for a character of `\w`. */
 export function isWord(code: number, ascii: boolean): boolean {
   return (ascii ? ASCII : UNICODE).w(code);
 }
 
 const NEWLINE = 10;
-/** `.`, and with the flag `s`. */
+/** `.` without the flag `s`. */
 export const NOT_NEWLINE = setOf((code) => code !== NEWLINE);
 export const ANYTHING = setOf(() => true);
 
@@ -60,10 +60,10 @@ function setOf(test: (code: number) => boolean): CharSet {
   return { ascii, wide: test };
 }
 
-/** Makes the sets of one expression, equal ones once: `\w` may stand there a thousand times. */
+/** Makes the sets of one expression, equal sets once: `\w` may occur a thousand times. */
 export class CharSets {
   readonly #known = new Map<string, CharSet>();
-  /** A node comes again where a repeat is written out. */
+  /** A node occurs again where a repeat is unrolled. */
   readonly #nodes = new Map<Node, CharSet>();
   readonly #letters = new Map<number, CharSet | undefined>();
   readonly #plains = new Map<number, CharSet>();
@@ -82,13 +82,13 @@ export class CharSets {
     return found;
   }
 
-  /** A letter where case does not count; undefined for what has no case. */
+  /** A letter without regard to case; undefined for a character without case. */
   ofLetter(code: number): CharSet | undefined {
     if (!this.#letters.has(code)) this.#letters.set(code, this.#makeLetter(code));
     return this.#letters.get(code);
   }
 
-  /** One letter as it is. */
+  /** A letter with its case. */
   ofPlain(code: number): CharSet {
     let found = this.#plains.get(code);
     if (found === undefined) {
@@ -115,7 +115,7 @@ function plain(items: readonly SetItem[]): (code: number) => boolean {
     ranges.some(({ from, to }) => from <= code && code <= to) || tests.some((test) => test(code));
 }
 
-/** Python lowers the text; what stands in the set counts in each of its forms. */
+/** Python lowers the text, so each form of a member of the set counts. */
 function folded(items: readonly SetItem[]): (code: number) => boolean {
   const classes = plain(items.filter(({ kind }) => kind === 'class'));
   const ranges = plain(items.filter(({ kind }) => kind === 'range'));

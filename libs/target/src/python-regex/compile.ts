@@ -7,9 +7,9 @@ import type { Program } from './program.ts';
 import type { SearchOptions } from './starts.ts';
 
 /**
- * Whether an expression matches at the start of a text. Several texts may share the work; without
- * it each has its own.
- * @throws WorkError where that is too little
+ * True if an expression matches at the start of a text. Several texts may share the work; by
+ * default each has its own.
+ * @throws WorkError if the work is used up
  */
 export type TextTest = (text: string, work?: Work) => boolean;
 
@@ -22,9 +22,9 @@ const STEPS_PER_RUN = 10;
 const STEPS_PER_EXPRESSION = 300;
 
 /**
- * Compiles an expression of Python's; the test returns the result of `re.match` (anchored at the
- * start, not at the end).
- * @throws RegexError for what Python refuses, and for what is not supported; WorkError.
+ * Compiles a Python expression; the test returns the result of `re.match` (anchored at the start,
+ * not at the end).
+ * @throws RegexError for an invalid or unsupported expression; WorkError.
  */
 export function compilePythonRegex(pattern: string, given?: Work): TextTest {
   const making = given ?? Work.ofText(pattern.length);
@@ -43,7 +43,9 @@ export function expressionOf(pattern: string, flags: Partial<Flags>, work: Work)
   return parsePythonRegex(pattern, flags);
 }
 
-/** A machine for it; `testOnly` where groups are of no interest. @throws RegexError, WorkError. */
+/**
+ * A machine for an expression; `testOnly` if groups are not needed. @throws RegexError, WorkError.
+ */
 export function machineOf(expression: Expression, testOnly: boolean, work: Work): Machine {
   let linear: Program | undefined;
   return new Machine(
@@ -52,7 +54,7 @@ export function machineOf(expression: Expression, testOnly: boolean, work: Work)
   );
 }
 
-/** Whether a machine finds something; its steps are taken from the work. @throws WorkError. */
+/** True if a machine finds a match; its steps are taken from the work. @throws WorkError. */
 export function run(machine: Machine, text: string, place: Place, work: Work): boolean {
   work.spend(STEPS_PER_RUN);
   try {

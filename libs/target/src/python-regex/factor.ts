@@ -8,13 +8,13 @@ export interface Start {
   readonly node: Node;
 }
 
-/** Fewer than these are as fast one after the other. */
+/** Fewer alternatives are as fast one after another. */
 const MIN_STARTS = 3;
 
 /**
- * Alternatives by the letter that they begin with, a common beginning once; `others` begin with
- * something else. `web1|web2|…` of a thousand names then takes no more steps than one name.
- * Changes the order in which they are tried.
+ * Groups alternatives by their first letter, with a common beginning once; `others` begin with
+ * something else. `web1|web2|…` of a thousand names then takes no more steps than one name. Changes
+ * the order in which alternatives are tried.
  */
 export function factored(
   options: readonly Node[],
@@ -46,7 +46,7 @@ function firstUnit(node: Node | undefined, ignoreCase: boolean): number | undefi
   return ignoreCase && variantsOf(node.code).length > 1 ? undefined : node.code;
 }
 
-/** Sequences with the same first letter as one: what they have in common, then the rests. */
+/** Joins sequences with the same first letter: the common beginning, then the rests. */
 function joined(members: readonly (readonly Node[])[]): Node {
   const [first = [], ...more] = members;
   if (more.length === 0) return { kind: 'seq', parts: first };

@@ -25,7 +25,7 @@ export function lowerOf(code: number): number {
   return lower.length === (first > 0xffff ? 2 : 1) ? first : code;
 }
 
-/** All that a character is when case does not count. */
+/** All forms of a character if case does not count. */
 export function variantsOf(code: number): readonly number[] {
   const lower = String.fromCodePoint(lowerOf(code));
   const found = new Set<number>([code]);

@@ -8,7 +8,7 @@ import { Repeats } from './repeats.ts';
 import { FRAME, FRAME_SIZE, Stack } from './stack.ts';
 import { after, nextStart, type SearchOptions } from './starts.ts';
 
-// Names of this file: a loop like this one must not ask another module for each of them.
+// Local names: the loop of the machine must not look them up in another module each time.
 const {
   accept: DO_ACCEPT,
   at: DO_AT,
@@ -25,14 +25,14 @@ const {
 } = OP;
 const { go: TO_GO, restore: TO_RESTORE, shorter: TO_SHORTER } = FRAME;
 
-/** Steps per character, and in all, before a search is begun again with a memory. */
+/** Steps per character, and in all, before a search restarts with a memory. */
 const PLAIN_STEPS = 2_000;
 const STEPS_PER_UNIT = 8;
 
-/** What came of a search. */
+/** The outcomes of a search. */
 const [FAILED, MATCHED, AGAIN] = [0, 1, 2] as const;
 
-/** How far a search may go, where it failed already, and where it may not end. */
+/** The limits of a search: its steps, its known failures, and a forbidden end. */
 interface Search {
   readonly patience: number;
   readonly memory: Memory | undefined;
@@ -41,9 +41,9 @@ interface Search {
 }
 
 /**
- * Runs a program on one text after the other: backtracking as Python's engine, with its stack on
- * the heap and each step counted. A search that takes long begins again with a memory of the
- * places where it failed: then its time is linear, but for expressions with references.
+ * Runs a program on one text after another. It backtracks as Python's engine does, with its stack
+ * on the heap and each step counted. A search that takes long restarts with a memory of the places
+ * where it failed. Then its time is linear, except for expressions with references.
  */
 export class Machine {
   readonly #program: Program;
@@ -52,7 +52,7 @@ export class Machine {
   readonly #stack: Stack;
   readonly #repeats: Repeats;
   #text = '';
-  #next = 0; // where the program continues
+  #next = 0; // the next instruction
 
   constructor(program: Program, linear: () => Program) {
     this.#program = program;
@@ -62,7 +62,7 @@ export class Machine {
   }
 
   /**
-   * Whether the text matches from a place on, or from one behind it; the registers have the places.
+   * True if the text matches from a place on, or from a later one; the registers have the places.
    * @throws WorkError
    */
   finds(text: string, { from, anchored, advance, limit }: SearchOptions): boolean {
@@ -83,7 +83,7 @@ export class Machine {
       if (found === AGAIN) {
         stack.unwind(0, true);
         program = this.#linear();
-        // Where it failed once it fails from whatever place it was begun.
+        // A failure at a place counts for every start, so the memory serves all of them.
         memory = this.#memory(program);
         patience = limit;
         at = start;
@@ -102,7 +102,7 @@ export class Machine {
     return this.#stack.registers;
   }
 
-  /** From the beginning of a look-around. */
+  /** Matches from the beginning of a look-around. */
   #inside(linear: boolean, look: number, from: number): boolean {
     const program = linear ? this.#linear() : this.#program;
     const memory = linear ? this.#memory(program) : undefined;
@@ -115,7 +115,7 @@ export class Machine {
     return this.#inside(true, look, from);
   }
 
-  /** Steps after which a search that has no memory is begun again with one. */
+  /** Steps after which a search without a memory restarts with one. */
   #patience(): number {
     const { steps, limit } = this.#stack;
     const plain = steps + PLAIN_STEPS + STEPS_PER_UNIT * this.#text.length;
@@ -208,7 +208,7 @@ export class Machine {
     }
   }
 
-  /** The rare instructions: the place to continue at, -1 where they fail. */
+  /** Runs the rare instructions; returns the place to continue at, -1 on failure. */
   #rare(program: Program, pc: number, at: number, memory: Memory | undefined): number {
     const x = program.a[pc] as number;
     this.#next = pc + 1;
@@ -266,7 +266,7 @@ export class Machine {
     return found !== negated;
   }
 
-  /** Goes back to where another way is left: the place there, -1 where none is. */
+  /** Backtracks to the last alternative; returns its place, -1 without any. */
   #back(program: Program, base: number): number {
     const stack = this.#stack;
     while (stack.top > base) {

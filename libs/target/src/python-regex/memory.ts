@@ -1,21 +1,21 @@
 import type { Program } from './program.ts';
 import type { Stack } from './stack.ts';
 
-/** Where a search failed already: a bit for each instruction at each place of a text. */
+/** The failures of a search: a bit for each instruction at each place of a text. */
 export interface Memory {
-  /** Places of the text, its end among them. */
+  /** Places of the text, including its end. */
   readonly width: number;
   readonly bits: Uint32Array;
 }
 
-/** A memory of nothing yet; its words are steps too. */
+/** Makes an empty memory, whose size counts as steps too. */
 export function newMemory(program: Program, width: number, stack: Stack): Memory {
   const words = Math.ceil((width * program.ops.length) / 32);
   stack.count(words);
   return { width, bits: new Uint32Array(words) };
 }
 
-/** Remembers an instruction at a place; true where it was known. */
+/** Remembers an instruction at a place; true if it was known already. */
 export function isKnown(memory: Memory | undefined, pc: number, at: number): boolean {
   if (memory === undefined) return false;
   const state = pc * memory.width + at;

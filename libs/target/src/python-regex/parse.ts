@@ -37,7 +37,7 @@ const FLAG_OF: ReadonlyMap<string, keyof Flags | 'none'> = new Map([
 
 /**
  * Parses a regular expression in the syntax of Python's `re` for text.
- * @throws RegexError for what Python refuses, and for conditionals, atomic groups, possessive
+ * @throws RegexError for an invalid expression, and for conditionals, atomic groups, possessive
  * repeats and `\N{…}`, which are not supported.
  */
 export function parsePythonRegex(text: string, flags: Partial<Flags> = NO_FLAGS): Expression {
@@ -137,7 +137,7 @@ class Parser {
     return reader.take('{') ? this.#bounds() : undefined;
   }
 
-  /** Bounds behind `{`; undefined where the brace is meant literally. */
+  /** Bounds after `{`; undefined if the brace is literal. */
   #bounds(): readonly [number, number] | undefined {
     const reader = this.#reader;
     if (reader.peek() === '}') return undefined;
@@ -256,7 +256,7 @@ function globalFlags(text: string, given: Flags): Flags {
   return flags;
 }
 
-/** The text without escapes and sets, each character looked at once. */
+/** The text without escapes and sets; visits each character once. */
 function outsideSets(text: string): string {
   let out = '';
   let inSet = false;

@@ -4,7 +4,7 @@ import { lowerOf } from './fold.ts';
 
 const NEWLINE = 10;
 
-/** UTF-16 units of the character here where it is in the set; 0 where it is not. */
+/** UTF-16 units of the character here if the set contains it, else 0. */
 export function widthIn(set: CharSet, text: string, at: number): number {
   const unit = text.charCodeAt(at);
   if (unit < 0x80) return set.ascii[unit] as number;
@@ -18,7 +18,7 @@ function widthOfCode(code: number): number {
   return code > 0xffff ? 2 : 1;
 }
 
-/** Where a stretch of so many characters of a set ends, or fewer where others follow. */
+/** The end of a stretch of up to `count` characters of a set. */
 export function longest(set: CharSet, text: string, from: number, count: number): number {
   const { ascii } = set;
   let at = from;
@@ -31,7 +31,7 @@ export function longest(set: CharSet, text: string, from: number, count: number)
   return at;
 }
 
-/** Where the character before this place begins. */
+/** The start of the character before this place. */
 export function before(text: string, at: number): number {
   const low = text.charCodeAt(at - 1);
   if (low < 0xdc00 || low > 0xdfff || at < 2) return at - 1;
@@ -39,7 +39,7 @@ export function before(text: string, at: number): number {
   return high >= 0xd800 && high <= 0xdbff ? at - 2 : at - 1;
 }
 
-/** So many characters back from here; -1 where the text does not begin so early. */
+/** The place a number of characters before this one; -1 before the start of the text. */
 export function backFrom(text: string, from: number, characters: number): number {
   let at = from;
   for (let i = 0; i < characters; i += 1) {
@@ -49,7 +49,7 @@ export function backFrom(text: string, from: number, characters: number): number
   return at;
 }
 
-/** Whether an assertion is true here. */
+/** True if an assertion is true at a place. */
 export function holdsAt(place: Place, text: string, at: number): boolean {
   const { length } = text;
   switch (place) {
@@ -80,7 +80,7 @@ function isBoundary(text: string, at: number, ascii: boolean): boolean {
   return left !== right;
 }
 
-/** Length of `taken` where it stands here; -1 where it does not. */
+/** Length of `taken` if it occurs here, else -1. */
 export function repeated(taken: string, text: string, at: number, ignoreCase: boolean): number {
   if (!ignoreCase) return text.startsWith(taken, at) ? taken.length : -1;
   const here = text.slice(at, at + taken.length);

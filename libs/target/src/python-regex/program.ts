@@ -1,19 +1,19 @@
 import type { Place } from './ast.ts';
 import type { CharSet } from './char-set.ts';
 
-/** What an instruction does; `a` and `b` are its numbers. */
+/** The instructions; `a` and `b` are the numbers of each. */
 export const OP = {
-  /** The whole matches. */
+  /** Ends the match. */
   accept: 0,
-  /** One character of the basic plane, `a`. */
+  /** A character of the basic plane, `a`. */
   char: 1,
   /** The text `a`. */
   text: 2,
-  /** One character of the set `a`. */
+  /** A character of the set `a`. */
   set: 3,
-  /** The set of `runs[a]`, within its numbers of repeats. */
+  /** The set of `runs[a]`, as often as its bounds allow. */
   run: 4,
-  /** Continues at `a`, and where that fails at `b`. */
+  /** Continues at `a`, and on failure at `b`. */
   split: 5,
   jump: 6,
   /** The place `a`. */
@@ -22,11 +22,11 @@ export const OP = {
   look: 8,
   /** Remembers the place in register `a`. */
   save: 9,
-  /** Continues at `b` where nothing was taken since register `a` was set. */
+  /** Continues at `b` if no character was taken since register `a` was set. */
   unmoved: 10,
-  /** The text of group `a` once more; with `b` case does not count. */
+  /** The text of group `a` again; with `b` without regard to case. */
   ref: 11,
-  /** Continues where `choices[a]` leads for the next character, and if that fails at `b`. */
+  /** Continues where `choices[a]` leads for the next character, and on failure at `b`. */
   choose: 12,
 } as const;
 
@@ -57,10 +57,12 @@ export interface Program {
   readonly looks: readonly Look[];
   readonly places: readonly Place[];
   readonly choices: readonly ReadonlyMap<number, number>[];
-  /** Groups are two each, from register 2 for group 1; those behind them are loops'. */
+  /**
+   * Two registers for each group, from register 2 for group 1; loops have those after the groups.
+   */
   readonly registers: number;
-  /** What a group took may be asked for: then the same place is not always the same state. */
+  /** True with references to groups: then the same place is not always the same state. */
   readonly hasRefs: boolean;
-  /** Only whether it matches is of interest. */
+  /** True if the groups are not needed. */
   readonly testOnly: boolean;
 }

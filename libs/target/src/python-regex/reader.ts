@@ -22,7 +22,7 @@ export class Reader {
     return char;
   }
 
-  /** Takes `text` where it stands here. */
+  /** Takes `text` if it is next. */
   take(text: string): boolean {
     const chars = Array.from(text);
     if (chars.some((char, i) => this.peek(i) !== char)) return false;
@@ -58,7 +58,7 @@ export class Reader {
     this.#at = at;
   }
 
-  /** True where nothing is left. */
+  /** True at the end. */
   get done(): boolean {
     return this.#at >= this.#chars.length;
   }

@@ -5,7 +5,7 @@ import { expressionOf, machineOf, run } from './compile.ts';
 import type { Machine } from './machine.ts';
 import { parseTemplate } from './template.ts';
 
-// What it takes to keep a match and to begin the next search, and to keep a piece of a text.
+// The work of keeping a match and of starting the next search, and of keeping a piece of text.
 const STEPS_PER_MATCH = 16;
 const STEPS_PER_PIECE = 8;
 
@@ -15,20 +15,20 @@ export interface RegexFlags {
   readonly multiline?: boolean;
 }
 
-/** What matched. */
+/** A match with its place and groups. */
 export interface RegexMatch {
   readonly start: number;
   readonly end: number;
-  /** The whole, then each group: undefined for those that took no part. */
+  /** The whole match, then each group; undefined for groups that took no part. */
   readonly groups: readonly (string | undefined)[];
 }
 
-/** An expression of Python's that returns its groups; every step is taken from a work. */
+/** A Python expression that returns its groups; every step is taken from a work. */
 export class PythonRegex {
   readonly #expression: Expression;
   readonly #machine: Machine;
 
-  /** @throws RegexError for what Python refuses, and for what is not supported; WorkError. */
+  /** @throws RegexError for an invalid or unsupported expression; WorkError. */
   constructor(pattern: string, flags: RegexFlags, work: Work) {
     this.#expression = expressionOf(pattern, flags, work);
     this.#machine = machineOf(this.#expression, false, work);

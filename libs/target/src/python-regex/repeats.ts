@@ -8,7 +8,7 @@ import { FRAME } from './stack.ts';
 const { accept: DO_ACCEPT, char: DO_CHAR } = OP;
 const { longer: TO_LONGER, shorter: TO_SHORTER } = FRAME;
 
-/** Repeated sets: each number of times that they may have is tried, one after the other. */
+/** Repeated sets: every allowed number of repeats is tried, one after another. */
 export class Repeats {
   readonly #stack: Stack;
   text = '';
@@ -17,13 +17,13 @@ export class Repeats {
     this.#stack = stack;
   }
 
-  /** As often as it may be, where it is lazy as often as it must; -1 where that is too often. */
+  /** Takes as many as allowed, or as few if lazy; -1 with fewer than the minimum. */
   first(program: Program, pc: number, from: number): number {
     const { set, min, max, lazy } = program.runs[program.a[pc] as number] as Run;
     const { text } = this;
     const least = this.#taken(set, from, min);
     if (least < 0) return -1;
-    // What more it takes makes no difference where nothing follows.
+    // The last instruction need not take more than the minimum if groups are not needed.
     if (program.testOnly && program.ops[pc + 1] === DO_ACCEPT) return least;
     if (lazy) {
       if (max > min) this.#stack.push(TO_LONGER, pc, least, min);
@@ -34,12 +34,12 @@ export class Repeats {
     return this.#fitting(program, pc, most, least);
   }
 
-  /** The next smaller number of times; -1 where none is left. */
+  /** Takes one repeat less; -1 if none is left. */
   fewer(program: Program, pc: number, from: number, least: number): number {
     return this.#fitting(program, pc, before(this.text, from), least);
   }
 
-  /** Once more than so many times; -1 where it cannot be. */
+  /** Takes one repeat more; -1 if the next character does not fit. */
   oneMore(program: Program, pc: number, from: number, times: number): number {
     const { set, max } = program.runs[program.a[pc] as number] as Run;
     const width = widthIn(set, this.text, from);
@@ -48,7 +48,7 @@ export class Repeats {
     return from + width;
   }
 
-  /** From a place back to where what follows can begin; what is left is tried later. */
+  /** Goes back to a place where the next instruction can begin; earlier places are tried later. */
   #fitting(program: Program, pc: number, most: number, least: number): number {
     let at = most;
     if (program.ops[pc + 1] === DO_CHAR) {
@@ -62,7 +62,7 @@ export class Repeats {
     return at;
   }
 
-  /** Where so many characters of a set end; -1 where there are fewer. */
+  /** The end of `count` characters of a set; -1 with fewer. */
   #taken(set: CharSet, from: number, count: number): number {
     let at = from;
     for (let i = 0; i < count; i += 1) {

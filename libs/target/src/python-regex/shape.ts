@@ -1,6 +1,6 @@
 import type { Node } from './ast.ts';
 
-/** Number of characters that a node takes; undefined where that is not fixed. */
+/** Number of characters that a node takes; undefined if it varies. */
 export function widthOf(node: Node): number | undefined {
   switch (node.kind) {
     case 'char':
@@ -59,7 +59,7 @@ export function canBeEmpty(node: Node): boolean {
   }
 }
 
-/** True where what a group took is asked for again. */
+/** True if the expression refers back to a group. */
 export function hasRefs(node: Node): boolean {
   switch (node.kind) {
     case 'ref':

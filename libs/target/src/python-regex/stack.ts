@@ -1,10 +1,10 @@
 import { WorkError } from '../work.ts';
 
-/** The way to continue if the rest fails; three numbers are behind each. */
+/** The kinds of backtracking steps; each is followed by three numbers. */
 export const FRAME = {
   /** Continue at an instruction and a place. */
   go: 0,
-  /** Put a register back to what it was. */
+  /** Restore a register. */
   restore: 1,
   /** A repeat took too much: one less. */
   shorter: 2,
@@ -13,10 +13,10 @@ export const FRAME = {
 } as const;
 export const FRAME_SIZE = 4;
 
-/** Numbers that are kept for the next text. */
+/** Numbers whose memory is kept for the next text. */
 const KEPT = 4_096;
 
-/** What a search has left to try, what groups took, and how many steps it may still take. */
+/** The remaining alternatives of a search, its registers, and the steps left to it. */
 export class Stack {
   frames = new Int32Array(KEPT);
   top = 0;
@@ -28,7 +28,7 @@ export class Stack {
     this.registers = new Int32Array(registers).fill(-1);
   }
 
-  /** For the next text. */
+  /** Prepares for the next text. */
   clear(limit: number): void {
     if (this.frames.length > KEPT) this.frames = new Int32Array(KEPT);
     this.top = 0;
@@ -38,7 +38,7 @@ export class Stack {
     for (let at = 0; at < registers.length; at += 1) registers[at] = -1;
   }
 
-  /** @throws WorkError where these are more steps than are left. */
+  /** @throws WorkError if fewer steps are left. */
   count(steps: number): void {
     this.steps += steps;
     if (this.steps > this.limit) throw new WorkError('the expression takes too much work');
@@ -63,7 +63,7 @@ export class Stack {
     this.registers[this.frames[frame + 1] as number] = this.frames[frame + 2] as number;
   }
 
-  /** Drops what is above `base`; what groups took is undone now, or when the rest fails. */
+  /** Drops the frames above `base`; registers are restored now, or when the rest fails. */
   unwind(base: number, undo: boolean): void {
     const { frames, top } = this;
     this.count((top - base) >> 4);

@@ -5,18 +5,18 @@ import { OP } from './program.ts';
 
 const NEWLINE = 10;
 
-/** How a text is looked through. */
+/** How a text is searched. */
 export interface SearchOptions {
   readonly from: number;
-  /** A match must begin at `from`. */
+  /** The match must begin at `from`. */
   readonly anchored: boolean;
-  /** No empty match at `from`: one was found already. */
+  /** Forbids an empty match at `from`, since it was found already. */
   readonly advance: boolean;
-  /** Steps that it may take. */
+  /** Steps of the search at most. */
   readonly limit: number;
 }
 
-/** The first place from here on where a program can begin; behind the text where there is none. */
+/** The first place at or after `from` where a program can begin; without one, past the end. */
 export function nextStart(program: Program, text: string, from: number): number {
   const { ops, a } = program;
   let pc = 0;
@@ -53,7 +53,7 @@ function nextLine(text: string, from: number): number {
   return end < 0 ? text.length + 1 : end + 1;
 }
 
-/** Where the character behind the one here begins. */
+/** The start of the character after this place. */
 export function after(text: string, at: number): number {
   return at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 }

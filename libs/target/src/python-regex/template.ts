@@ -15,9 +15,8 @@ const LETTERS: Readonly<Record<string, string>> = {
 const MAX_OCTAL = 0o377;
 
 /**
- * What `re.sub` puts in the place of a match: texts, and numbers of groups
- * (Python: re/_parser.py parse_template).
- * @throws RegexError for what Python refuses
+ * The replacement of `re.sub`: texts, and numbers of groups (Python: re/_parser.py parse_template).
+ * @throws RegexError for an invalid template
  */
 export function parseTemplate(
   template: string,
