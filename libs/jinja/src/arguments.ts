@@ -1,7 +1,7 @@
 import { typeError } from './errors.ts';
 import { type CallArguments, numberOf, typeName } from './python/values.ts';
 
-/** Arguments by name: those given by position, then by keyword, then what `defaults` has. */
+/** Arguments by name: positional ones, then keywords, then `defaults`. */
 export function bind(
   fun: string,
   names: readonly string[],
@@ -41,7 +41,7 @@ export function bindFilter(
   return bind(fun, [name, ...names], { positional: [value, ...positional], named }, defaults);
 }
 
-/** How many arguments, in Python's words. */
+/** The number of arguments in an error, as Python writes it. */
 function takenBy(names: readonly string[], defaults: Readonly<Record<string, unknown>>): string {
   const least = names.filter((name) => !Object.hasOwn(defaults, name)).length;
   const most = names.length;

@@ -3,15 +3,15 @@ import type { CallArguments, Dict } from './python/values.ts';
 import type { Whitespace } from './syntax/lexer.ts';
 import type { Template } from './syntax/parser.ts';
 
-/** What a filter or test may ask of the render that it is part of. */
+/** The part of a render that its filters and tests can use. */
 export interface FilterHost {
-  /** Another filter by its name. @throws JinjaError (Syntax) where there is none */
+  /** Calls another filter. @throws JinjaError (Syntax) for an unknown name */
   filter(name: string, value: unknown, args: CallArguments): unknown;
-  /** Another test by its name. @throws JinjaError (Syntax) where there is none */
+  /** Calls another test. @throws JinjaError (Syntax) for an unknown name */
   test(name: string, value: unknown, args: CallArguments): boolean;
-  /** What is not a function of the arguments alone. */
+  /** Everything that does not depend on the arguments alone. */
   readonly outside: Outside;
-  /** Counts what takes as long as so many nodes of the template. @throws JinjaError (Limit) */
+  /** Counts work as this number of nodes of the template. @throws JinjaError (Limit) */
   step(count: number): void;
 }
 
@@ -21,32 +21,32 @@ export type Filter = (value: unknown, args: CallArguments, host: FilterHost) => 
 /** A test: the value before the `is`, then the arguments. */
 export type Test = (value: unknown, args: CallArguments, host: FilterHost) => boolean;
 
-/** Clock, chance and files, given from outside so that this library stays pure. */
+/** Clock, random numbers and files, passed in so that this library stays pure. */
 export interface Outside {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** 0 up to 1. */
   readonly random: () => number;
-  /** The text of a template; undefined where there is none. */
+  /** The text of a template; undefined for an unknown name. */
   readonly load: (name: string) => string | undefined;
   /** Functions of the host that are filters in Salt (`which`, `file_hashsum`, …). */
   readonly filters?: ReadonlyMap<string, Filter>;
 }
 
-/** How much one render may do. */
+/** The limits of one render. */
 export interface RenderLimits {
   /** Nodes of the template evaluated. */
   readonly steps: number;
   /** Characters of output, captured ones included. */
   readonly output: number;
-  /** Macros, includes and imports within each other. */
+  /** Depth of macros, includes and imports. */
   readonly depth: number;
 }
 
-/** What Salt's own trees stay far below, and a runaway loop reaches within seconds. */
+/** Salt's own trees stay far below these; a runaway loop reaches them within seconds. */
 export const DEFAULT_LIMITS: RenderLimits = { steps: 20_000_000, output: 67_108_864, depth: 100 };
 
-/** Everything that one render shares between its templates. */
+/** The state that the templates of one render share. */
 export class Environment {
   readonly globals: Map<string, unknown>;
   readonly whitespace: Whitespace;
@@ -88,7 +88,7 @@ export class Environment {
     }
   }
 
-  /** Runs something one level deeper. @throws JinjaError (Limit) */
+  /** Runs a function one level deeper. @throws JinjaError (Limit) */
   deeper<T>(run: () => T): T {
     if (this.#depth >= this.#limits.depth) {
       throw new JinjaError('Limit', 'maximum recursion depth exceeded');
@@ -111,13 +111,13 @@ export class Scope {
     this.parent = parent;
   }
 
-  /** The value of a name; undefined where no block has it. */
+  /** The value of a name; undefined if no block has it. */
   find(name: string): unknown {
     if (this.names.has(name)) return this.names.get(name);
     return this.parent?.find(name);
   }
 
-  /** All names that can be seen from here, the nearest first to count. */
+  /** All names that are visible here; the nearest of equal names counts. */
   all(): Map<string, unknown> {
     const seen = this.parent?.all() ?? new Map<string, unknown>();
     for (const [name, value] of this.names) seen.set(String(name), value);

@@ -1,6 +1,6 @@
 /**
- * What Salt tells of a template that cannot be rendered. `kind` is the Python exception that Jinja
- * would raise; Salt words its message by it (Salt: salt/utils/templates.py render_jinja_tmpl).
+ * The Python exception that Jinja would raise for a template that cannot be rendered. Salt's
+ * message depends on it (Salt: salt/utils/templates.py render_jinja_tmpl).
  */
 export type JinjaErrorKind =
   | 'Undefined'
@@ -26,7 +26,7 @@ export class JinjaError extends Error {
   readonly kind: JinjaErrorKind;
   /** Line of the template, from 1; undefined until it is known. */
   line: number | undefined;
-  /** Name of the template the line is in; undefined for the one that was given as text. */
+  /** Name of the template of the line; undefined for the template given as text. */
   template: string | undefined;
 
   constructor(kind: JinjaErrorKind, text: string, line?: number) {

@@ -26,7 +26,7 @@ import type { Arguments, Expression } from './syntax/tree.ts';
 /** Computes expressions. */
 export class Evaluator implements FilterHost {
   readonly environment: Environment;
-  /** What the name `self` stands for where nothing else has it: the blocks of the template. */
+  /** The blocks of the template: the value of `self` unless a variable has that name. */
   self: unknown;
 
   constructor(environment: Environment) {
@@ -118,7 +118,7 @@ export class Evaluator implements FilterHost {
     }
   }
 
-  /** The value of a name; Jinja's undefined where there is none. */
+  /** The value of a name, or Jinja's undefined. */
   name(name: string, scope: Scope): unknown {
     const found = scope.find(name);
     if (found !== undefined) return found;
@@ -128,7 +128,7 @@ export class Evaluator implements FilterHost {
     return global === undefined ? new Undefined(`'${name}' is undefined`, lenient) : global;
   }
 
-  /** What is not in a value is as lenient as a missing name. */
+  /** A missing item is as lenient as a missing name. */
   #found(value: unknown): unknown {
     const isStrict = value instanceof Undefined && !value.lenient;
     return isStrict && this.environment.allowUndefined ? new Undefined(value.text, true) : value;
@@ -157,7 +157,7 @@ export class Evaluator implements FilterHost {
 
   #calculation(node: Expression & { kind: 'Math' }, scope: Scope): unknown {
     const [left, right] = [this.value(node.left, scope), this.value(node.right, scope)];
-    // A list that grows by one in a loop is copied each time.
+    // A list that a loop extends is copied each time.
     this.step(stepsIn(left));
     return calculate(node.op, left, right);
   }
@@ -167,7 +167,7 @@ export class Evaluator implements FilterHost {
     return this.call(target, this.args(node.args, scope));
   }
 
-  /** Calls a value. @throws JinjaError (TypeError) where it is no function */
+  /** Calls a value. @throws JinjaError (TypeError) if it is no function */
   call(target: unknown, args: CallArguments): unknown {
     if (target instanceof Undefined) throw target.error();
     if (target instanceof PyFunction) return target.call(args);
@@ -191,7 +191,7 @@ export class Evaluator implements FilterHost {
     return { positional, named };
   }
 
-  /** A chain of filters over a text that a block has written. */
+  /** A chain of filters over the text of a block. */
   filtered(node: Expression, scope: Scope, block: string | undefined): unknown {
     if (node.kind !== 'FilterCall') return this.value(node, scope);
     const { target } = node;
@@ -200,7 +200,7 @@ export class Evaluator implements FilterHost {
   }
 
   filter(name: string, value: unknown, args: CallArguments, line?: number): unknown {
-    // `map` runs one for each value.
+    // `map` runs a filter for each value.
     this.step(1 + stepsIn(value));
     const filter = findFilter(name, this.outside.filters);
     if (filter === undefined) throw unknown('filter', name, line);

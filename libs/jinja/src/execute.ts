@@ -23,7 +23,7 @@ export class Executor {
   #root = new Scope();
   #parent: Template | undefined;
   #parentName = '';
-  /** The blocks by their names, as functions of templates. */
+  /** The blocks by name, as functions of templates. */
   readonly #self = new Map<string, unknown>();
 
   constructor(environment: Environment) {
@@ -34,7 +34,7 @@ export class Executor {
     );
   }
 
-  /** Renders a whole template; `name` is for the errors, undefined for the one given as text. */
+  /** Renders a whole template; `name` is for errors, undefined for the template given as text. */
   template(template: Template, scope: Scope, name: string | undefined): string {
     const out = new Output(this.#environment);
     try {
@@ -64,7 +64,7 @@ export class Executor {
     return undefined;
   }
 
-  /** What statements write. */
+  /** The output of statements. */
   captured(body: Body, scope: Scope): string {
     const out = new Output(this.#environment);
     this.body(body, scope, out);
@@ -215,7 +215,7 @@ export class Executor {
       });
     let completed = false;
     const state = new LoopState(list, depth, node.recursive ? again : undefined);
-    // Jinja goes over the list itself: what the body appends to it comes up, too.
+    // Jinja iterates over the list itself, so items that the body appends are visited too.
     for (let at = 0; at < list.length; at += 1) {
       const inner = new Scope(scope);
       state.moveTo(at);
@@ -225,7 +225,7 @@ export class Executor {
       if (signal === 'break') break;
       if (signal === undefined) completed = true;
     }
-    // Jinja's `else` belongs to loops of which no round came to its end, a `break` included.
+    // Jinja runs `else` if no round of the loop was completed, even after a `break`.
     if (!completed && node.otherwise !== undefined) {
       this.body(node.otherwise, new Scope(scope), out);
     }
@@ -266,7 +266,7 @@ export class Executor {
     }
   }
 
-  /** What a block writes, where a template calls it by `self`. */
+  /** The output of a block that a template calls by `self`. */
   #ofSelf(name: string): string {
     const out = new Output(this.#environment);
     this.#environment.deeper(() => this.#block(name, 0, this.#root, out));

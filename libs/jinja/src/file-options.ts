@@ -1,11 +1,11 @@
 import { JinjaError } from './errors.ts';
 import type { Whitespace } from './syntax/lexer.ts';
 
-/** What a template says of itself in its head, and the template without that line. */
+/** The options in the first line of a template, and the template without that line. */
 export interface FileOptions {
   readonly source: string;
   readonly whitespace: Partial<Whitespace>;
-  /** What is wrong with the head, in Salt's words; the head is text then. */
+  /** Salt's warnings about an invalid line, which counts as text. */
   readonly warnings: readonly string[];
 }
 
@@ -13,14 +13,14 @@ const HEAD = '#jinja2:';
 /** A line with its end, as Python's splitlines cuts it. */
 const LINE = /[^\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]*(?:\r\n|[^]|$)/y;
 
-/** Options of Jinja that are served, by their names there. */
+/** Supported options, by Jinja's names. */
 const SERVED: ReadonlyMap<string, keyof Whitespace> = new Map([
   ['trim_blocks', 'trimBlocks'],
   ['lstrip_blocks', 'lstripBlocks'],
   ['keep_trailing_newline', 'keepTrailingNewline'],
 ]);
 
-/** Options that are not, with the values that Jinja has without them. */
+/** Unsupported options, with Jinja's defaults. */
 const OTHERS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['block_start_string', '{%'],
   ['block_end_string', '%}'],
@@ -36,7 +36,7 @@ const OTHERS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 /**
  * Takes `#jinja2: {"trim_blocks": true}` from the first line of a template, or from the one below
  * `#!jinja|yaml` (Salt: salt/utils/templates.py parse_jinja_file_opts).
- * @throws JinjaError for an option of Jinja that is not served, and a list or a map as a value
+ * @throws JinjaError for an unsupported option of Jinja, and for a list or a map as a value
  */
 export function fileOptions(template: string): FileOptions {
   const first = lineAt(template, 0);
@@ -59,7 +59,7 @@ function lineAt(text: string, start: number): string {
   return LINE.exec(text)?.[0] ?? '';
 }
 
-/** The object of a head, or Salt's warning about what is none. */
+/** The options of the line, or Salt's warning about an invalid one. */
 function objectIn(payload: string): Readonly<Record<string, unknown>> | string {
   let value: unknown;
   try {

@@ -93,8 +93,8 @@ function joiner(args: CallArguments): PyObject {
 }
 
 /**
- * Salt 3008's global `ifelse` has no minion to match: with pairs it raises, in every template of a
- * master (Salt: salt/modules/match.py, which salt/utils/templates.py imports beside the loader).
+ * Salt 3008's global `ifelse` has no minion to match, so with pairs it raises in every template of
+ * a master (Salt: salt/modules/match.py, which salt/utils/templates.py imports beside the loader).
  */
 function ifElse({ positional, named }: CallArguments): unknown {
   const known = ['tgt_type', 'minion_id', 'merge', 'merge_lists'];

@@ -1,14 +1,14 @@
 import { JinjaError } from './errors.ts';
 
-/** A text or list that a template makes of itself may not be longer. */
+/** Longest text or list that a template may make. */
 export const MAX_LENGTH = 16_777_216;
 
-/** Python's own bound for texts that are to be integers, but for bases that are powers of two. */
+/** Python's limit for reading integers from texts; it has none for bases that are powers of two. */
 export const MAX_DIGITS = 4_300;
-/** Python has none for those: what is computed here stays below 65,536 bits. */
+/** For these bases Python has no limit; results stay below 65,536 bits. */
 export const MAX_POWER_DIGITS = 16_384;
 
-/** Makes something of a length that is known before. @throws JinjaError (Limit) */
+/** Makes a value whose length is known before. @throws JinjaError (Limit) */
 export function bounded<T>(length: number, make: () => T): T {
   if (length > MAX_LENGTH) throw new JinjaError('Limit', 'a value of the template grew too long');
   return make();
@@ -20,7 +20,7 @@ export function joinBounded(parts: readonly string[], separator: string): string
   return bounded(length + separator.length * parts.length, () => parts.join(separator));
 }
 
-/** A text with something else in the place of each match, made one after the other. */
+/** Replaces each match in a text, one after another. */
 export function replaceEach(
   text: string,
   expression: RegExp,

@@ -12,7 +12,7 @@ export class LoopState {
   #at = 0;
   #last: unknown;
 
-  /** @param again renders the loop over other items, where it is recursive */
+  /** @param again renders the loop over other items, if it is recursive */
   constructor(
     list: readonly unknown[],
     depth: number,
@@ -36,7 +36,7 @@ export class LoopState {
     );
   }
 
-  /** Goes to an item. */
+  /** Moves to an item. */
   moveTo(at: number): void {
     this.#at = at;
     const { length } = this.#list;

@@ -5,13 +5,13 @@ import { repr } from './python/text.ts';
 import { type CallArguments, PyObject, tupleOf, Undefined } from './python/values.ts';
 import type { Body, Parameters } from './syntax/tree.ts';
 
-/** What a macro, or the body of a call block, is made of. */
+/** The parts of a macro, or of the body of a call block. */
 export interface MacroParts {
   /** Undefined for the body of a call block. */
   readonly name: string | undefined;
   readonly parameters: Parameters;
   readonly body: Body;
-  /** Where it was defined. */
+  /** The scope of its definition. */
   readonly scope: Scope;
   readonly executor: {
     readonly evaluator: Evaluator;
@@ -63,7 +63,7 @@ function run(parts: MacroParts, args: CallArguments): string {
   return parts.executor.captured(parts.body, scope);
 }
 
-/** Arguments that have no parameter go to `varargs` and `kwargs`, where the body asks for them. */
+/** Arguments without a parameter go to `varargs` and `kwargs`, if the body uses them. */
 function takeRest(
   { name, parameters, body }: MacroParts,
   scope: Scope,

@@ -14,7 +14,7 @@ import { parseTemplate } from './syntax/parser.ts';
 
 /** How a template is to be rendered. */
 export interface RenderOptions {
-  /** What the template can name. */
+  /** The variables that the template can name. */
   readonly variables: ReadonlyMap<string, unknown>;
   readonly outside: Outside;
   /** `trim_blocks` of `jinja_env` or `jinja_sls_env`; false in Salt. */
@@ -26,15 +26,15 @@ export interface RenderOptions {
   /** `allow_undefined`: a missing name prints nothing instead of failing. */
   readonly allowUndefined?: boolean;
   readonly limits?: RenderLimits;
-  /** False where a head `#jinja2:` is text, as it is to saltclass. */
+  /** False if a line `#jinja2:` is text, as in saltclass. */
   readonly takesFileOptions?: boolean;
-  /** Gets what is wrong with that head. */
+  /** Takes the warnings about that line. */
   readonly warn?: (text: string) => void;
 }
 
 /**
- * Renders a template as Salt's `jinja` renderer does: the line end at its end is kept
- * (Salt: salt/utils/templates.py render_jinja_tmpl).
+ * Renders a template as Salt's `jinja` renderer does: the last line end stays (Salt:
+ * salt/utils/templates.py render_jinja_tmpl).
  * @throws JinjaError
  */
 export function renderTemplate(template: string, options: RenderOptions): string {
@@ -83,8 +83,8 @@ function headOf(template: string, { takesFileOptions = true }: RenderOptions): F
 }
 
 /**
- * A template that is loaded names itself: `tplfile`, `tpldir` and `tpldot` change for all that
- * see only the globals (Salt: salt/utils/jinja.py SaltCacheLoader.get_source).
+ * A loaded template names itself: `tplfile`, `tpldir` and `tpldot` change for all that see only the
+ * globals (Salt: salt/utils/jinja.py SaltCacheLoader.get_source).
  */
 function loading(outside: Outside, globals: Map<string, unknown>): Outside {
   return {
@@ -108,7 +108,7 @@ function loading(outside: Outside, globals: Map<string, unknown>): Outside {
   };
 }
 
-/** `./` and `../` stand below the directory of the template; never above the root. */
+/** Resolves `./` and `../` below the directory of the template; never above the root. */
 function resolved(name: string, tpldir: unknown): string | undefined {
   const [first] = name.split('/');
   if (first !== '.' && first !== '..') return name;
@@ -122,7 +122,7 @@ function resolved(name: string, tpldir: unknown): string | undefined {
   return parts.join('/');
 }
 
-/** Salt's `show_full_context`: what the template can name, simple values only. */
+/** Salt's `show_full_context`: the names of the template with simple values only. */
 function fullContext(variables: ReadonlyMap<string, unknown>): PyFunction {
   return new PyFunction('show_full_context', () => {
     const simple = [...variables].filter(

@@ -6,9 +6,9 @@ const AROUND = 5;
 const MARKER = '    <======================';
 
 /**
- * What Salt tells of a template that failed: the text of the error, its line and the lines around
- * it (Salt: salt/utils/templates.py render_jinja_tmpl, salt/exceptions.py SaltRenderError).
- * `file` and `included` name and hold the template that the line is in where it is another one.
+ * Salt's report of a template that failed: the text of the error, its line and the lines around it
+ * (Salt: salt/utils/templates.py render_jinja_tmpl, salt/exceptions.py SaltRenderError). `file` and
+ * `included` are the name and the text of another template that the line is in.
  */
 export function saltErrorText(
   error: JinjaError,
@@ -17,11 +17,11 @@ export function saltErrorText(
 ): string {
   const head = saltErrorHead(error);
   const { line } = error;
-  // Lines are counted without the head that Salt takes off.
+  // Salt counts lines without the `#jinja2:` line.
   const source = withoutHead(template);
   if (line === undefined) return head;
   if (included === undefined) {
-    // A line that is not there marks nothing: Salt shows all of the text.
+    // A line past the end is not marked: Salt shows all of the text.
     const isThere = line <= splitLines(source).length;
     const shown = isThere ? `---\n${context(source, line)}\n---` : source;
     return `${head}; line ${line}\n\n${shown}`;
@@ -38,7 +38,7 @@ function withoutHead(template: string): string {
   }
 }
 
-/** The first line of it. */
+/** The first line of the report. */
 export function saltErrorHead(error: JinjaError): string {
   switch (error.kind) {
     case 'Undefined':
@@ -54,7 +54,7 @@ export function saltErrorHead(error: JinjaError): string {
   }
 }
 
-/** The lines around one (Salt: salt/utils/stringutils.py get_context). */
+/** The lines around a line (Salt: salt/utils/stringutils.py get_context). */
 function context(source: string, line: number): string {
   const lines = splitLines(source);
   if (line > lines.length) return source;

@@ -21,7 +21,7 @@ export class TemplateStore {
     this.#run = run;
   }
 
-  /** A name that an imported template exports; Jinja's undefined where it does not. */
+  /** A name that an imported template exports; otherwise Jinja's undefined. */
   imported(module: PyObject, name: string, template: Expression, scope: Scope): unknown {
     const value = module.attributes.get(name);
     if (value !== undefined) return value;
@@ -51,7 +51,7 @@ export class TemplateStore {
     throw notFound(`none of the templates given were found: ${list}`);
   }
 
-  /** A template as a value with the names it exports. @throws JinjaError */
+  /** A template as a value with the names that it exports. @throws JinjaError */
   module(template: Expression, withContext: boolean, scope: Scope): PyObject {
     const name = this.#evaluator.value(template, scope);
     if (typeof name !== 'string') {

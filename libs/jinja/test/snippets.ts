@@ -5,7 +5,7 @@ import { JinjaError, renderTemplate, saltErrorHead } from '../src/index.ts';
 
 const FIXTURES = new URL('../../../test/fixtures/jinja/', import.meta.url);
 
-/** What Salt made of a snippet. */
+/** Salt's result of a snippet. */
 export interface SnippetResult {
   readonly ok?: string;
   readonly error?: string;
@@ -33,14 +33,14 @@ export function snippets(): Map<string, string> {
   );
 }
 
-/** One rule: what it says, a template for it, and what Salt makes of that. */
+/** A rule: its sentence, a template for it, and Salt's result. */
 export interface Rule {
   readonly rule: string;
   readonly template: string;
   readonly result: SnippetResult;
 }
 
-/** Rows of a file of rules; an expression that names itself has no template beside it. */
+/** Rows of a file of rules; an expression that is its own name has no template beside it. */
 type Row = readonly [string, string | SnippetResult, (string | SnippetResult)?];
 
 /** The rules by their subjects: the files below `rules/`. */
@@ -67,7 +67,7 @@ export function snippetContext(): Context {
 
 let given: Context | undefined;
 
-/** What Brine makes of a snippet. */
+/** Brine's result of a snippet. */
 export function renderSnippet(template: string): SnippetResult {
   const { files } = snippetContext();
   const { context } = parsed();

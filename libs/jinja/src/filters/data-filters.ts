@@ -89,7 +89,7 @@ function textOf(given: unknown): unknown {
   return value instanceof PyObject && value.typeName === 'TemplateModule' ? value.text() : value;
 }
 
-/** What a text of this format (`yaml`, `json`, `text`) says. @throws JinjaError (Runtime) */
+/** The value in a text of this format (`yaml`, `json`, `text`). @throws JinjaError (Runtime) */
 export function loadData(format: string, text: unknown): unknown {
   if (format === 'text') return text;
   if (typeof text !== 'string') {
@@ -122,7 +122,7 @@ function plain(value: unknown): SaltValue {
   return value instanceof PyObject ? value.text() : (value as SaltValue);
 }
 
-/** What the filter `yaml` writes. */
+/** The output of the filter `yaml`. */
 function yamlText(value: unknown, flowStyle: boolean): string {
   const text = new YamlEmitter(2, flowStyle).dump(plain(value)).trim();
   return text.endsWith('\n...') ? text.slice(0, -4) : text;
@@ -137,7 +137,7 @@ function yamlScalar(value: unknown): string {
   return yamlText(value, true);
 }
 
-/** What Python's `json.dumps` writes. @throws JinjaError (TypeError, Undefined) */
+/** The output of Python's `json.dumps`. @throws JinjaError (TypeError, Undefined) */
 function jsonText(value: unknown, sort: boolean, indent: unknown, ascii: boolean): string {
   const number = numberOf(indent ?? null);
   const step =
@@ -158,7 +158,7 @@ interface JsonStyle {
   readonly sort: boolean;
   readonly step: string | undefined;
   readonly ascii: boolean;
-  /** No spaces, and what is no JSON is its text. */
+  /** Without spaces; values outside JSON are written as text. */
   readonly isCompact?: boolean;
 }
 

@@ -8,18 +8,18 @@ import { parsedDate } from './date-texts.ts';
 
 /** A time of the local zone. */
 interface Shown {
-  /** The time that a clock there shows, as the UTC fields of a Date; it has no milliseconds. */
+  /** The time of a clock in this zone, as the UTC fields of a Date without milliseconds. */
   readonly wall: Date;
   readonly micros: number;
 }
 
-/** Seconds since 1970 that Python's datetime has, in UTC. */
+/** The first second of Python's datetime, since 1970 in UTC. */
 const FIRST_SECOND = -62_135_596_799;
 const LAST_SECOND = 253_402_300_799;
 
 /**
- * Salt's filters for dates (Salt: salt/utils/dateutils.py). Texts that are no numbers mean what
- * they mean to timelib, which Salt asks where it is installed.
+ * Salt's filters for dates (Salt: salt/utils/dateutils.py). Texts other than numbers are read as
+ * timelib reads them, which Salt uses where it is installed.
  */
 export const DATE_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['date_format', (value, args, { outside }) => date(value, args, outside.now())],
@@ -52,14 +52,14 @@ function unreadable(value: unknown): never {
   throw valueError(`Unable to parse ${str(value)}. Consider installing timelib`);
 }
 
-/** Below this a text of digits may be a year, a time or a date to timelib. */
+/** Shorter texts of digits may be a year, a time or a date to timelib. */
 const CLEAR_SECONDS = 100_000_000;
-/** Digits that are none of these. */
+/** Too few digits for any of these. */
 const FEW_DIGITS = /^\d{1,3}$/;
 
 /**
- * The timestamp in a text, where Salt takes the text for one with timelib and without it.
- * @throws JinjaError where only one of the two does, for another date
+ * The timestamp in a text, if Salt reads the same one with and without timelib.
+ * @throws JinjaError if the two would read different dates
  */
 function timestampIn(text: string): number | undefined {
   const digits = strip(text);

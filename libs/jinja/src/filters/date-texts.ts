@@ -1,17 +1,17 @@
 /**
- * Dates as people write them, with timelib's answers, of which each is a Date whose UTC fields are
- * what a clock shows (timelib: timelib.pyx strtodatetime). Only texts with one meaning are read.
+ * Dates as people write them, with timelib's results (timelib: timelib.pyx strtodatetime). The UTC
+ * fields of each Date are the time on the clock. Only texts with one meaning are read.
  */
 
 const DATE = /^(\d{4})(?:-(\d{1,2})-(\d{1,2})|\/(\d{1,2})\/(\d{1,2})|(\d{2})(\d{2}))/;
-/** A fraction of a second is left out there. */
+/** A fraction of a second is ignored, as in timelib. */
 const TIME = /^(?:[ \t]*|[Tt])(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?$/;
 const DENSE_TIME = /^[Tt]?(\d{2})(\d{2})(\d{2})$/;
-/** No text with one of these meanings is longer. */
+/** Longest text with one of these meanings. */
 const MAX_LENGTH = 64;
 
 /**
- * What a date in a text says; undefined for any other text, that of a timestamp too.
+ * The date in a text; undefined for any other text, also for a timestamp.
  * @param now in ms since 1970, for `now`, `today`, `tomorrow` and `yesterday`, which are of UTC
  */
 export function parsedDate(given: string, now: number): Date | undefined {
@@ -40,14 +40,14 @@ const DAY_WORDS: ReadonlyMap<string, (now: number) => Date> = new Map([
   ['yesterday', (now: number) => startOf(now - DAY_MS)],
 ]);
 
-/** `20200102` may have any time after it, a date with signs only one with colons. */
+/** Any time may follow `20200102`; a date with separators needs a time with colons. */
 function timeIn(text: string, isDense: boolean): number[] | undefined {
   const found = TIME.exec(text) ?? (isDense ? DENSE_TIME.exec(text) : null);
   if (found === null || (/^\d/.test(text) && text.includes(':'))) return undefined;
   return found.slice(1).map((part = '0') => Number(part));
 }
 
-/** No day that the calendar lacks: timelib goes on into the next month. */
+/** Refuses days that the calendar lacks, where timelib continues into the next month. */
 function checked(
   [year = 0, month = 0, day = 0]: readonly number[],
   [hour = 0, minute = 0, second = 0]: readonly number[],

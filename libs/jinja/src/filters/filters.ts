@@ -12,7 +12,7 @@ import { SALT_FILTERS } from './salt-filters.ts';
 import { TEXT_FILTERS } from './text-filters.ts';
 import { XML_FILTERS } from './xml-filter.ts';
 
-// Salt's come later: they take the place of Jinja's (Salt: salt/utils/templates.py).
+// Salt's filters come later, so they replace Jinja's (Salt: salt/utils/templates.py).
 const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...TEXT_FILTERS,
   ...LIST_FILTERS,
@@ -28,7 +28,7 @@ const FILTERS: ReadonlyMap<string, Filter> = new Map([
   ...XML_FILTERS,
 ]);
 
-/** A filter by its name: this library's, then those of the host. */
+/** Finds a filter: first in this library, then among those of the host. */
 export function findFilter(
   name: string,
   more: ReadonlyMap<string, Filter> | undefined,

@@ -57,7 +57,7 @@ function textOf(value: unknown): string {
   throw typeError(`expected str, bytes, or bytearray not <class '${typeName(value)}'>`);
 }
 
-/** Python leaves out what is not of the alphabet, and wants what is left to be whole. */
+/** Python skips characters outside the alphabet, and needs complete groups of the others. */
 function decoded(text: string): string {
   const [data = ''] = text.replaceAll(/[^A-Za-z0-9+/=]/g, '').split('=');
   const rest = data.length % 4;
@@ -149,7 +149,7 @@ function traverse(value: unknown, args: CallArguments): unknown {
   return traverseData(value, bound.get('key'), bound.get('default'), str(bound.get('delimiter')));
 }
 
-/** What a path such as `a:b:0` leads to (Salt: salt/utils/data.py traverse_dict_and_list). */
+/** The value at a path such as `a:b:0` (Salt: salt/utils/data.py traverse_dict_and_list). */
 export function traverseData(
   data: unknown,
   key: unknown,

@@ -29,7 +29,7 @@ function queried(value: unknown, args: CallArguments, host: FilterHost): unknown
   return evaluate(node, value, (count) => host.step(count));
 }
 
-/** Loops ask the same of one value after the other. */
+/** A loop applies the same expression to many values. */
 let latest: { readonly expression: string; readonly node: Node } | undefined;
 
 function parsed(expression: unknown, host: FilterHost): Node {

@@ -80,7 +80,7 @@ export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ],
 ]);
 
-/** The words of functions that Python has in C. */
+/** The error that Python's C functions raise for a missing argument. */
 function missing(fun: string, name: string): JinjaError {
   return typeError(`${fun}() missing required argument '${name}' (pos 2)`);
 }
@@ -97,7 +97,7 @@ function entries(value: unknown): unknown[] {
   return pairsOf(value);
 }
 
-/** What an `attribute` argument reaches: `a.b.0`, or an index. */
+/** Follows an `attribute` argument: `a.b.0`, or an index. */
 function reach(attribute: unknown, otherwise?: unknown): (item: unknown) => unknown {
   if (attribute == null) return (item) => item;
   const parts = isInt(attribute)
@@ -115,7 +115,7 @@ function reach(attribute: unknown, otherwise?: unknown): (item: unknown) => unkn
   };
 }
 
-/** Texts without regard to case, unless asked for. */
+/** Compares texts without regard to case by default. */
 function folded(sensitive: unknown): (value: unknown) => unknown {
   return (value) => (typeof value === 'string' && !truth(sensitive) ? value.toLowerCase() : value);
 }
@@ -247,7 +247,7 @@ function extreme(list: readonly unknown[], args: CallArguments, sign: 1 | -1): u
   if (args.positional.length > 0 || args.named.size > 0) {
     throw typeError(`${sign > 0 ? 'lst_max' : 'lst_min'}() got an unexpected argument`);
   }
-  // Salt puts Python's own min and max in the place of Jinja's (Salt: salt/utils/jinja.py).
+  // Salt replaces Jinja's min and max with Python's (Salt: salt/utils/jinja.py).
   if (list.length === 0) {
     const name = sign > 0 ? 'max' : 'min';
     throw new JinjaError('ValueError', `${name}() arg is an empty sequence`);
@@ -288,7 +288,7 @@ function sum(list: readonly unknown[], args: CallArguments): unknown {
   const get = reach(bound.get('attribute'));
   const start = bound.get('start');
   const items = list.map(get);
-  // One list after the other would be copied as often as there are more.
+  // Adding list after list would copy the first ones each time.
   if (isList(start) && items.every(isList)) return [...start, ...items.flat()];
   return items.reduce((total, item) => calculate('+', total, item), start);
 }

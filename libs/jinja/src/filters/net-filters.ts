@@ -27,9 +27,9 @@ interface Address {
   readonly text: string;
 }
 
-/** No address is as long, with the zone that it may name. */
+/** Longer than any address with a zone. */
 const MAX_TEXT = 256;
-/** Of all networks of a list together; one of version 6 takes as long as so many others. */
+/** Hosts of all networks of a list together; a network of version 6 counts for many. */
 const MAX_HOSTS = 65_536;
 const HOSTS_PER_HOST_OF_6 = 8;
 
@@ -91,7 +91,7 @@ function maskBits(mask: string, version: 4 | 6): number | undefined {
   if (/^\d{1,3}$/.test(mask)) return Number(mask);
   if (version === 6 || !ipaddr.IPv4.isValidFourPartDecimal(mask)) return undefined;
   const bytes = ipaddr.IPv4.parse(mask).octets;
-  // Python takes a mask of the host's bits too.
+  // Python also takes a mask of the host part.
   const turned = new ipaddr.IPv4(bytes.map((byte) => 255 - byte));
   return (
     new ipaddr.IPv4(bytes).prefixLengthFromSubnetMask() ??
@@ -100,7 +100,7 @@ function maskBits(mask: string, version: 4 | 6): number | undefined {
   );
 }
 
-/** Which of Salt's options name which ranges; the order in which Salt looks at them is free. */
+/** The ranges that Salt's options name. The order of the tests does not matter. */
 function fits(address: Address, option: string): boolean {
   const range = address.ip.range();
   const isPrivate = range !== 'unicast' && range !== 'multicast' && range !== '6to4';
@@ -193,7 +193,7 @@ function hosts({ version, ip, prefix }: Address): string[] {
   const bits = version === 4 ? 32 : 128;
   const all = Array.from({ length: Number(count) }, (_, at) => text(network + BigInt(at), version));
   if (bits - prefix <= 1) return all;
-  // Without the network itself, and in version 4 without the broadcast address.
+  // Leaves out the network itself, and in version 4 the broadcast address.
   return version === 4 ? all.slice(1, -1) : all.slice(1);
 }
 
@@ -226,7 +226,7 @@ function mac(prefix: string, random: () => number): string {
   return `${prefix}:${byte()}:${byte()}:${byte()}`;
 }
 
-/** Addresses in one of the networks, once for each: of a list, or of each list of a dict. */
+/** Addresses in any of the networks, once each: of a list, or of each list of a dict. */
 function within(value: unknown, args: CallArguments, host: FilterHost): unknown {
   const bound = bindFilter('filter_by_networks', 'values', value, ['networks'], args);
   const given = bound.get('networks');
@@ -246,7 +246,7 @@ function within(value: unknown, args: CallArguments, host: FilterHost): unknown 
   throw valueError(`Do not know how to filter a <class '${type}'>`);
 }
 
-/** Some addresses that follow one another. */
+/** A range of consecutive addresses. */
 interface Span {
   readonly version: 4 | 6;
   readonly number: bigint;
@@ -275,7 +275,7 @@ function plainAddress(given: unknown): Address {
   throw valueError(`${repr(given)} does not appear to be an IPv4 or IPv6 address`);
 }
 
-/** Python takes an integer for the address of this number. */
+/** Python reads an integer as an address. */
 function numbered(given: unknown): Address | undefined {
   if (!isInt(given) && typeof given !== 'boolean') return undefined;
   const number = BigInt(given);
@@ -283,14 +283,14 @@ function numbered(given: unknown): Address | undefined {
   return parse(text(number, number < 2n ** 32n ? 4 : 6));
 }
 
-/** Networks of one size in one version: how often each is there, by its first address. */
+/** Networks of one size and version: the count of each, by its first address. */
 interface Sized {
   readonly version: 4 | 6;
   readonly size: bigint;
   readonly counts: Map<bigint, number>;
 }
 
-/** There are few sizes, however many networks there are. */
+/** Groups networks by size: sizes are few, even among many networks. */
 function bySize(networks: readonly Span[]): ReadonlyMap<string, Sized> {
   const sizes = new Map<string, Sized>();
   for (const { version, number, size: length } of networks) {
@@ -302,7 +302,7 @@ function bySize(networks: readonly Span[]): ReadonlyMap<string, Sized> {
   return sizes;
 }
 
-/** How many of the networks an address is in. */
+/** The number of networks that contain an address. */
 function timesIn({ version, number }: Span, networks: ReadonlyMap<string, Sized>): number {
   let times = 0;
   for (const sized of networks.values()) {

@@ -8,7 +8,7 @@ export const PATH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['path_join', (value, args) => joined(value, args)],
 ]);
 
-/** Later parts count as relative, whatever they begin with. */
+/** Joins parts; later ones count as relative, even with a leading slash. */
 function joined(first: unknown, { positional, named }: CallArguments): string {
   const [root = '', ...parts] = [first, ...positional].map((part) => normal(pathText(part)));
   const odd = [...named].filter(([name]) => name !== 'use_posixpath' && !name.startsWith('__'));
@@ -27,7 +27,7 @@ function pathText(part: unknown): string {
   throw typeError(`expected str, bytes, or bytearray not <class '${type}'>`);
 }
 
-/** As Python's posixpath.normpath: two slashes in front stay two, three are one. */
+/** Normalises as Python's posixpath.normpath: two leading slashes stay, three become one. */
 function normal(path: string): string {
   const slashes = /^\/\/(?!\/)/.test(path) ? '//' : path.startsWith('/') ? '/' : '';
   const kept: string[] = [];

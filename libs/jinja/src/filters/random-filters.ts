@@ -19,7 +19,7 @@ const TEXT_MAX = 1_048_576;
 
 type Chance = () => number;
 
-/** Salt's filters that draw (Salt: salt/utils/{jinja,data,stringutils}.py). */
+/** Salt's random filters (Salt: salt/utils/{jinja,data,stringutils}.py). */
 export const RANDOM_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['random', (value, _args, { outside }) => oneOf(iterate(value), outside.random)],
   ['random_hash', (_value, args, { outside }) => randomHash(args, outside.random)],
@@ -56,7 +56,7 @@ function shuffle(value: unknown, args: CallArguments, chance: Chance): unknown[]
   return drawn(value, lengthOf(value), bound.get('seed'), chance);
 }
 
-/** The same seed gives the same each time. */
+/** A seed gives the same result each time. */
 function drawn(value: unknown, size: unknown, seed: unknown, chance: Chance): unknown[] {
   const below = seed === null ? chanceBelow(chance) : seededBelow(seed);
   if (!Array.isArray(value) && typeof value !== 'string' && !(value instanceof Uint8Array)) {

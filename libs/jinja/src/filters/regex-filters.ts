@@ -15,7 +15,7 @@ export const REGEX_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter
   ['regex_search', (value, args, host) => groups(value, args, host, 'search')],
 ]);
 
-/** The test `match`: what `re.match` finds at the start. */
+/** The test `match`: true for a match of `re.match`, at the start. */
 export function matchesStart(value: unknown, args: CallArguments, host: FilterHost): boolean {
   return groups(value, args, host, 'match') !== null;
 }
@@ -56,7 +56,7 @@ function textOf(value: unknown): string {
   throw typeError(`expected string or bytes-like object, got '${typeName(value)}'`);
 }
 
-/** Loops, and `map`, ask the same of one value after the other. */
+/** Loops and `map` apply the same expression to many values. */
 let latest: { readonly key: string; readonly regex: PythonRegex } | undefined;
 
 function compiled(given: ReadonlyMap<string, unknown>, work: Work): PythonRegex {
@@ -70,7 +70,7 @@ function compiled(given: ReadonlyMap<string, unknown>, work: Work): PythonRegex 
   return latest.regex;
 }
 
-/** Runs expressions on a text, whose work is the render's too. @throws JinjaError */
+/** Runs expressions on a text and counts their work for the render. @throws JinjaError */
 function bounded<T>(text: string, host: FilterHost, run: (work: Work) => T): T {
   const work = Work.ofTemplate(text.length);
   const { left } = work;
@@ -85,7 +85,7 @@ function bounded<T>(text: string, host: FilterHost, run: (work: Work) => T): T {
   }
 }
 
-/** Whether a glob or an expression fits (Salt: salt/utils/stringutils.py expr_match). */
+/** True if a glob or an expression fits (Salt: salt/utils/stringutils.py expr_match). */
 export function fits(text: string, expression: string, host: FilterHost): boolean {
   return bounded(text, host, (work) => {
     try {

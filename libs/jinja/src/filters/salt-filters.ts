@@ -30,7 +30,7 @@ import {
 import { fits } from './regex-filters.ts';
 import { wholeText } from './text-filters.ts';
 
-/** True for what Python cannot put into a set: lists, dicts and sets. */
+/** True for values that Python cannot put into a set: lists, dicts and sets. */
 function unhashable(value: unknown): boolean {
   return isList(value) || isDict(value) || value instanceof PySet;
 }
@@ -275,7 +275,7 @@ function allowed(value: unknown, args: CallArguments, host: FilterHost): boolean
   return white.length === 0 || oneFits(white);
 }
 
-/** The table that MySQL prints: a dict of rows by the values of one column. */
+/** Parses a table that MySQL prints into a dict of rows by the values of one column. */
 function rowsOf(lines: unknown, args: CallArguments): unknown {
   const key = bindFilter('mysql_to_dict', 'data', lines, ['key'], args).get('key');
   const rows = new Map<unknown, unknown>();

@@ -101,7 +101,7 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ],
 ]);
 
-/** A test by its name; undefined where there is none. */
+/** Finds a test; undefined for an unknown name. */
 export function findTest(name: string): Test | undefined {
   return TESTS.get(name);
 }

@@ -44,7 +44,7 @@ function unpacked(pair: unknown): Pair {
   throw valueError(`${parts.length < 2 ? 'not enough' : 'too many'} values to unpack (${count})`);
 }
 
-/** Puts elements into one, or makes such as stand alone; gives the last of them. */
+/** Adds elements to a parent, or makes elements without one; returns the last of them. */
 function elementOf(list: readonly Pair[], parent: Element | undefined): Element | undefined {
   let last: Element | undefined;
   for (const [tag, content] of list) {
@@ -62,7 +62,7 @@ function elementOf(list: readonly Pair[], parent: Element | undefined): Element 
   return last;
 }
 
-/** True for a plain text, which is all that the element holds. */
+/** Sets a plain text as the only content of an element; false for other content. */
 function fill(element: Element | undefined, content: unknown): boolean {
   const isPlain = typeof content === 'string' || numberOf(content) !== undefined;
   if (element === undefined) return isPlain;
@@ -80,14 +80,14 @@ function into(element: Element | undefined, pair: Pair): Element | undefined {
   return element;
 }
 
-/** Salt looks at the second letter of a text that stands in the place of a pair. */
+/** Salt takes the first two letters of a text as a pair. */
 function lettersOf(text: string): Pair {
   const [first = '', second] = [...text];
   if (second === undefined) throw new JinjaError('IndexError', 'string index out of range');
   return [first, second];
 }
 
-/** Only such names are read again by Python's parser, through which Salt sends the text. */
+/** Python's parser, through which Salt sends the text, reads no other names. */
 function nameOf(name: unknown): string {
   if (typeof name !== 'string') {
     throw typeError(`cannot serialize ${str(name)} (type ${typeName(name)})`);

@@ -7,7 +7,7 @@ import { Expression, type Step } from './expression.ts';
 import { callFunction } from './functions.ts';
 import type { Node } from './parser.ts';
 
-/** What an expression gives for a value, as in jmespath.py. @throws JinjaError */
+/** Evaluates an expression on a value, as jmespath.py does. @throws JinjaError */
 export function evaluate(node: Node, value: unknown, step: Step): unknown {
   step(1);
   const { children } = node;
@@ -90,7 +90,7 @@ function flattened(value: unknown, step: Step): unknown[] | null {
   return bounded(length, () => value.flatMap((item) => (isList(item) ? item : [item])));
 }
 
-/** What counts as false: nothing, false, and what is empty, but not 0. */
+/** True for values that count as false: none, false, and empty ones, but not 0. */
 function isFalse(value: unknown): boolean {
   if (value === null || value === false || value === '') return true;
   return (isList(value) && value.length === 0) || (isDict(value) && value.size === 0);
@@ -110,7 +110,7 @@ function compared(how: string, left: unknown, right: unknown): boolean | null {
   return compare(operator, left, right);
 }
 
-/** As in Python, but a truth is no number. */
+/** Compares as Python does, except that booleans are no numbers. */
 function isSame(left: unknown, right: unknown): boolean {
   if (typeof left === 'boolean' || typeof right === 'boolean') return left === right;
   return equal(left, right);

@@ -1,8 +1,8 @@
 import { PyObject } from '../python/values.ts';
 
-/** An expression that a function gets, to evaluate it for each value. */
+/** An expression as an argument of a function, to evaluate for each value. */
 export class Expression extends PyObject {
-  /** What it gives for a value. */
+  /** Evaluates it on a value. */
   readonly of: (value: unknown) => unknown;
 
   constructor(of: (value: unknown) => unknown) {

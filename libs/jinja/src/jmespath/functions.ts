@@ -18,14 +18,14 @@ import {
 import { Expression, type Step } from './expression.ts';
 
 interface JmesFunction {
-  /** The types that each argument may have; no types: any. */
+  /** The types that each argument may have; an empty list allows any. */
   readonly takes: readonly (readonly string[])[];
-  /** The last argument may come again and again. */
+  /** The last argument may be repeated. */
   readonly isOpen?: boolean;
   readonly run: (args: readonly unknown[], step: Step) => unknown;
 }
 
-/** Calls a function of the language. @throws JinjaError in the words of jmespath.py */
+/** Calls a function of the language. @throws JinjaError with the text of jmespath.py */
 export function callFunction(name: string, args: readonly unknown[], step: Step): unknown {
   const found = FUNCTIONS.get(name);
   if (found === undefined) throw valueError(`Unknown function: ${name}()`);
@@ -182,7 +182,7 @@ function of(expression: unknown): Key {
   return expression instanceof Expression ? expression.of : same;
 }
 
-/** What an expression gives for a value, which must be of one of these types. */
+/** Evaluates an expression on a value; the result must be of one of these types. */
 function keyed(name: string, expression: unknown, types: readonly string[]): Key {
   const key = of(expression);
   return (value) => {

@@ -1,7 +1,7 @@
 import { readJson } from '@brine/wire/text';
 import { valueError } from '../errors.ts';
 
-/** A token of an expression. Its place is counted in characters from 0. */
+/** A token of an expression. Its position is counted in characters from 0. */
 export interface Token {
   readonly type: string;
   readonly value: unknown;
@@ -20,7 +20,7 @@ const SIMPLE: Readonly<Record<string, string>> = {
   '{': 'lbrace',
   '}': 'rbrace',
 };
-/** By their first sign: what follows in a longer token, its type, and that of the sign alone. */
+/** By first sign: the second sign of a longer token, its type, and the type of the sign alone. */
 const DOUBLE: Readonly<Record<string, readonly [string, string, string]>> = {
   '|': ['|', 'or', 'pipe'],
   '&': ['&', 'and', 'expref'],
@@ -92,7 +92,7 @@ class Lexer {
     return { type, value: this.#signs.slice(start, this.#at).join(''), start };
   }
 
-  /** How many signs from here on are of this kind, the first whatever it is. */
+  /** The number of consecutive signs of this kind; the first one counts in any case. */
   #run(kind: RegExp): number {
     let to = this.#at + 1;
     while (kind.test(this.#signs[to] ?? '')) to += 1;
@@ -105,7 +105,7 @@ class Lexer {
     return { type: 'number', value: Number(value), start };
   }
 
-  /** What stands between this sign and the next of its kind; a backslash takes one sign with it. */
+  /** The text up to the next sign of this kind; a backslash escapes the sign after it. */
   #until(delimiter: string): string {
     const parts: string[] = [];
     for (let at = this.#at + 1; ; at += 1) {
@@ -134,7 +134,7 @@ class Lexer {
   }
 }
 
-/** What is no JSON is a text, as in the first version of the language. */
+/** Invalid JSON is a text, as in the first version of the language. */
 function literal(text: string): unknown {
   for (const json of [text, `"${text.trimStart()}"`]) {
     try {

@@ -15,7 +15,7 @@ export type NodeType =
   | ('flatten' | 'function' | 'index' | 'list' | 'literal' | 'not' | 'or' | 'pair')
   | ('projection' | 'slice' | 'values');
 
-/** How strongly a token binds what stands before it. */
+/** How strongly a token binds the expression before it. */
 const POWER: Readonly<Record<string, number>> = {
   pipe: 1,
   or: 2,
@@ -40,7 +40,7 @@ const PROJECTION_STOP = 10;
 
 const CURRENT: Node = { type: 'current', children: [] };
 
-/** Parses an expression as jmespath.py does. @throws JinjaError (ValueError) in its words */
+/** Parses an expression as jmespath.py does. @throws JinjaError (ValueError) with its text */
 export function parseExpression(expression: string): Node {
   if (expression === '') throw valueError('Invalid JMESPath expression: cannot be empty.');
   return new Parser(tokensOf(expression)).whole();
@@ -117,7 +117,7 @@ class Parser {
     return this.#list();
   }
 
-  /** A token after an expression. */
+  /** A token that continues an expression. */
   #goneOn(left: Node, token: Token): Node {
     switch (token.type) {
       case 'dot':
@@ -170,7 +170,7 @@ class Parser {
     return node('function', args, left.value);
   }
 
-  /** `[2]` or `[1:3]`, behind its bracket. */
+  /** `[2]` or `[1:3]`, after its bracket. */
   #indexed(left: Node): Node {
     if (this.#type() === 'colon' || this.#ahead(1).type === 'colon') {
       const slice = node('chain', [left, this.#slice()]);
@@ -220,7 +220,7 @@ class Parser {
     return node('dict', pairs);
   }
 
-  /** What a projection makes of each of its values. */
+  /** The expression that a projection applies to each of its values. */
   #projected(binding: string): Node {
     const type = this.#type();
     if (powerOf(type) < PROJECTION_STOP) return CURRENT;

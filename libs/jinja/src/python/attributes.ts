@@ -31,7 +31,7 @@ export function attributeOf(value: unknown, name: string): unknown {
   return item === undefined ? missing(value, name) : item;
 }
 
-/** What the filter `attr` finds: an attribute, and no item. @throws JinjaError */
+/** The result of the filter `attr`: an attribute, never an item. @throws JinjaError */
 export function onlyAttributeOf(value: unknown, name: string): unknown {
   if (value instanceof Undefined) throw value.error();
   if (name.startsWith('__')) throw unsafe(value, name);
@@ -70,7 +70,7 @@ function plainItem(value: unknown, asked: unknown): unknown {
 }
 
 function characterAt(text: string, index: number): string | undefined {
-  // The end of the text that has it for sure: a character is two units at most.
+  // An end of the text that is long enough: a character is two units at most.
   const near = index < 0 ? text.slice(2 * index) : text.slice(0, 2 * index + 2);
   return [...near].at(index);
 }

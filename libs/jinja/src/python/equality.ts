@@ -29,17 +29,17 @@ export function equal(a: unknown, b: unknown): boolean {
   return a instanceof Undefined && b instanceof Undefined;
 }
 
-/** True where a list has a value equal to this one. */
+/** True if a list contains an equal value. */
 export function has(list: readonly unknown[], value: unknown): boolean {
   return list.some((item) => equal(item, value));
 }
 
-/** Values to be found by Python's `==`: each takes its own length, however many there are. */
+/** An index of values by Python's `==`; a lookup costs the length of the value only. */
 export class ValueIndex {
   readonly #scalars = new Set<unknown>();
-  /** What is made of others, as text: equal values have equal texts. */
+  /** The texts of composite values: equal values have equal texts. */
   readonly #others = new Set<string>();
-  /** What equals itself alone. */
+  /** Values that equal themselves alone. */
   readonly #numbers = new Map<unknown, number>();
 
   constructor(values: readonly unknown[] = []) {
@@ -55,7 +55,7 @@ export class ValueIndex {
     return values.every((value) => this.has(value));
   }
 
-  /** True where it was not there. */
+  /** Adds a value; true if it was missing. */
   add(value: unknown): boolean {
     const key = scalarKey(value);
     const [set, item] =
@@ -87,7 +87,7 @@ export class ValueIndex {
   }
 }
 
-/** What equal scalars have in common (1, 1.0 and true; a NaN is like no other); else undefined. */
+/** A key that equal scalars share (1, 1.0 and true; each NaN differs); undefined for others. */
 function scalarKey(value: unknown): string | number | bigint | null | undefined {
   if (value === null || typeof value === 'string') return value;
   const number = numberOf(value);

@@ -6,7 +6,7 @@ import { tupleOf } from './values.ts';
 /** Values in all rows together. */
 const MAX_VALUES = MAX_LENGTH / 256;
 
-/** Asked before the first row is made. @throws JinjaError (Limit) */
+/** Checks the size before the first row is made. @throws JinjaError (Limit) */
 export function checkRows(rows: number, size: number): void {
   if (rows * Math.max(size, 1) > MAX_VALUES) {
     throw new JinjaError('Limit', 'a list grew too long');

@@ -6,7 +6,7 @@ const ONE = new Set([
   ...['str.zfill', 'list.append', 'list.count', 'list.extend', 'list.remove', 'tuple.count'],
 ]);
 
-/** The least number of arguments of those that take more where they are given. */
+/** The least number of arguments of methods with optional ones. */
 const LEAST: ReadonlyMap<string, number> = new Map([
   ...['center', 'count', 'endswith', 'find', 'index', 'ljust', 'rfind', 'rindex', 'rjust'].map(
     (name) => [`str.${name}`, 1] as const,
@@ -19,7 +19,7 @@ const LEAST: ReadonlyMap<string, number> = new Map([
   ['tuple.index', 1],
 ]);
 
-/** Refuses a call of a method with too few arguments, in Python's words. @throws JinjaError */
+/** Refuses a call of a method with too few arguments, with Python's text. @throws JinjaError */
 export function checkCount(kind: string, name: string, given: number): void {
   const full = `${kind}.${name}`;
   if (ONE.has(full) && given !== 1) {

@@ -175,7 +175,7 @@ export function orderOf(a: unknown, b: unknown, op = '<'): number {
   throw typeError(`'${op}' not supported between instances of '${x}' and '${y}'`);
 }
 
-/** What it takes to look through a value, in steps of a render. */
+/** The work of searching a value, in steps of a render. */
 export function stepsIn(value: unknown): number {
   if (value instanceof PySet) return value.items.length >> 3;
   if (typeof value === 'string') return value.length >> 7;
@@ -205,7 +205,7 @@ export function sorted(
   reverse = false,
 ): unknown[] {
   const keyed = list.map((item) => ({ item, key: key(item) }));
-  // Python keeps equal values in their order, also when it sorts backwards.
+  // Python keeps equal values in their order, also in reverse.
   keyed.sort((a, b) => (reverse ? orderOf(b.key, a.key) : orderOf(a.key, b.key)));
   return keyed.map(({ item }) => item);
 }

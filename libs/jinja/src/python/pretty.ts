@@ -6,7 +6,7 @@ import { isDict, Tuple } from './values.ts';
 
 const WIDTH = 80;
 
-/** Python's `pprint.pformat`: dicts sorted by key, lines of at most 80 columns where it can. */
+/** Python's `pprint.pformat`: dicts sorted by key, lines of at most 80 columns where possible. */
 export function pretty(value: unknown): string {
   return shown(value, 0, 0);
 }
@@ -39,13 +39,13 @@ function newline(indent: number): string {
   return `,\n${bounded(indent, () => ' '.repeat(indent + 1))}`;
 }
 
-/** A value on one line; undefined where that is longer than `room`: no more is looked at. */
+/** A value on one line; undefined as soon as it is longer than `room`. */
 function flatText(value: unknown, room: number): string | undefined {
   if (!isDict(value) && !Array.isArray(value)) {
     return fitting(repr(value), room);
   }
   const size = isDict(value) ? value.size : value.length;
-  // Each member takes a character and what is between it and the next.
+  // Each member takes a character and a separator.
   if (3 * size > room) return undefined;
   if (value instanceof Tuple) return fitting(repr(value), room);
   const parts: string[] = [];

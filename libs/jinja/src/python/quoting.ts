@@ -31,7 +31,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 const MAX_CODE_POINT = 0x10ffff;
 
-/** MarkupSafe's `striptags`; of the named characters it knows those that pages are made of. */
+/** MarkupSafe's `striptags`; of the named characters it knows the common ones of web pages. */
 export function stripTags(text: string): string {
   const parts: string[] = [];
   let from = 0;
@@ -55,7 +55,7 @@ export function stripTags(text: string): string {
   );
 }
 
-/** Where a tag or comment that begins here ends; -1 where it does not. */
+/** The end of a tag or comment that begins here; -1 without an end. */
 function tagEnd(text: string, start: number): number {
   const comment = text.startsWith('<!--', start);
   const end = comment ? text.indexOf('-->', start + 4) : text.indexOf('>', start);

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const WORDS = 624;
 const MIDDLE = 397;
 
-/** A source of random numbers that gives what Python's `random.Random` gives for the same seed. */
+/** A source of random numbers with the results of Python's `random.Random` for the same seed. */
 export class SeededRandom {
   readonly #state = new Uint32Array(WORDS);
   #at = WORDS;
@@ -18,7 +18,7 @@ export class SeededRandom {
     this.#begin(words.length === 0 ? [0] : words);
   }
 
-  /** The source that Python makes of a text. */
+  /** The source that Python makes from a text. */
   static ofText(seed: string): SeededRandom {
     const text = Buffer.from(seed);
     const sum = createHash('sha512').update(text).digest('hex');
@@ -97,7 +97,7 @@ export function sampled<T>(
   size: number,
   below: (limit: number) => number,
 ): T[] {
-  // Python keeps a copy of the list where a set of places would be larger.
+  // Python copies the list if a set of places would be larger.
   const power = size > 5 ? Math.ceil(Math.log(size * 3) / Math.log(4)) : 0;
   const setSize = size > 5 ? 21 + 4 ** power : 21;
   if (list.length > setSize) return pickedApart(list, size, below);

@@ -34,7 +34,7 @@ function roundedInteger(number: number | bigint, zeros: number): unknown {
   return intValue(up ? low + step : low);
 }
 
-/** Python's `round`: to even where the float lies exactly between. */
+/** Python's `round`: to even if the float is exactly halfway. */
 function roundHalfEven(value: number, precision: number): number {
   if (!Number.isFinite(value) || precision > 15) return value;
   if (precision < 0) return Math.round(value / 10 ** -precision) * 10 ** -precision;

@@ -78,7 +78,7 @@ export function formatValue(value: unknown, spec: string): string {
   } else text = signed(numberText(value, number, kind, digits, alternate !== undefined), sign);
   if (comma !== undefined) text = grouped(text, comma);
   const wide = Math.min(Number(width ?? 0), MAX_WIDTH);
-  // Zeros in front are grouped, too: Python counts the commas to the width.
+  // Leading zeros are grouped too: Python counts the commas to the width.
   if (comma !== undefined && zero !== undefined && align === undefined) {
     return zeroGrouped(text, wide, comma);
   }
@@ -86,7 +86,7 @@ export function formatValue(value: unknown, spec: string): string {
   return aligned(text, wide, how, fill ?? (zero === undefined ? ' ' : '0'));
 }
 
-/** @throws JinjaError for a value that cannot be written in such a form */
+/** @throws JinjaError for a value that has no such form */
 function checkKind(value: unknown, kind: string | undefined): void {
   const type = typeName(value);
   const isNumber = numberOf(value) !== undefined;

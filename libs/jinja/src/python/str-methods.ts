@@ -59,7 +59,7 @@ export const STR_METHODS: ReadonlyMap<string, Method> = new Map<string, Method>(
 /** Python's `str.capitalize`. */
 export function capitalized(text: string): string {
   const [first = ''] = text.slice(0, 2);
-  // Python's upper case of one sign that becomes two (ß) is that of a title: Ss.
+  // Where Python's upper case of one sign has two (ß), the initial is that of a title: Ss.
   const [initial = '', ...more] = first.toUpperCase();
   return initial + more.join('').toLowerCase() + text.slice(first.length).toLowerCase();
 }
@@ -122,7 +122,7 @@ function window(text: string, _fun: string, { positional }: CallArguments): Wind
   return { text: typeof within === 'string' ? within : within.join(''), part, start };
 }
 
-/** The characters of a text: the text itself where each is one unit. */
+/** The characters of a text: the text itself if each is one unit. */
 function charactersOf(text: string): string | string[] {
   return /[\ud800-\udbff]/.test(text) ? [...text] : text;
 }

@@ -17,9 +17,9 @@ const SHORT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The text that a Python string literal stands for; unknown escapes stay as they are, as
- * Python's codec `unicode-escape` leaves them. `line` is for the error.
- * @throws JinjaError (Syntax) for half an escape
+ * The text of a Python string literal; unknown escapes stay, as in Python's codec `unicode-escape`.
+ * `line` is for the error.
+ * @throws JinjaError (Syntax) for an incomplete escape
  */
 export function unescapeText(body: string, line: number): string {
   if (!body.includes('\\')) return body;

@@ -22,8 +22,8 @@ export function str(value: unknown): string {
 }
 
 /**
- * What `{{ … }}` prints. In dicts, texts with line ends or tabs stand in YAML's double quotes, so
- * that the YAML around them reads them back (Salt: salt/utils/jinja.py PrintableDict).
+ * The output of `{{ … }}`. In dicts, texts with line ends or tabs get YAML's double quotes, so that
+ * the YAML around them reads them back (Salt: salt/utils/jinja.py PrintableDict).
  */
 export function printed(value: unknown): string {
   if (value instanceof Map || Array.isArray(value) || value instanceof PySet) {

@@ -1,14 +1,14 @@
 import { SaltFloat } from '@brine/wire';
 import { JinjaError } from '../errors.ts';
 
-/** Python's tuple. An array, so that everything that takes a list takes it. */
+/** Python's tuple. An array, so that it can be used as a list. */
 export class Tuple extends Array<unknown> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 }
 
-/** A tuple whose values have names, too (Python: collections.namedtuple). */
+/** A tuple whose values have names too (Python: collections.namedtuple). */
 export class NamedTuple extends Tuple {
   names: readonly string[] = [];
 }
@@ -38,10 +38,10 @@ export class PySet {
   }
 }
 
-/** What Jinja puts in the place of a missing value; every use but the tests raises. */
+/** Jinja's value for a missing name; every use but the tests raises. */
 export class Undefined {
   readonly text: string;
-  /** Prints nothing and is false: an `if` without `else`, or all with `allow_undefined`. */
+  /** Prints nothing and is false: an `if` without `else`, or any with `allow_undefined`. */
   readonly lenient: boolean;
 
   constructor(text: string, lenient = false) {
@@ -61,11 +61,11 @@ export interface CallArguments {
   readonly named: ReadonlyMap<string, unknown>;
 }
 
-/** Something to call from a template. */
+/** A function that templates can call. */
 export class PyFunction {
   readonly name: string;
   readonly call: (args: CallArguments) => unknown;
-  /** What `repr` shows; a plain function's form where absent. */
+  /** The text of `repr`; by default that of a plain function. */
   readonly shown: string | undefined;
 
   constructor(name: string, call: (args: CallArguments) => unknown, shown?: string) {
@@ -79,9 +79,9 @@ export class PyFunction {
 export class PyObject {
   readonly typeName: string;
   readonly attributes: Map<string, unknown>;
-  /** What calling it does. */
+  /** Called when a template calls the object. */
   readonly call: ((args: CallArguments) => unknown) | undefined;
-  /** What `str` gives. */
+  /** The text of `str`. */
   readonly text: () => string;
 
   constructor(
@@ -149,7 +149,7 @@ export function typeName(value: unknown): string {
   return value instanceof Undefined ? 'StrictUndefined' : 'object';
 }
 
-/** The key under which a dict keeps a value: whole floats are found as their integers. */
+/** The key under which a dict keeps a value: whole floats equal their integers. */
 export function keyOf(value: unknown): unknown {
   if (value instanceof SaltFloat && Number.isSafeInteger(value.value)) return value.value;
   if (value instanceof Undefined) throw value.error();
@@ -160,14 +160,14 @@ export function keyOf(value: unknown): unknown {
 }
 
 /**
- * The key of a dict that equals a value, or else that under which it would be kept: True and 1 are
- * one key, as are False and 0, and the one that was there first stays.
+ * The key of a dict that equals a value, else the key that it would get. True and 1 are one key, as
+ * are False and 0; the first one that was added stays.
  */
 export function keyIn(dict: ReadonlyMap<unknown, unknown>, value: unknown): unknown {
   return knownKey(dict, keyOf(value));
 }
 
-/** As {@link keyIn}, for what is a key already. */
+/** As {@link keyIn}, for a value that is a key already. */
 export function knownKey(dict: ReadonlyMap<unknown, unknown>, key: unknown): unknown {
   const twin = typeof key === 'boolean' ? Number(key) : key === 0 || key === 1 ? key === 1 : key;
   return twin !== key && !dict.has(key) && dict.has(twin) ? twin : key;

@@ -17,9 +17,9 @@ const PRODUCTS = ['*', '/', '//', '%'];
 const POWERS = ['**'];
 const NO_ARGUMENTS: Arguments = { positional: [], named: [] };
 
-// Jinja's operators, from the one that binds least (Jinja: jinja2/parser.py).
+// Jinja's operators, from the weakest binding to the strongest (Jinja: jinja2/parser.py).
 
-/** One expression, with `… if … else …`. @throws JinjaError (Syntax) */
+/** Parses an expression, with `… if … else …`. @throws JinjaError (Syntax) */
 export function parseExpression(at: TokenCursor): Expression {
   let value = parseOr(at);
   while (at.skip('symbol', 'if')) {
@@ -31,8 +31,8 @@ export function parseExpression(at: TokenCursor): Expression {
 }
 
 /**
- * Expressions with commas between them, up to a token of this type; one without a comma is no
- * tuple. After the `in` of a loop the names `stops` end it too, so `if` is no part of it.
+ * Parses expressions between commas, up to a token of this type; without a comma it is no tuple.
+ * After the `in` of a loop the names `stops` end it too, so `if` is no part of it.
  * @throws JinjaError (Syntax)
  */
 export function parseTuple(at: TokenCursor, end: TokenType, stops?: readonly string[]): Expression {
@@ -193,7 +193,7 @@ function parsePairs(at: TokenCursor): DictPair[] {
   return pairs;
 }
 
-/** Attributes, items and calls behind a value. */
+/** Attributes, items and calls after a value. */
 function parsePostfix(at: TokenCursor, start: Expression): Expression {
   const { line } = start;
   let target = start;
@@ -268,7 +268,7 @@ function parseArguments(at: TokenCursor): Arguments {
   return { positional, named, splat, keywordSplat };
 }
 
-/** Filters, tests and calls behind a value. */
+/** Filters, tests and calls after a value. */
 function parseFilters(at: TokenCursor, target: Expression): Expression {
   let value = target;
   for (;;) {

@@ -77,7 +77,7 @@ class Lexer {
     return this.#source.slice(this.#at);
   }
 
-  /** Text before a tag, less what the tag's sign takes from it. */
+  /** Text before a tag, less the white space that the tag's sign removes. */
   #text(end: number, sign: string, tag: string): void {
     const text = this.#source.slice(this.#at, end);
     this.#data(text, this.#stripped(text, sign, tag));
@@ -147,7 +147,7 @@ class Lexer {
     for (;;) {
       this.#skipSpace();
       const rest = this.#rest();
-      // The template ends inside a tag: the parser knows what is missing.
+      // The template ends inside a tag: the parser reports the missing end.
       if (rest === '') return;
       if (open.length === 0 && this.#tagEnd(block, rest)) return;
       this.#inside(rest, open);

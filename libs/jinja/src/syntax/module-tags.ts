@@ -2,8 +2,8 @@ import { parseExpression } from './expressions.ts';
 import type { TokenCursor } from './token-cursor.ts';
 import type { ImportedName, Statement } from './tree.ts';
 
-// The tags that join templates (Jinja: jinja2/parser.py), and Salt's imports of data. Each takes
-// its tag from the name to the end, and throws a JinjaError (Syntax).
+// Tags that join templates (Jinja: jinja2/parser.py), and Salt's imports of data. Each function
+// reads its tag from the name to the end, and throws a JinjaError (Syntax).
 
 /** `{% include … %}` */
 export function parseInclude(at: TokenCursor): Statement {

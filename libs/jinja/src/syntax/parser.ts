@@ -110,7 +110,7 @@ class TemplateParser {
 
   /** Statements up to one of these tags, which stays. */
   #body(...ends: string[]): Body {
-    // Jinja takes the colon of Python (Jinja: parser.py parse_statements).
+    // Jinja allows Python's colon here (Jinja: parser.py parse_statements).
     this.#at.skip('colon');
     this.#at.expect('block-end');
     this.#ends.push(ends);
@@ -127,7 +127,7 @@ class TemplateParser {
     return body;
   }
 
-  /** The body of an `else`, where there is one, and the tag that ends it. */
+  /** The body of an `else`, if any, and the tag that ends it. */
   #otherwise(end: string): Body | undefined {
     const body = this.#at.skip('symbol', 'else') ? this.#body(end) : undefined;
     this.#end();
@@ -139,7 +139,7 @@ class TemplateParser {
     this.#at.expect('block-end');
   }
 
-  /** Jinja's text for a tag that it does not expect (Jinja: parser.py _fail_ut_eof). */
+  /** Jinja's text for an unexpected tag (Jinja: parser.py _fail_ut_eof). */
   #unknown(tag: string | undefined): never {
     const text = [
       tag === undefined ? 'Unexpected end of template.' : `Encountered unknown tag '${tag}'.`,

@@ -4,7 +4,7 @@ import type { Target } from './tree.ts';
 
 const CONSTANT = "can't assign to 'const'";
 
-/** Where a value goes; commas make a tuple. @throws JinjaError (Syntax) */
+/** Parses the target of an assignment; commas make a tuple. @throws JinjaError (Syntax) */
 export function parseTarget(at: TokenCursor): Target {
   const first = parseOneTarget(at);
   if (!at.is('comma')) return first;

@@ -2,7 +2,7 @@ import { pyRepr } from '@brine/wire/text';
 import { syntaxError } from '../errors.ts';
 import { described, type Token, type TokenType, typeText } from './token.ts';
 
-/** Reads tokens one after the other. Errors are JinjaErrors (Syntax) in Jinja's text. */
+/** Reads tokens one after another. Errors are JinjaErrors (Syntax) with Jinja's text. */
 export class TokenCursor {
   readonly #tokens: readonly Token[];
   #at = 0;
@@ -11,7 +11,7 @@ export class TokenCursor {
     this.#tokens = tokens;
   }
 
-  /** The next token, which stays the next one; undefined at the end. */
+  /** The next token, without taking it; undefined at the end. */
   peek(): Token | undefined {
     return this.#tokens[this.#at];
   }
@@ -23,12 +23,12 @@ export class TokenCursor {
     return token;
   }
 
-  /** The line of the next token; at the end, that of the last token. */
+  /** The line of the next token; at the end, the line of the last token. */
   get line(): number {
     return (this.peek() ?? this.#tokens.at(-1))?.line ?? 1;
   }
 
-  /** True if the next token is of this type, and has this value where one is given. */
+  /** True if the next token is of this type, and has this value if given. */
   is(type: TokenType, value?: string): boolean {
     const token = this.#tokens[this.#at];
     return token?.type === type && (value === undefined || token.value === value);

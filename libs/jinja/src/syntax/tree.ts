@@ -20,11 +20,11 @@ export interface Arguments {
 /** Parameters of a macro. */
 export interface Parameters {
   readonly names: readonly string[];
-  /** For the last ones of the names. */
+  /** Defaults of the last parameters. */
   readonly defaults: readonly Expression[];
 }
 
-/** Where a value goes: a name, names, or an attribute of a namespace. */
+/** The target of an assignment: a name, names, or an attribute of a namespace. */
 export type Target =
   | NameNode
   | (At & { readonly kind: 'Tuple'; readonly children: readonly Target[] })
@@ -86,11 +86,11 @@ export type Expression =
       readonly rest: readonly { readonly op: string; readonly value: Expression }[];
     });
 
-/** A block that templates below may write over. */
+/** A block that templates below may override. */
 export interface BlockNode extends At {
   readonly kind: 'Block';
   readonly name: string;
-  /** It sees the names around it, such as those of a loop. */
+  /** True for a block that sees the names around it, such as those of a loop. */
   readonly scoped: boolean;
   readonly required: boolean;
   readonly body: Body;
