@@ -6,27 +6,27 @@ import type { ExternalTops } from '@brine/master';
 import type { SaltMap } from '@brine/wire';
 import { DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
 
-/** Longest run of a classifier; the minion waits for its answer 60 s. */
+/** Longest run of a classifier. A minion waits 60 s for its answer. */
 const TIMEOUT_MS = 30_000;
 const OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 /** Classifiers that run at once; others wait. */
 const RUNNING_MAX = 8;
 
-/** Tells an operator. */
+/** Logs a line for the operator. */
 type LogLine = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
 /** States by environment. */
 type States = ReadonlyMap<string, readonly string[]>;
 
-/** Reads the saltclass tree of a directory for a minion. Rejects with what is wrong there. */
+/** Reads the saltclass tree of a directory for a minion. Rejects with the fault of the tree. */
 type ReadClasses = (path: string, minion: string) => Promise<SaltMap>;
 
-/** Asks one of the site's kinds in Python, by its name. Rejects with what is wrong there. */
+/** Calls one of the site's tops in Python, by its name. Rejects with its fault. */
 type ReadTop = (name: string, minion: string) => Promise<SaltMap>;
 
 /**
- * `master_tops`: what states a minion has beside its top file. Of Salt's kinds `ext_nodes` and
- * `saltclass`; the others need Python.
+ * `master_tops`: states of a minion beside its top file. Of Salt's kinds `ext_nodes` and
+ * `saltclass` are built in; the others need Python.
  */
 export class MasterTops implements ExternalTops {
   readonly #command: readonly string[] | undefined;
@@ -53,9 +53,9 @@ export class MasterTops implements ExternalTops {
     }
   }
 
-  /** States by environment. A source that fails gives none and is logged. */
+  /** States by environment. A source that fails gives none, and the failure is logged. */
   of(minion: string): Promise<States> {
-    // Overlapping callers get the same answer.
+    // Overlapping calls share one answer.
     const flying = this.#flights.get(minion);
     if (flying !== undefined) return flying;
     const flight = this.#all(minion).finally(() => this.#flights.delete(minion));
@@ -83,7 +83,7 @@ export class MasterTops implements ExternalTops {
       const named = [...(await reading)].filter(([env]) => typeof env === 'string');
       return new Map(named.map(([env, states]) => [env as string, textsIn(states)]));
     } catch (err) {
-      this.#log({ err, minion }, `${kind} could not tell the states of a minion`);
+      this.#log({ err, minion }, `${kind} failed, a minion gets no states from it`);
       return new Map();
     }
   }
@@ -99,7 +99,7 @@ export class MasterTops implements ExternalTops {
     try {
       return classesOf(await run);
     } catch (err) {
-      this.#log({ err, minion }, 'ext_nodes could not tell the states of a minion');
+      this.#log({ err, minion }, 'ext_nodes failed, a minion gets no states from it');
       return new Map();
     } finally {
       this.#running = this.#running.filter((one) => one !== settled);
@@ -107,7 +107,7 @@ export class MasterTops implements ExternalTops {
   }
 }
 
-/** Lists grow by what is not in them (Salt: dictupdate.merge with merge_lists). */
+/** Adds missing states to the lists (Salt: dictupdate.merge with merge_lists). */
 function addStates(all: Map<string, readonly string[]>, more: States): void {
   for (const [env, states] of more) {
     const known = all.get(env) ?? [];
@@ -145,7 +145,7 @@ function classesOf(yaml: string): States {
   return new Map([[typeof environment === 'string' ? environment : 'base', names]]);
 }
 
-/** The words of a command line as a POSIX shell splits them, quotes and backslashes heeded. */
+/** Splits a command line as a POSIX shell does, with quotes and backslashes. */
 export function splitWords(line: string): string[] {
   const words: string[] = [];
   const part = /\s+|"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'|\\([\s\S])|([^\s"'\\]+)/g;

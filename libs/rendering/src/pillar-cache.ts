@@ -7,8 +7,8 @@ import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire'
 import type { PillarMaker } from './pillar-threads.ts';
 
 /**
- * Keeps the pillars that another one makes: for targets by pillar, and for `pillar_cache`. What the
- * command line gave is put over what was made or kept without it (Salt: PillarCache).
+ * Keeps the pillars of a maker: for targets by pillar, and for `pillar_cache`. A pillar of the
+ * command line is merged over the pillar that was made or kept without it (Salt: PillarCache).
  */
 export class CachedPillars implements Pillars {
   readonly #maker: PillarMaker;
@@ -57,13 +57,13 @@ export class CachedPillars implements Pillars {
     try {
       await this.#kept.keep(textOf(asked, 'id') ?? '', this.#envOf(asked), pillar, pillarCache);
     } catch (err) {
-      // The minion gets what was made for it all the same.
+      // The minion gets its pillar in any case.
       this.#onTrouble('a pillar was not kept', err);
     }
     return pillar;
   }
 
-  /** Minions name environments as they like: kept are those of the master's file. */
+  /** Only environments of the master's file are kept, since minions may name any. */
   #isKept(asked: SaltMap): boolean {
     const env = this.#envOf(asked);
     if (mapIn(asked, 'ext') !== undefined) return false;

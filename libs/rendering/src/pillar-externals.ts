@@ -19,7 +19,7 @@ import { askExternal } from './sources/quick-sources.ts';
 import { RootFiles } from './sources/root-files.ts';
 import type { ExternalSettings } from './sources/source-settings.ts';
 
-/** What external pillars are set up with. */
+/** The settings of external pillars. */
 export interface ExternalsData {
   readonly gitDefaults: GitPillarDefaults;
   /** `git_pillar_includes`: files of other remotes of the environment may be included. */
@@ -29,15 +29,15 @@ export interface ExternalsData {
 
 /** The settings that are the same for each external pillar. */
 type SettingsForAll = Omit<ExternalSettings, 'render' | 'pillar'> & {
-  /** The directory with the files of a git pillar. @throws Error where there are none */
+  /** The directory with the files of a git pillar. @throws Error if it can not be made */
   readonly checkout: (place: GitPlace) => string;
 };
 
 type Outcome = { readonly value: SaltValue } | { readonly error: Error };
 
 /**
- * The external pillars of one minion. Those that have to be waited for (`http_json`, `http_yaml`,
- * `postgres`) are asked before, since a pillar is compiled in one go.
+ * The external pillars of one minion. Slow sources (`http_json`, `http_yaml`, `postgres`) are asked
+ * before, since a pillar is compiled without waiting.
  */
 export class Externals {
   readonly #data: ExternalsData;
@@ -52,8 +52,8 @@ export class Externals {
   }
 
   /**
-   * Asks the sources that answer later. Of those that the minion names, asks only what it may use.
-   * Never rejects: `ask` throws what went wrong.
+   * Asks the slow sources. A source that the minion names is asked only if the minion may use it.
+   * Never rejects: `ask` throws the error.
    */
   async askEarly(minion: PillarMinion): Promise<void> {
     const { extPillar, excludeExtPillar } = this.#options;
@@ -89,7 +89,7 @@ export class Externals {
     }
   }
 
-  /** As `PillarPorts.external`; `ports` are those of the pillar that asks. */
+  /** As `PillarPorts.external`; `ports` are those of the pillar in progress. */
   ask(
     name: string,
     minion: PillarMinion,
@@ -101,7 +101,7 @@ export class Externals {
       if ('error' in early) throw early.error;
       return early.value;
     }
-    // What the minion names itself (`on_demand_ext_pillar`) may hold templates of its own.
+    // A source that the minion names (`on_demand_ext_pillar`) may contain templates of its own.
     const chosen = minion.ext?.get(name) === args;
     const safe = chosen ? withoutHost(ports) : ports;
     const options = chosen ? { ...this.#options, opts: mapOf({}) } : this.#options;
@@ -129,7 +129,7 @@ export class Externals {
     }: {
       readonly ports: PillarPorts;
       readonly options: PillarOptions;
-      /** All of its refs are the minion's words. */
+      /** The minion chose all of its refs. */
       readonly chosen: boolean;
     },
   ): SaltMap {
@@ -164,8 +164,9 @@ export class Externals {
 }
 
 /**
- * The ports for files that a minion chose. They may hold any ciphertext and any template: nothing
- * of them is decrypted, nothing runs as Python, and no function or filter reaches this host.
+ * The ports for files that a minion chose. They may contain any ciphertext and any template. So
+ * nothing of them is decrypted, nothing runs as Python, and no function or filter reaches this
+ * host.
  */
 function withoutHost(ports: PillarPorts): PillarPorts {
   return {
@@ -177,7 +178,7 @@ function withoutHost(ports: PillarPorts): PillarPorts {
   };
 }
 
-/** The last `path` among the arguments, as Salt takes it. */
+/** The last `path` among the arguments, as in Salt. */
 function classPath(args: SaltValue): string {
   const given = Array.isArray(args) ? args : [args];
   const paths = given.map((one) => (isMap(one) ? textOf(one, 'path') : undefined));

@@ -9,7 +9,7 @@ import type { GitSettings } from './sources/git-checkouts.ts';
 import type { GpgSettings } from './sources/gpg.ts';
 import type { ThreadData } from './threads/thread-start.ts';
 
-/** What a thread that renders is started with. */
+/** The data that a rendering thread starts with. */
 export function threadData(options: MasterOptions): ThreadData {
   const opts = namedOptions(options);
   return {
@@ -22,7 +22,7 @@ export function threadData(options: MasterOptions): ThreadData {
   };
 }
 
-/** The options of pillars, save those that are Salt's values. */
+/** The options of pillars, except those that are Salt's values. */
 export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {
   return {
     renderer: options.renderer,
@@ -66,7 +66,7 @@ function decryptKeys(value: ConfigValue, otherwise: string): (readonly [string, 
   });
 }
 
-/** Where gpg has its keys, and what it must do. */
+/** The settings of gpg: the directory of its keys, and whether it must succeed. */
 export function gpgSettings(options: MasterOptions): GpgSettings {
   return {
     keyDir: options.gpgKeydir || join(options.configDir, 'gpgkeys'),
@@ -74,13 +74,13 @@ export function gpgSettings(options: MasterOptions): GpgSettings {
   };
 }
 
-/** The master's options by the names they have in its file: what templates see as `opts`. */
+/** The master's options by the names in its file: templates see them as `opts`. */
 export function namedOptions(options: MasterOptions): SaltMap {
   const named: SaltMap = new Map();
   for (const [key, value] of Object.entries(options)) {
     if (key === 'brine') continue;
     const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    // What is not set is None there.
+    // An option without a value is None there.
     named.set(name, value === undefined ? null : saltValue(value as ConfigValue));
   }
   return named;
@@ -105,7 +105,7 @@ export function gitSettings(options: MasterOptions): GitSettings {
   };
 }
 
-/** What external pillars are set up with. */
+/** The settings of external pillars. */
 export function externalsData(options: MasterOptions): ExternalsData {
   const { postgres } = options;
   const text = (name: string, otherwise: string): string => {

@@ -18,10 +18,10 @@ import { CHECKOUT } from './threads/questions.ts';
 import type { RenderTask } from './threads/render-task.ts';
 import { RenderThreads } from './threads/render-threads.ts';
 
-/** Fetches of git pillars that were asked for. */
+/** Longest fetch of git pillars that an operator asked for. */
 const FETCH_MAX_MS = 300_000;
 
-/** Pillars waiting for a thread; beyond it nothing is answered, and the minion asks again. */
+/** Pillars waiting for a thread; further requests get no answer, and the minion asks again. */
 const QUEUE_MAX = 400;
 
 /** Makes pillars. */
@@ -30,14 +30,14 @@ export interface PillarMaker {
   render(asked: SaltMap): Promise<SaltMap>;
 }
 
-/** Makes pillars in threads of their own. Git is run by this thread, for all of them. */
+/** Makes pillars in threads. Git runs in this thread, for all of them. */
 export class ThreadedPillars implements PillarMaker {
   readonly #options: MasterOptions;
   readonly #log: (text: string) => void;
   readonly #threads: RenderThreads;
   readonly #checkouts: GitCheckouts;
 
-  /** @param python modules in Python, where the master has some */
+  /** @param python modules in Python, if the master has any */
   constructor(options: MasterOptions, log: (text: string) => void, python?: PythonCalls) {
     this.#options = options;
     this.#log = log;
@@ -45,36 +45,36 @@ export class ThreadedPillars implements PillarMaker {
     this.#checkouts = new GitCheckouts(gitSettings(options), (text) => log(`error: ${text}`));
   }
 
-  /** @throws MasterUnavailableError where too many wait already */
+  /** @throws MasterUnavailableError if too many wait already */
   async render(asked: SaltMap): Promise<SaltMap> {
     try {
       return unpackMap(await this.#run({ kind: 'pillar', asked: pack(asked) }));
     } catch (cause) {
       if (cause instanceof MasterUnavailableError) throw cause;
-      // States must not run on half a pillar: `_errors` is what stops them.
+      // States must not run on half a pillar: `_errors` stops them.
       const text = `Pillar could not be rendered: ${(cause as Error).message}`;
       this.#log(text);
       return mapOf({ _errors: [text] });
     }
   }
 
-  /** The top file for what is asked, or a list of what is wrong with it. */
+  /** The top file for a request, or the list of its errors. */
   async top(asked: SaltMap): Promise<SaltValue> {
     return unpack(await this.#run({ kind: 'top', asked: pack(asked) }));
   }
 
   /**
-   * States by environment, as the saltclass tree in a directory has them for a minion.
-   * @throws Error with what is wrong in the tree
+   * States by environment from the saltclass tree in a directory, for a minion.
+   * @throws Error with the fault of the tree
    */
   async classTops(tree: string, minion: SaltMap): Promise<SaltMap> {
     return unpackMap(await this.#run({ kind: 'classes', asked: pack(minion), tree }));
   }
 
   /**
-   * Fetches the remotes of git pillars now, or those of a branch, or a URL or name (null: any); by
-   * remote true where something came, null where not, false where it failed.
-   * @throws Error where it takes longer than five minutes
+   * Fetches the remotes of git pillars now, or those of a branch, or a URL or name (null: any). For
+   * each remote true if something changed, null if not, false if it failed.
+   * @throws Error if it takes longer than five minutes
    */
   updateGit(branch: string | null, repo: string | null): Promise<SaltMap> {
     const { extPillar, gitPillarBranch } = this.#options;
@@ -83,7 +83,7 @@ export class ThreadedPillars implements PillarMaker {
     return this.#checkouts.update(saltValue(extPillar), gitPillarBranch, asked, signal);
   }
 
-  /** When a git pillar was last fetched on this host, or tried, in Unix ms. */
+  /** When a git pillar was last fetched on this host, successfully or not, in Unix ms. */
   gitFetchedMs(): number | undefined {
     return lastFetchMs(this.#options.cachedir);
   }

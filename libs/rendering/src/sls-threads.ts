@@ -15,28 +15,28 @@ import { threadData } from './pillar-options.ts';
 import { FILE, RUNNER } from './threads/questions.ts';
 import { RENDER_MAX_MS, RenderThreads } from './threads/render-threads.ts';
 
-/** Files waiting for a thread; beyond it a run ends with a text. */
+/** Files waiting for a thread; a further one ends its run with an error. */
 const QUEUE_MAX = 100;
 
-/** Bytes of one file, and of all data that a file may render to. */
+/** Bytes of one file, and of all data that it renders to. */
 const FILE_MAX_BYTES = 16 * 1024 * 1024;
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024;
 
-/** What files of states need from the worker while they render. */
+/** The functions of the worker that files of states need while they render. */
 export interface SlsNeeds {
-  /** A piece of a file of the file server from an offset on; empty at its end. */
+  /** A piece of a file of the file server, from an offset; empty at its end. */
   piece(saltenv: string, path: string, loc: number): Promise<Uint8Array | undefined>;
   /** Runs a runner for `salt['saltutil.runner']`. */
   runner(fun: string, args: readonly SaltValue[], kwargs: SaltMap): Promise<SaltValue>;
 }
 
-/** Renders files of states, for the master's own minion, in threads of their own. */
+/** Renders files of states in threads, for the master's own minion. */
 export class ThreadedSls {
   readonly #threads: RenderThreads;
 
   /**
-   * @param python modules in Python, where the master has some
-   * @param how with the niceness of the threads, as `nice` has it
+   * @param python modules in Python, if the master has any
+   * @param how has the niceness of the threads, as in `nice`
    */
   constructor(
     options: MasterOptions,
@@ -49,8 +49,8 @@ export class ThreadedSls {
 
   /**
    * Renders a file (`sls`, `path` and `defaults`), or calls a function of templates (`fun`). Gives
-   * `value`, or `error` in Salt's words with its `kind`.
-   * @throws MasterUnavailableError where too many wait already
+   * `value`, or `error` with Salt's text and its `kind`.
+   * @throws MasterUnavailableError if too many wait already
    */
   async ask(asked: SaltMap, needs: SlsNeeds): Promise<SaltMap> {
     try {

@@ -15,15 +15,15 @@ import { join } from 'node:path';
 import { childEnvironment } from '@brine/environment';
 import { bindFilter, type Filter, JinjaError, typeName, Undefined } from '@brine/jinja';
 
-/** Longest work of one filter: a file is hashed, a tree listed. */
+/** Longest work of one filter: hashing a file, listing a tree. */
 const TIME_MAX_MS = 20_000;
 const CHUNK_BYTES = 65_536;
 const ENTRIES_MAX = 65_536;
 const NAME_SERVICE_MS = 3_000;
 
 /**
- * Salt's filters that look at files and users of the host (Salt:
- * salt/utils/{path,files,hashutils,user}.py). They only read, with the rights of this process.
+ * Salt's filters for files and users of the host (Salt: salt/utils/{path,files,hashutils,user}.py).
+ * They only read, with the rights of this process.
  */
 export const FILE_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   [
@@ -56,7 +56,7 @@ function error(kind: 'TypeError' | 'ValueError' | 'Raised' | 'Limit', text: stri
   return new JinjaError(kind, text);
 }
 
-/** A path that is opened. @throws JinjaError in Python's words */
+/** The path of a file to open. @throws JinjaError with Python's text */
 function filePath(value: unknown): string {
   if (value instanceof Undefined) throw value.error();
   if (typeof value !== 'string') {
@@ -66,7 +66,7 @@ function filePath(value: unknown): string {
   return withoutNull(value);
 }
 
-/** A path that is asked about. @throws JinjaError in Python's words */
+/** The path of a file to examine. @throws JinjaError with Python's text */
 function statPath(value: unknown): string {
   if (typeof value === 'string') return withoutNull(value);
   const words = 'stat: path should be string, bytes, os.PathLike or integer, not';
@@ -88,13 +88,13 @@ const FAULTS: Readonly<Record<string, string>> = {
   EPERM: '[Errno 1] Operation not permitted',
 };
 
-/** What went wrong with a file, as Python says it. */
+/** The error of a file with Python's text. */
 function fault(cause: unknown, path: string): JinjaError {
   const { code, message } = cause as NodeJS.ErrnoException;
   return error('Raised', `${FAULTS[code ?? ''] ?? message}: '${path}'`);
 }
 
-/** Runs something with an open file; one that would keep its reader waiting is not waited for. */
+/** Opens a file for a function, without blocking: a pipe must not stop the thread. */
 function opened<T>(path: string, run: (file: number) => T): T {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
@@ -104,7 +104,7 @@ function opened<T>(path: string, run: (file: number) => T): T {
   }
 }
 
-/** Names of hashes in Python whose names in OpenSSL are others. */
+/** OpenSSL's names of Python's hashes. */
 const OPENSSL: ReadonlyMap<string, string> = new Map([
   ...['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'].map((name) => [name, name] as const),
   ...[224, 256, 384, 512].map((bits) => [`sha3_${bits}`, `sha3-${bits}`] as const),
@@ -143,7 +143,7 @@ function inTime(start: number, filter: string): void {
   throw error('Limit', `${filter} takes longer than ${TIME_MAX_MS / 1000} s`);
 }
 
-/** The first bytes of a file; undefined for one that cannot be read. */
+/** The first bytes of a file; undefined for an unreadable file. */
 function head(path: string, size: number): Buffer | undefined {
   try {
     return opened(path, (file) => {
@@ -151,11 +151,11 @@ function head(path: string, size: number): Buffer | undefined {
       return block.subarray(0, readSync(file, block, 0, size, null));
     });
   } catch {
-    return undefined; // Salt's answer does not say why either.
+    return undefined; // Salt's answer gives no reason either.
   }
 }
 
-/** More than 30 % of the bytes are of no text (Salt: salt/utils/stringutils.py is_binary). */
+/** True if over 30 % of the bytes belong to no text (Salt: salt/utils/stringutils.py is_binary). */
 function isBinary(block: Buffer | undefined): boolean {
   if (block === undefined || block.length === 0) return false;
   if (block.includes(0)) return true;
@@ -167,7 +167,7 @@ function isBinary(block: Buffer | undefined): boolean {
   return odd.length / block.length > 0.3;
 }
 
-/** UTF-8, the last character of which may be cut. */
+/** True for UTF-8, even with its last character cut. */
 function hasUtf8(block: Buffer): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(block, { stream: true });
@@ -181,7 +181,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    return false; // As Python's isfile: nothing is there, or nothing can be seen.
+    return false; // Like Python's isfile: the file is missing, or unreadable.
   }
 }
 
@@ -195,11 +195,11 @@ function sizeOf(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.size;
   } catch {
-    return undefined; // A directory on the way that may not be entered: not empty for Salt.
+    return undefined; // A directory on the way without access: not empty for Salt.
   }
 }
 
-/** The directory, and all below it; links are followed, each directory is gone through once. */
+/** The directory and everything below it. Links are followed; each directory is listed once. */
 function listed(value: unknown): string[] {
   if (value instanceof Undefined) throw value.error();
   const top = statPath(value);
@@ -228,7 +228,7 @@ function namesIn(dir: string, seen: Set<string>): string[] {
     seen.add(`${dev} ${ino}`);
     return readdirSync(dir).sort();
   } catch {
-    return []; // No directory, or one that may not be read: Salt passes over it.
+    return []; // No directory, or an unreadable one: Salt skips it.
   }
 }
 
@@ -236,7 +236,7 @@ function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // A link that leads nowhere.
+    return false; // A broken link.
   }
 }
 
@@ -277,7 +277,7 @@ function userLine(text: string, name: string): string | undefined {
   return text.split('\n').find((line) => line.startsWith(`${name}:`));
 }
 
-/** Users that are in no file of the host. */
+/** Users in none of the host's files. */
 function fromNameService(name: string): string | undefined {
   if (!/^[^-:\s][^:\n]*$/.test(name)) return undefined;
   const options = { env: childEnvironment(process.env), timeout: NAME_SERVICE_MS };

@@ -5,12 +5,12 @@ import type { SaltMap } from '@brine/wire';
 import { FILE_FILTERS } from './file-filters.ts';
 import { networkFilters } from './network-filters.ts';
 
-/** Longer than any answer takes, so that none comes late. */
+/** Longer than any answer takes, so that no answer comes after it. */
 const WAIT_MS = 40_000;
 
 /**
  * Filters for the templates of operators: as on a stock master they see the files of the host and
- * reach its network. Files that a minion chose have none of them.
+ * reach its network. Files that a minion chose get none of them.
  */
 export function hostFilters(opts: SaltMap): ReadonlyMap<string, Filter> {
   return new Map([...FILE_FILTERS, ...networkFilters(network, opts)]);

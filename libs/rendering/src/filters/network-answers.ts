@@ -6,16 +6,17 @@ import { queryWeb } from '@brine/runners';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { DNS_CHECK, HTTP_QUERY } from './network-questions.ts';
 
-/** Longest wait of one question: a render has 45 s in all. */
+/** Longest wait of one question: a whole render has 45 s. */
 const ANSWER_MAX_MS = 20_000;
-/** One try to connect, as in Salt. */
+/** Time for one connection, as in Salt. */
 const CONNECT_MS = 2_000;
 /** Addresses of one name that are tried; Salt tries all. */
 const ADDRESSES_MAX = 8;
 
 /**
- * Answers what a template asks of the network, within a time: a query that takes longer has an
- * error, a name an address that was not tried, or none. Rejects for another operation.
+ * Answers a template's questions to the network, within a time. A query that takes longer ends with
+ * an error. A lookup that takes longer ends with an address that was not tried, or none. Rejects
+ * for another operation.
  */
 export function answerNetwork(
   op: string,
@@ -32,7 +33,7 @@ export function answerNetwork(
   }
 }
 
-/** The first address that lets itself be connected to, or the first of all; null for none. */
+/** The first address that accepts a connection, else the first of all; null without any. */
 async function reachable(given: SaltMap, until: number): Promise<string | null> {
   const [name, ipv6] = [textOf(given, 'addr') ?? '', given.get('ipv6') ?? null];
   const port = Number(given.get('port'));
@@ -55,11 +56,11 @@ async function addressesOf(
   try {
     const asking = lookup(name, { all: true, family, verbatim: true });
     const late = setTimeout(Math.max(until - performance.now(), 0), [], { signal: ended.signal });
-    // An answer or an error that comes after the timeout has no reader.
+    // Nothing waits for an answer or an error after the timeout.
     const all = await Promise.race([asking, late]);
     return [...new Set(all.map(({ address }) => address))];
   } catch {
-    return []; // The template is told that the lookup failed.
+    return []; // The template sees that the lookup failed.
   } finally {
     ended.abort();
   }
@@ -78,7 +79,7 @@ function connects(host: string, port: number, maxMs: number): Promise<boolean> {
   });
 }
 
-/** `{value}` as `http.query` gives it, or `{refused}` for what is not served. */
+/** `{value}` as `http.query` gives it, or `{refused}` for unsupported requests. */
 async function asked(given: SaltMap, opts: SaltMap, maxMs: number): Promise<SaltMap> {
   try {
     const value = await queryWeb(given, {

@@ -3,16 +3,16 @@ import type { BlockingCalls } from '@brine/python-host';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { DNS_CHECK, HTTP_QUERY } from './network-questions.ts';
 
-/** Arguments of Salt's function in its order; what stands there by name may be any of them. */
+/** Arguments of Salt's function in its order; each of them may also be a keyword. */
 const QUERY_NAMES = [
   ...['method', 'params', 'data', 'data_file', 'header_dict', 'header_list', 'header_file'],
   ...['username', 'password', 'auth', 'decode', 'decode_type', 'status', 'headers', 'text'],
 ];
 
 /**
- * Salt's filters that ask the network (Salt: salt/utils/network.py dns_check, salt/utils/http.py
- * query). A render cannot wait for an answer, so that another thread does.
- * @param network that thread, which is started for the first of them
+ * Salt's filters for the network (Salt: salt/utils/network.py dns_check, salt/utils/http.py query).
+ * A render cannot wait for an answer, so another thread does.
+ * @param network that thread; the first filter that needs it starts it
  * @param opts the options of the master
  */
 export function networkFilters(
@@ -62,7 +62,7 @@ function raised(text: string): JinjaError {
   return new JinjaError('Raised', text);
 }
 
-/** Options that a request heeds. */
+/** Supported options of a request. */
 const WEB_OPTIONS = [
   ...['http_connect_timeout', 'http_request_timeout', 'http_max_body', 'verify_ssl', 'ca_bundle'],
 ];
@@ -71,7 +71,7 @@ function ofWeb(opts: SaltMap): SaltMap {
   return mapOf(Object.fromEntries(WEB_OPTIONS.map((name) => [name, opts.get(name)])));
 }
 
-/** A value of a template as data. @throws JinjaError for what is none */
+/** A value of a template as data. @throws JinjaError for other values */
 function plain(value: unknown): SaltValue {
   if (value instanceof Undefined) throw value.error();
   if (isMap(value as SaltValue)) {

@@ -1,13 +1,13 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** What Salt itself gives to each external pillar, before what is configured. */
+/** Arguments that Salt gives to each external pillar, before the configured ones. */
 const GIVEN = ['minion_id', 'pillar'];
 
 /**
- * The arguments of an external pillar by their names, as its entry in `ext_pillar` gives them: a
- * map has keywords, a list has positions, anything else is the first (Salt: salt/pillar/__init__.py
- * _external_pillar_data). Those that are not given and need not be are absent.
- * @throws TypeError in Python's words
+ * The arguments of an external pillar by name, from its entry in `ext_pillar`: a map has keywords,
+ * a list has positions, any other value is the first (Salt: salt/pillar/__init__.py
+ * _external_pillar_data). Optional arguments may be absent.
+ * @throws TypeError with Python's text
  */
 export function callArguments(
   args: SaltValue,

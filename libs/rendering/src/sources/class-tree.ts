@@ -5,12 +5,12 @@ const MAX_DEPTH = 32;
 const MAX_FILES = 20_000;
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** Where `saltclass` looks without a `path` (salt/pillar/saltclass.py). */
+/** The directory of `saltclass` without a `path` (salt/pillar/saltclass.py). */
 export const DEFAULT_CLASS_TREE = '/srv/saltclass';
 
 /**
- * The files of a saltclass tree as they are now; links are followed, as Salt does. A directory that
- * is not there has none.
+ * The present files of a saltclass tree; links are followed, as in Salt. A missing directory is
+ * empty.
  */
 export class ClassTree {
   readonly classes: readonly string[];
@@ -18,14 +18,14 @@ export class ClassTree {
   readonly #root: string;
   #files = 0;
 
-  /** @throws Error for a tree of more than 20,000 files or 32 directories in each other */
+  /** @throws Error for a tree of more than 20,000 files or 32 nested directories */
   constructor(root: string) {
     this.#root = root;
     this.classes = this.#list('classes');
     this.nodes = this.#list('nodes');
   }
 
-  /** The text of a file of the tree; undefined where there is none, or above 1 MiB. */
+  /** The text of a file of the tree; undefined if it is missing, or above 1 MiB. */
   read(path: string): string | undefined {
     if (path.split('/').some((part) => part === '..' || part === '')) return undefined;
     const full = join(this.#root, path);
@@ -40,11 +40,11 @@ export class ClassTree {
     return facts?.isDirectory() === true ? this.#walk(dir, '', 0, new Set()) : [];
   }
 
-  /** Files of a directory before those below it. */
+  /** Lists the files of a directory before those below it. */
   #walk(dir: string, prefix: string, depth: number, above: ReadonlySet<string>): string[] {
     if (depth > MAX_DEPTH) throw new Error(`saltclass: ${dir} is nested too deeply`);
     const real = realpathSync(dir);
-    // A link to a directory that it is in would go on without end.
+    // A link to a directory that contains it would never end.
     if (above.has(real)) return [];
     const here = new Set([...above, real]);
     const files: string[] = [];

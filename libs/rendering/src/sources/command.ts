@@ -10,10 +10,10 @@ const TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 
 /**
- * What a command prints, as YAML or JSON; `%s` stands for the minion's id (Salt:
+ * The output of a command, as YAML or JSON; `%s` stands for the minion's id (Salt:
  * salt/pillar/cmd_yaml.py, cmd_json.py). Unreadable output is logged and gives no data.
- * @throws TypeError where the command is no text, or there are other arguments than Salt has
- * @throws Error for an id that a shell could read, or a command that cannot be run
+ * @throws TypeError if the command is no text, or for arguments that Salt does not have
+ * @throws Error for an id that a shell could read, or a command that cannot run
  */
 export function readCommand(
   form: 'yaml' | 'json',
@@ -34,8 +34,8 @@ export function readCommand(
 }
 
 function run(command: string, id: string): string {
-  // Ids come from accepted keys; nothing that a shell reads, or a command takes for an option, may
-  // be in one that is pasted.
+  // Ids come from accepted keys. An id in a command line must not contain signs that a shell reads,
+  // nor look like an option.
   if (command.includes('%s') && !/^[\w.@:][\w.@:-]*$/.test(id)) throw new Error('unsafe minion id');
   const done = spawnSync('/bin/sh', ['-c', command.replaceAll('%s', () => id)], {
     env: childEnvironment(process.env),

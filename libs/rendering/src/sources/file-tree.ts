@@ -10,10 +10,10 @@ const MAX_DEPTH = 32;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_TREE_BYTES = 64 * 1024 * 1024;
 
-/** A file that is no UTF-8 is no template. */
+/** Only UTF-8 can be a template. */
 const TEXT = { fatal: true, ignoreBOM: true };
 
-/** Its parameters, in the order of Salt's. */
+/** The parameters in Salt's order. */
 const OPTIONS = [
   ...['root_dir', 'follow_dir_links', 'debug', 'keep_newline'],
   ...['render_default', 'renderer_blacklist', 'renderer_whitelist', 'template'],
@@ -23,15 +23,15 @@ interface TreeRules {
   readonly followDirLinks: boolean;
   /** True: always; else globs of paths whose last line end is kept. */
   readonly keepNewline: boolean | readonly string[];
-  /** What a file's contents become. */
+  /** Turns the contents of a file into a value. */
   readonly made: (contents: Uint8Array) => SaltValue;
 }
 
 /**
- * Files as pillar: those of `hosts/<id>` over those of `nodegroups/<group>` for the groups that the
- * minion is in (Salt: salt/pillar/file_tree.py). Contents are bytes; with `template: True` they are
- * what the renderers make of them.
- * @throws Error for arguments that Salt has not, for what does not render, or for a tree of more
+ * Files as pillar: those of `hosts/<id>` over those of `nodegroups/<group>` for the groups of the
+ * minion (Salt: salt/pillar/file_tree.py). Contents are bytes; with `template: True` they are
+ * rendered.
+ * @throws Error for unknown arguments, for a file that does not render, or for a tree of more
  * than 64 MiB
  */
 export function readFileTree(
@@ -124,7 +124,7 @@ function readTree(
   for (const name of readdirSync(dir).sort()) {
     const path = join(dir, name);
     if (isDirectory(path)) {
-      // A link to a directory is there, and empty, unless links are followed.
+      // A link to a directory counts as empty, unless links are followed.
       const enter = rules.followDirLinks || !lstatSync(path).isSymbolicLink();
       const below = prefix === '.' ? name : `${prefix}/${name}`;
       tree.set(name, enter ? readTree(path, below, rules, budget, depth + 1) : new Map());

@@ -21,13 +21,13 @@ export interface GitSettings {
 /** The refs wanted of a remote. */
 export interface GitPlace {
   readonly url: string;
-  /** Exact names of branches or tags, the first that is there. */
+  /** Exact names of branches or tags; the first that exists is used. */
   readonly refs: readonly string[];
   /** Those of them that may be ids of commits too, since no minion named them. */
   readonly ownRefs: readonly string[];
 }
 
-/** Which remotes are meant: those of a branch, and of a URL or name; null: any. */
+/** Selects remotes by branch, and by URL or name; null: any. */
 export interface AskedRemotes {
   readonly branch: string | null;
   readonly repo: string | null;
@@ -35,11 +35,11 @@ export interface AskedRemotes {
 
 /** The copies of repositories, below a cache directory. */
 const COPIES = 'brine-git-pillar';
-/** In each of them: its time shows when it was last fetched, or tried. */
+/** A file in each copy whose time is that of the last fetch, successful or not. */
 const MARK = 'fetched';
 /** Repositories whose refs are kept in memory; a minion may name any (`on_demand_ext_pillar`). */
 const COPIES_MAX = 256;
-/** A pillar takes up to 45 s. If a remote answers later, the last fetch serves. */
+/** A pillar takes up to 45 s. If a remote answers later, the last fetch is used. */
 const FETCH_MS = 30_000;
 
 const COMMIT_ID = /^[0-9a-f]{40}$/;
@@ -64,7 +64,7 @@ export class GitCheckouts {
 
   /**
    * The directory with the files of a branch, tag or commit, fetched again when due.
-   * @throws GitError where the repository has no such ref, or no room for its files
+   * @throws GitError if the repository has no such ref, or no space for its files
    */
   async of({ url, refs, ownRefs }: GitPlace): Promise<string> {
     const copy = this.#copyOf(url);
@@ -77,8 +77,8 @@ export class GitCheckouts {
   }
 
   /**
-   * Fetches the remotes of all git pillars of `ext_pillar` now (salt/runners/git_pillar.py): by
-   * the text of each true where something came, null where not, false where it failed, which is
+   * Fetches the remotes of all git pillars of `ext_pillar` now (salt/runners/git_pillar.py). For
+   * the text of each remote true if something changed, null if not, false after a failure, which is
    * reported.
    * @param preset the branch of a remote that names none
    */
@@ -99,7 +99,7 @@ export class GitCheckouts {
     return found;
   }
 
-  /** Ends what still runs. */
+  /** Ends running fetches. */
   close(): void {
     this.#stop.abort();
   }
@@ -136,8 +136,8 @@ export class GitCheckouts {
   }
 
   /**
-   * Fetches; true where that changed a branch or a tag. Undefined while another worker fetches, and
-   * where it fails, which is reported.
+   * Fetches; true if that changed a branch or a tag. Undefined while another worker fetches, and
+   * after a failure, which is reported.
    * @param waits for the end of another worker's fetch, and then fetches too
    */
   async #fetch(
@@ -146,7 +146,8 @@ export class GitCheckouts {
     waits: boolean,
   ): Promise<boolean | undefined> {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    // Marked first, so that others do not fetch too, and a remote that is away has rest.
+    // Marked before the fetch, so that no other worker fetches too. An unreachable remote is not
+    // tried again until the next interval.
     await writeFile(mark, '');
     try {
       if (!waits) return await git.update();
@@ -160,7 +161,10 @@ export class GitCheckouts {
   }
 }
 
-/** When a repository was last fetched on this host, or tried, in Unix ms; undefined for never. */
+/**
+ * When a repository was last fetched on this host, successfully or not, in Unix ms; undefined for
+ * never.
+ */
 export function lastFetchMs(cacheDir: string): number | undefined {
   const copies = join(cacheDir, COPIES);
   if (!existsSync(copies)) return undefined;

@@ -1,14 +1,14 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** One remote of `ext_pillar: git`. */
+/** A remote of `ext_pillar: git`. */
 export interface GitPillarRemote {
   readonly url: string;
-  /** Branches or tags, the first that is there. */
+  /** Branches or tags; the first that exists is used. */
   readonly refs: readonly string[];
-  /** Those of them that the master's own file names: these may be ids of commits too. */
+  /** Refs that the master's own file names: these may be ids of commits too. */
   readonly ownRefs: readonly string[];
-  /** Environment of the pillar that its files make. */
+  /** Environment of the pillar from its files. */
   readonly env: string;
   /** Directory of the repository. */
   readonly root: string;
@@ -23,13 +23,13 @@ export interface GitPillarDefaults {
   readonly root: string;
 }
 
-/** Names of options that a remote may have here; others are refused. */
+/** Options that a remote may have; others are refused. */
 const KNOWN = ['base', 'env', 'fallback', 'root', 'name', 'all_saltenvs', 'mountpoint'];
 
 /**
  * Reads the remotes of a git pillar for a minion that asked for `asked` (pillarenv, or else
  * saltenv), as salt/utils/gitfs.py GitPillar.checkout does.
- * @throws Error for a remote that is no text `<branch> <url>`, or has an option not served here
+ * @throws Error for a remote that is no text `<branch> <url>`, or has an unsupported option
  */
 export function gitPillarRemotes(
   args: SaltValue,

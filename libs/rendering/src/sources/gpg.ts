@@ -6,24 +6,24 @@ const MESSAGE = /-----BEGIN PGP MESSAGE-----[^]*?-----END PGP MESSAGE-----/g;
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** There is no gpg, or it could not open a message that must be opened. */
+/** gpg is missing, or could not decrypt a message that must be decrypted. */
 export class GpgError extends Error {
   override readonly name = 'GpgError';
   readonly code = 'BRINE_PILLAR_GPG';
 }
 
-/** How messages are opened. */
+/** How messages are decrypted. */
 export interface GpgSettings {
-  /** Its home: the keys. */
+  /** The home of gpg, with the keys. */
   readonly keyDir: string;
-  /** `gpg_decrypt_must_succeed`: what cannot be opened is an error, or else stays as it is. */
+  /** `gpg_decrypt_must_succeed`: a message that fails is an error, or else stays as it is. */
   readonly mustSucceed: boolean;
 }
 
 /**
  * Decrypts the PGP messages in the texts and bytes of a value with the real gpg (Salt:
- * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. What has a
- * message loses the line ends at its end. What is UTF-8 then is a text, anything else is bytes.
+ * salt/renderers/gpg.py). Messages that may stay closed stay as they are. A text with a message
+ * loses its final line ends. The result is a text if it is UTF-8, otherwise bytes.
  * @throws GpgError
  */
 export function decryptAll(
@@ -46,7 +46,7 @@ function decryptBytes(
   settings: GpgSettings,
   mayOpen: (message: string) => boolean,
 ): SaltValue {
-  // A letter of Latin-1 for each byte: what gpg makes may be none of any encoding.
+  // Latin-1 keeps each byte as a letter, since gpg's output may have any encoding.
   const closed = bytes.toString('latin1');
   const open = closed.replaceAll(MESSAGE, (found) => {
     const message = Buffer.from(found, 'latin1').toString('utf8');

@@ -7,15 +7,15 @@ import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What it is called with beside `url` (Salt: salt/pillar/http_json.py ext_pillar). */
+/** Its arguments beside `url` (Salt: salt/pillar/http_json.py ext_pillar). */
 const OPTIONS = ['with_grains', 'header_dict', 'auth', 'username', 'password', 'namespace'];
 
 /**
- * What a web service says of a minion; `%s` in its address stands for the id, `<grain>` for a
- * grain where `with_grains` is set (Salt: salt/pillar/http_json.py, http_yaml.py). An
- * unreachable service, or an answer that is no map, is logged and gives no data.
- * @throws TypeError where there is no address, or there are other arguments than Salt has
- * @throws Error for `auth`, which is not served
+ * The answer of a web service about a minion. `%s` in its address stands for the id, `<grain>` for
+ * a grain if `with_grains` is set (Salt: salt/pillar/http_json.py, http_yaml.py). An unreachable
+ * service, or an answer that is no map, is logged and gives no data.
+ * @throws TypeError without an address, or for arguments that Salt does not have
+ * @throws Error for `auth`, which is not supported
  */
 export async function readHttp(
   form: 'json' | 'yaml',
@@ -51,7 +51,7 @@ function addressOf(url: string, minion: ExternalMinion, withGrains: boolean): st
   const full = plain.replaceAll(/<(.*?)>/g, (_whole, name: string) => {
     const grain = minion.grains.get(name);
     const value = pyStr(grain ?? null);
-    // Dots would lead to another path of the service, in any encoding.
+    // Dots would change the path on the service, in any encoding.
     if (grain === undefined || grain === null || /^\.*$/.test(value)) isWhole = false;
     return encodeURIComponent(value);
   });

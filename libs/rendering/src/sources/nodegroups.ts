@@ -5,9 +5,9 @@ import { callArguments } from './call-arguments.ts';
 import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 /**
- * The names of the node groups that a minion is in, below `pillar_name` (Salt:
- * salt/pillar/nodegroups.py). A group with a broken expression has no members.
- * @throws TypeError for arguments that Salt has not, WorkError for a group that takes too much work
+ * The names of the node groups of a minion, below `pillar_name` (Salt: salt/pillar/nodegroups.py).
+ * A group with a broken expression has no members.
+ * @throws TypeError for unknown arguments, WorkError for a group that takes too much work
  */
 export function readNodegroups(
   { id, grains }: ExternalMinion,
@@ -30,7 +30,7 @@ export function readNodegroups(
     nodegroups instanceof Map
       ? [...(nodegroups as ReadonlyMap<string, unknown>)]
       : Object.entries(nodegroups);
-  // As Salt, by the definition and not by the name: words alone are a target there, not a list.
+  // Like Salt, by the definition and not by the name: a list of plain names is a target here.
   const own = groups.filter(([, tgt]) => {
     return checkMinions({ tgt, tgtType: 'compound' }, view).minions.includes(id);
   });

@@ -16,7 +16,7 @@ export interface PostgresSettings {
   readonly database: string;
 }
 
-/** OIDs of types whose texts are not their values (pg_type.dat). */
+/** Readers for types whose texts differ from their values, by OID (pg_type.dat). */
 const READERS: Readonly<Record<number, (text: string) => SaltValue>> = {
   16: (text) => text === 't',
   20: (text) => wholeNumber(text),
@@ -29,8 +29,9 @@ const READERS: Readonly<Record<number, (text: string) => SaltValue>> = {
 };
 
 /**
- * What PostgreSQL says of a minion; `%s` in a query is its id (Salt: salt/pillar/postgres.py).
- * @throws Error of the connection; a query that fails gives what came before it
+ * The rows of PostgreSQL about a minion; `%s` in a query is its id (Salt: salt/pillar/postgres.py).
+ * A query that fails ends the list; the rows before it count.
+ * @throws Error of the connection
  */
 export async function readPostgres(
   id: string,
@@ -45,7 +46,7 @@ export async function readPostgres(
     query_timeout: QUERY_TIMEOUT_MS,
     types: { getTypeParser: (oid: number) => READERS[oid] ?? ((text: string) => text) },
   });
-  // The query that was running rejects as well.
+  // The running query rejects as well.
   client.on('error', () => undefined);
   await client.connect();
   try {

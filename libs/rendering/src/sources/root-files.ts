@@ -6,7 +6,7 @@ const MAX_FILES = 100_000;
 const MAX_DEPTH = 64;
 
 /**
- * The files below `pillar_roots`, read on demand. One object serves one pillar: a file read once
+ * The files below `pillar_roots`, read on demand. An object serves one pillar: a file that was read
  * stays the same for it.
  */
 export class RootFiles {
@@ -18,9 +18,9 @@ export class RootFiles {
   readonly #texts = new Map<string, string | undefined>();
 
   /**
-   * As configured; `__env__` stands for the environment that is asked for, where that has no
+   * The configured roots. `__env__` stands for the requested environment, unless that has
    * directories of its own (Salt: Pillar.__gen_opts). Templates may name files by their absolute
-   * paths below these directories, and below those `beside` them.
+   * paths below these directories, and below those in `beside`.
    */
   static of(
     roots: Readonly<Record<string, readonly string[]>>,
@@ -35,7 +35,7 @@ export class RootFiles {
     return new RootFiles({ ...named, [asked]: dirs }, undefined, beside);
   }
 
-  /** With `confines`, links lead nowhere that is not below one of these directories. */
+  /** With `confines`, links must end below one of these directories. */
   constructor(
     roots: Readonly<Record<string, readonly string[]>>,
     confines?: readonly string[],
@@ -48,8 +48,8 @@ export class RootFiles {
   }
 
   /**
-   * The text of a file; undefined where there is none, where the path leaves the roots, or where
-   * the file is larger than 16 MiB. An absolute path is that of a file below any of the roots.
+   * The text of a file. Undefined if it is missing, if the path leaves the roots, or if the file is
+   * larger than 16 MiB. An absolute path names a file below any of the roots.
    */
   read(saltenv: string, path: string): string | undefined {
     const key = `${saltenv}\0${path}`;
@@ -57,7 +57,7 @@ export class RootFiles {
     return this.#texts.get(key);
   }
 
-  /** The absolute path of the file that {@link read} reads; undefined where there is none. */
+  /** The absolute path of the file that {@link read} reads, or undefined. */
   place(saltenv: string, path: string): string | undefined {
     if (path.includes('\0')) return undefined;
     if (path.startsWith('/')) return this.#absolute(saltenv, normalize(path));
@@ -69,7 +69,7 @@ export class RootFiles {
 
   /** Salt reads any file of the host by its absolute path (salt/utils/jinja.py get_source). */
   #absolute(saltenv: string, file: string): string | undefined {
-    // As in Salt, nothing is there for an environment without directories.
+    // Like Salt: an environment without directories has no files.
     if (this.#rootsOf(saltenv).length === 0) return undefined;
     const dirs = [...Object.values(this.roots).flat(), ...this.#beside];
     const isBelowOne = dirs.some((dir) => file.startsWith(normalize(`${dir}/`)));
@@ -104,7 +104,7 @@ export class RootFiles {
   }
 }
 
-/** Whether a name that came from a minion leads below the directory that it is put into. */
+/** True if a name from a minion stays below the directory that it is used in. */
 function isBelow(name: string): boolean {
   return !name.includes('\0') && !name.split('/').some((part) => ['', '.', '..'].includes(part));
 }

@@ -13,14 +13,14 @@ export interface ExternalSettings {
   /** Directories by environment, for a relative `root_dir`. */
   readonly pillarRoots: Readonly<Record<string, readonly string[]>>;
   readonly nodegroups: Nodegroups;
-  /** What the pillar has so far: by it terms of node groups judge that ask for a pillar. */
+  /** The pillar so far: terms of node groups about a pillar are judged by it. */
   readonly pillar: SaltMap;
   /** Renders a text, by the renderers of its first line or else of `pipe`. Throws Salt's text. */
   readonly render: (text: string, how: TextRenderers) => SaltValue;
   readonly log: (level: 'critical' | 'error', text: string) => void;
 }
 
-/** The renderers for a text: `pipe` for one that names none, and which are allowed. */
+/** The renderers for a text: `pipe` for a text that names none, and the allowed ones. */
 interface TextRenderers {
   readonly pipe: SaltValue;
   readonly blacklist: SaltValue;

@@ -1,12 +1,12 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
-/** One query of an SQL pillar, with its rules (Salt: salt/pillar/sql_base.py). */
+/** A query of an SQL pillar, with its rules (Salt: salt/pillar/sql_base.py). */
 export interface SqlQuery {
   /** Key of its rows in the pillar; null: at the top. */
   readonly root: string | null;
   readonly query: string;
-  /** How many fields are keys; 0: all but the last. */
+  /** The number of fields that are keys; 0: all but the last. */
   readonly depth: number;
   readonly asList: boolean;
   readonly asJson: boolean;
@@ -16,8 +16,8 @@ export interface SqlQuery {
 }
 
 /**
- * The queries of an entry of `ext_pillar`: those without a name first, the others by their names
- * (sql_base.py extract_queries). What has no query is left out.
+ * The queries of an entry of `ext_pillar`: those without a name first, the others by name
+ * (sql_base.py extract_queries). Entries without a query are left out.
  */
 export function sqlQueries(args: SaltValue): SqlQuery[] {
   const named: [string | null, SaltValue][] = isMap(args)
@@ -117,7 +117,7 @@ function addRow(
   }
 }
 
-/** The map below a key; a value that stands there already is replaced, or becomes a list. */
+/** The map below a key; another value there is replaced, or becomes a list. */
 function entered(at: SaltMap, key: SaltValue, asList: boolean): SaltMap {
   const known = at.get(key);
   if (isMap(known)) return known;

@@ -6,8 +6,8 @@ const COMMAND_TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
- * What templates may do on this host: run commands, as on a stock master. They may read the
- * variables that a command gets, and no other.
+ * The functions of templates that use this host: they run commands, as on a stock master. Templates
+ * may read only those variables of the environment that a command gets.
  */
 export function hostFunctions(): Map<string, PyFunction> {
   const shell = new PyFunction('cmd.run', ({ positional: [command] }) => {

@@ -3,7 +3,7 @@ import type { PillarMinion, PythonModules, RenderStep } from '@brine/pillar';
 import { type BlockingCalls, PythonCallError } from '@brine/python-host';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** Modules in Python for one pillar. Each call stops the thread until its answer is there. */
+/** Modules in Python for one pillar. Each call blocks the thread until its answer. */
 export class PillarModules implements PythonModules {
   readonly #calls: BlockingCalls;
   readonly #about: Readonly<Record<string, SaltValue>>;
@@ -11,7 +11,7 @@ export class PillarModules implements PythonModules {
   constructor(calls: BlockingCalls, { id, grains, saltenv, pillarenv }: PillarMinion) {
     this.#calls = calls;
     const minion = mapOf({ id, grains, saltenv, pillarenv });
-    // Salt's loaders are the same for all calls of a pillar, and new for the next one.
+    // Salt's loaders are shared by all calls of a pillar, and new for the next pillar.
     this.#about = { minion, pillar_run: randomUUID() };
   }
 
@@ -30,7 +30,7 @@ export class PillarModules implements PythonModules {
   }
 
   /**
-   * What an external pillar of Salt's says; undefined for a kind that it does not have.
+   * The data of one of Salt's external pillars; undefined for an unknown kind.
    * @throws PythonCallError with Salt's text
    */
   external(name: string, args: SaltValue, pillar: SaltMap): SaltValue | undefined {

@@ -41,7 +41,7 @@ export async function pillarOf(
   return make(ports, options, minion);
 }
 
-/** States by environment, as the saltclass tree in a directory has them for a minion. */
+/** States by environment from the saltclass tree in a directory, for a minion. */
 export function classTopsOf({ outside, log, minion }: Render, tree: string): SaltMap {
   const files = new ClassTree(tree);
   return saltclassTops({ files, outside, log, functions: new Map() }, minion);

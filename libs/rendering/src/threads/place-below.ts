@@ -8,8 +8,8 @@ interface Place {
 }
 
 /**
- * The file that an absolute path names below a directory of an environment; undefined where it
- * names none. The path counts as it is written, with `..` resolved.
+ * The file of an environment at an absolute path, or undefined. The path is taken as written, with
+ * `..` resolved.
  */
 export function placeBelow(
   roots: Readonly<Record<string, readonly string[]>>,

@@ -1,4 +1,4 @@
-/** What a thread asks its worker for, beside what it asks Python. */
+/** The questions of a thread to its worker, beside those for Python. */
 
 /** A file of the file server. */
 export const FILE = 'brine_file';

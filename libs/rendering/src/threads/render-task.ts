@@ -4,11 +4,11 @@ import type { SaltMap } from '@brine/wire';
 import type { PillarModules } from './pillar-modules.ts';
 import type { ThreadData } from './thread-start.ts';
 
-/** What a thread renders. `asked` is msgpack of a map with the minion's id, grains and the like. */
+/** A task of a thread. `asked` is msgpack of a map with the minion's id, grains and the like. */
 export type RenderTask =
   /** A pillar, or its top file alone: with `saltenv`, `pillarenv`, `override` and `ext`. */
   | { readonly kind: 'pillar' | 'top'; readonly asked: Uint8Array }
-  /** States of a minion, as the saltclass tree in a directory has them. */
+  /** States of a minion from the saltclass tree in a directory. */
   | { readonly kind: 'classes'; readonly asked: Uint8Array; readonly tree: string }
   /** A file of states: with `sls`, `path` and `defaults`, which are more names for its template. */
   | { readonly kind: 'sls'; readonly asked: Uint8Array }
@@ -20,7 +20,7 @@ export interface RenderJob {
   readonly task: RenderTask;
   /** The way back to the worker, for the questions of `questions.ts`. */
   readonly way: BlockingEnd;
-  /** The way leads to modules in Python too. */
+  /** True if the way leads to modules in Python too. */
   readonly hasPython: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface RenderResult {
   readonly log: readonly string[];
 }
 
-/** What a task is rendered with, in its thread. */
+/** The context of a task in its thread. */
 export interface Render {
   readonly asked: SaltMap;
   readonly minion: PillarMinion;

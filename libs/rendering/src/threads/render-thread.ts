@@ -18,12 +18,12 @@ const outside = {
   random: () => Math.random(),
   filters: hostFilters(options.opts),
 };
-/** Why the niceness is not in force; goes to the log with the first result. */
+/** Why the niceness could not be set; logged with the first result. */
 let trouble = becomeNice(data.niceness);
 
 /**
- * Runs in a worker thread: a template may run long, and a thread can be ended where an event loop
- * would stand still.
+ * Runs in a worker thread. A template may run long: a thread can be ended, while an event loop
+ * would block.
  *
  * @public the thread pool calls it by its name
  */
@@ -72,7 +72,7 @@ function minionOf(asked: SaltMap): PillarMinion {
   };
 }
 
-/** Sets the niceness of this thread. On Linux that of the process stays. */
+/** Sets the niceness of this thread. On Linux the process keeps its own. */
 function becomeNice(niceness: number | undefined): string | undefined {
   if (niceness === undefined) return undefined;
   try {

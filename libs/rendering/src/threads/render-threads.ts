@@ -6,16 +6,16 @@ import { Piscina } from 'piscina';
 import type { RenderJob, RenderResult, RenderTask } from './render-task.ts';
 import type { ThreadData } from './thread-start.ts';
 
-/** A task that takes longer is given up, its thread ended: a minion waits no longer either. */
+/** A task that takes longer is given up and its thread ended: no minion waits longer. */
 export const RENDER_MAX_MS = 45_000;
 
 /** Tasks that render at once. */
 export const RENDER_THREADS = 2;
 
-/** How a worker answers a question of a thread (`questions.ts`). */
+/** The worker's answers to the questions of a thread (`questions.ts`). */
 export type Answers = Readonly<Record<string, (given: SaltMap) => Promise<SaltValue>>>;
 
-/** Threads that render. They start when there is a task, and end after a while without any. */
+/** Threads that render. They start with the first task, and end after a while without any. */
 export class RenderThreads {
   readonly #data: ThreadData;
   readonly #queueMax: number;
@@ -25,7 +25,7 @@ export class RenderThreads {
 
   /**
    * @param queueMax tasks that wait for a thread at most
-   * @param python modules in Python, where the master has some
+   * @param python modules in Python, if the master has any
    */
   constructor(
     data: ThreadData,
@@ -41,8 +41,8 @@ export class RenderThreads {
 
   /**
    * The result of a task, as msgpack.
-   * @throws MasterUnavailableError where too many wait already
-   * @throws Error where the task fails, or takes too long (AbortError)
+   * @throws MasterUnavailableError if too many wait already
+   * @throws Error if the task fails, or takes too long (AbortError)
    */
   async run(task: RenderTask, answers: Answers): Promise<Buffer> {
     const pool = this.#started();

@@ -24,7 +24,7 @@ export function renderSls(render: Render): SaltMap {
   return outcome(() => renderStateFile(contextOf(render), { saltenv, path, sls, defaults }));
 }
 
-/** Calls a function of templates, with an outcome as {@link renderSls}. */
+/** Calls a function of templates; the result is as in {@link renderSls}. */
 export function callFunction(render: Render): SaltMap {
   const { asked } = render;
   const args = listOf(asked, 'args') ?? [];
@@ -43,8 +43,8 @@ function outcome(value: () => SaltValue): SaltMap {
 }
 
 /**
- * Files come from the worker, because those of git are found asynchronously; the thread stands
- * still until it has them.
+ * Files come from the worker, because those of git are found asynchronously; the thread blocks
+ * until then.
  */
 function contextOf({
   asked,
@@ -75,7 +75,7 @@ function contextOf({
 }
 
 /**
- * The files of the file server; one that was read once stays the same for this file. An absolute
+ * The files of the file server. A file that was read stays the same for this render. An absolute
  * path below `file_roots` is that of a file of an environment; Salt reads any file of the host so
  * (salt/utils/jinja.py get_source).
  */
