@@ -9,10 +9,10 @@ import { beacons, listening } from './run/listen.ts';
 import { type Running, StateRun } from './run/state-run.ts';
 import type { HighData } from './values.ts';
 
-/** Results by tag, or what is wrong with the data. */
+/** Results by tag, or the errors in the data. */
 export type HighResult = Running | readonly string[];
 
-/** How high data is run. */
+/** Options of a run of high data. */
 export interface HighOptions extends RunOptions {
   /** `disabled_requisites`. */
   readonly disabled: readonly string[];
@@ -20,8 +20,8 @@ export interface HighOptions extends RunOptions {
 }
 
 /**
- * Compiles high data: extensions, requisites of others, exclusions, order. The data is changed on
- * the way (Salt: the first half of State.call_high).
+ * Compiles high data: extensions, requisites of others, exclusions, order. Changes the data (Salt:
+ * the first half of State.call_high).
  */
 export function compileHigh(
   high: HighData,

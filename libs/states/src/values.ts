@@ -7,7 +7,7 @@ export type Chunk = SaltMap;
 /** High data: declarations by id, `__extend__` and `__exclude__` beside them. */
 export type HighData = SaltMap;
 
-/** What a text of a chunk is; an absent value gives the empty text. */
+/** The text under a key of a chunk; empty if absent. */
 export function textAt(map: SaltMap, key: string): string {
   return pyStr(map.get(key) ?? '');
 }
@@ -20,7 +20,7 @@ export function tagOf(chunk: Chunk): string {
   return `${state}_|-${id}_|-${name}_|-${fun}`;
 }
 
-/** A value with nothing shared with the first. */
+/** A deep copy of a value. */
 export function copyOf(value: SaltMap): SaltMap;
 export function copyOf(value: SaltValue): SaltValue;
 export function copyOf(value: SaltValue): SaltValue {
@@ -64,7 +64,7 @@ export function modulesOf(body: SaltMap): string[] {
   return [...body.keys()].map(pyStr).filter((key) => !key.startsWith('__'));
 }
 
-/** The list under a key; what is no list is one with that item alone. */
+/** The list under a key; any other value is the only item of a list. */
 export function listAt(map: SaltMap, key: string): SaltValue[] {
   const value = map.get(key);
   if (value === undefined || value === null) return [];

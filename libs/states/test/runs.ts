@@ -14,7 +14,7 @@ export function salted(value: Plain): SaltValue {
   return new Map(Object.entries(value).map(([key, item]) => [key, salted(item)]));
 }
 
-/** A state function that says what it was asked for. */
+/** A state function with a fixed result. */
 function fixed(name: string, result: boolean | null, changed: boolean): StateFunction {
   return {
     name: `t.${name}`,
@@ -74,7 +74,7 @@ export function ports(more: Partial<RunPorts> = {}): RunPorts {
   };
 }
 
-/** How the runs of the tests go. */
+/** The options of the runs of the tests. */
 export const OPTIONS: HighOptions = {
   id: 'm_master',
   jid: '20260101000000000000',
@@ -126,7 +126,7 @@ export async function runSls(
   return callHigh(high, ports(given.ports), { ...OPTIONS, ...given.options });
 }
 
-/** Ids of a run in their order with what became of them: `id: result comment`. */
+/** Ids of a run in their order with their outcome: `id: result comment`. */
 export function told(result: HighResult): readonly string[] {
   if (!(result instanceof Map)) return result;
   return [...result.entries()]

@@ -37,7 +37,10 @@ export function handleExclude(data: HighData, sls: string, errors: string[]): vo
   data.set('__exclude__', [...listOf(data.get('__exclude__')), ...exclude]);
 }
 
-/** Gives each declaration its place, and splits `module.function` (Salt: _handle_state_decls). */
+/**
+ * Gives each declaration its file and order, and splits `module.function` (Salt:
+ * _handle_state_decls).
+ */
 export function handleDeclarations(
   data: HighData,
   sls: string,
@@ -83,7 +86,7 @@ function splitDeclaration(id: string, body: SaltMap, sls: string, errors: string
   }
 }
 
-/** `module.function` becomes the module, with the function as the last of its arguments. */
+/** Turns `module.function` into the module, with the function as its last argument. */
 function splitFunction(body: SaltMap, key: string, run: SaltValue[]): void {
   if (key.startsWith('_') || !key.includes('.')) return;
   const [module = '', fun = ''] = key.split('.');

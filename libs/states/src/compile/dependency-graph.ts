@@ -6,15 +6,15 @@ import { Digraph } from './digraph.ts';
 import { NodeHeap, type NodeRank } from './node-heap.ts';
 import { EDGE_REQUISITES, type Requisite, REQUISITES, weightOf } from './requisites.ts';
 
-/** Requisites that lead back to their own state; the message shows the circle. */
+/** Requisites that lead back to their own state; the message shows the cycle. */
 export class CycleError extends Error {
   override readonly name = 'CycleError';
 }
 
-/** Where states stand that are last, beyond all that are numbered (Salt: cap + 1000000). */
+/** The order of states that run last, beyond all numbered ones (Salt: cap + 1000000). */
 const LAST = 1_000_000;
 
-/** What the states of a run depend on (Salt: salt/utils/requisite.py DependencyGraph). */
+/** The dependencies between the states of a run (Salt: salt/utils/requisite.py DependencyGraph). */
 export class DependencyGraph {
   readonly #graph = new Digraph();
   /** Nodes by module (or `id`) and by id and name. */
@@ -39,7 +39,7 @@ export class DependencyGraph {
     }
   }
 
-  /** Adds what a state requires. Returns what is wrong with it. */
+  /** Adds the requisites of a state. Returns their error, if any. */
   addRequisites(chunk: Chunk, disabled: ReadonlySet<string>): string | undefined {
     if (!REQUISITES.some((kind) => chunk.has(kind))) return undefined;
     const sls = pyStr(chunk.get('__sls__') ?? null);
@@ -72,7 +72,7 @@ export class DependencyGraph {
   }
 
   /**
-   * The states in the order in which they run; one that a prereq tests first stands in it twice.
+   * The states in the order in which they run; a state that a prereq tests first occurs twice.
    * @throws CycleError
    */
   ordered(cap: number): Chunk[] {
@@ -116,13 +116,13 @@ export class DependencyGraph {
         this.#addPrereq(node, required);
         continue;
       }
-      // What the state needs, its test needs too.
+      // The test of a state needs what the state needs.
       if (isTested) this.#graph.addEdge(required, testOf(node), kind);
       this.#graph.addEdge(required, node, kind);
     }
   }
 
-  /** `node` runs before `required`, but only where a test of `required` shows changes. */
+  /** `node` runs before `required`, but only if a test of `required` shows changes. */
   #addPrereq(node: string, required: string): void {
     const { nodes } = this.#graph;
     nodes.get(node)?.chunk.set('__prerequiring__', true);
@@ -201,7 +201,7 @@ function testOf(tag: string): string {
   return `${tag}_|-__prereq_test__`;
 }
 
-/** Module (or `id`) and name that a requisite names. */
+/** The module (or `id`) and name of a requisite. */
 function referenceOf(item: SaltValue): readonly [string, SaltValue] {
   if (!isMap(item)) return ['id', item];
   const key = firstKey(item) ?? 'id';

@@ -4,7 +4,7 @@ import type { Requisite } from './requisites.ts';
 /** A node of the graph: a chunk, or the test of a chunk that a prereq asks for. */
 export interface GraphNode {
   readonly chunk: Chunk;
-  /** The lowest order of what depends on it, once known. */
+  /** The lowest order of its dependents, once known. */
   lowestChild?: number;
 }
 
@@ -17,23 +17,23 @@ export class Digraph {
   readonly #out: Edges = new Map();
   readonly #in: Edges = new Map();
 
-  /** Adds an edge; the same again changes nothing. */
+  /** Adds an edge; idempotent. */
   addEdge(from: string, to: string, kind: Requisite): void {
     add(this.#out, from, to, kind);
     add(this.#in, to, from, kind);
   }
 
-  /** Edges that end in a node: where they begin, and their kind. */
+  /** Edges that end in a node: their start, and their kind. */
   edgesInto(node: string): (readonly [from: string, kind: Requisite])[] {
     return pairs(this.#in, node);
   }
 
-  /** Edges that begin in a node: where they end, and their kind. */
+  /** Edges that begin in a node: their end, and their kind. */
   edgesFrom(node: string): (readonly [to: string, kind: Requisite])[] {
     return pairs(this.#out, node);
   }
 
-  /** The edges of a cycle; none where there is no cycle. */
+  /** The edges of a cycle; empty without a cycle. */
   findCycle(): (readonly [from: string, to: string, kind: Requisite])[] {
     const done = new Set<string>();
     for (const start of this.nodes.keys()) {
@@ -48,7 +48,7 @@ export class Digraph {
     start: string,
     done: Set<string>,
   ): (readonly [string, string, Requisite])[] | undefined {
-    // Depth first without recursion: a chain may be as long as a run may have states.
+    // Depth first without recursion: a chain may have all states of a run.
     const path = [{ node: start, edges: this.edgesFrom(start), via: undefined as Via | undefined }];
     const open = new Set([start]);
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {

@@ -5,8 +5,8 @@ import { findName } from './find.ts';
 import { REQUISITE_KEYWORDS } from './requisites.ts';
 
 /**
- * Puts what `__extend__` holds into the declarations that it names, and takes it out of the high
- * data (Salt: State.reconcile_extend). Returns what is wrong with it.
+ * Moves `__extend__` from the high data into the declarations that it names (Salt:
+ * State.reconcile_extend). Returns its errors.
  */
 export function reconcileExtend(high: HighData, strict: boolean): string[] {
   const extensions = high.get('__extend__');
@@ -51,7 +51,7 @@ function extendOne(
   return undefined;
 }
 
-/** SLS files that are excluded by their name: their extensions do not count. */
+/** SLS files that are excluded by name: their extensions do not count. */
 function excludedSls(high: HighData): Set<SaltValue> {
   const excludes = high.get('__exclude__');
   const names = (Array.isArray(excludes) ? excludes : []).map((exclude) =>
@@ -74,7 +74,7 @@ function extendRun(present: SaltValue[], run: readonly SaltValue[]): void {
   }
 }
 
-/** Extends one argument where it is the same as the new one; false where it is another. */
+/** Extends an argument if it has the name of the new one; otherwise returns false. */
 function extendArgument(present: SaltValue[], at: number, arg: SaltMap, old: SaltMap): boolean {
   const key = firstKey(arg);
   if (key === undefined) return false;

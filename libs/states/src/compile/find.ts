@@ -5,7 +5,7 @@ import { type HighData, modulesOf } from '../values.ts';
 /** A declaration of high data: its id and one of its modules. */
 export type Place = readonly [id: SaltValue, module: string];
 
-/** Places of high data whose id or name is this (Salt: find_name). */
+/** Places of high data with this id or name (Salt: find_name). */
 export function findName(
   name: SaltValue,
   module: string,

@@ -3,19 +3,19 @@ import { pyStr } from '@brine/wire/text';
 import { type Chunk, copyOf, type HighData, modulesOf, sameValue, textAt } from '../values.ts';
 import { CycleError, DependencyGraph } from './dependency-graph.ts';
 
-/** More states of one run are refused: each is a step that is saved and shown. */
+/** Limit of states in one run: each is a step that is saved and shown. */
 export const CHUNKS_MAX = 5_000;
 
-/** States in the order in which they run, what they depend on, and what is wrong with them. */
+/** States in the order in which they run, their dependencies, and their errors. */
 export interface LowData {
   readonly chunks: readonly Chunk[];
   readonly graph: DependencyGraph;
   readonly errors: readonly string[];
 }
 
-/** How high data is compiled. */
+/** Options of compiling high data. */
 export interface CompileOptions {
-  /** Whether a state module reacts to a watch; without it a watch is a require. */
+  /** True if a state module reacts to a watch; without it a watch is a require. */
   readonly watches: (module: string) => boolean;
   /** `disabled_requisites`. */
   readonly disabled: ReadonlySet<string>;
@@ -75,7 +75,7 @@ function takeArgument(chunk: Chunk, names: SaltValue[], id: SaltValue, arg: Salt
       for (const name of Array.isArray(value) ? value : []) {
         if (!names.some((known) => sameValue(known, name))) names.push(name);
       }
-      // A state override is not handed down; a name that is no text gives way to the id.
+      // A state override is not passed down; a name that is no text gives way to the id.
     } else if (key === 'name' && typeof value !== 'string') chunk.set(key, id);
     else if (key !== 'state') chunk.set(key, value);
   }
@@ -123,7 +123,7 @@ function ordered(
   }
 }
 
-/** A watch of a module that does not react to one is a require. */
+/** Turns a watch of a module that does not react to one into a require. */
 function reconcileWatch(chunk: Chunk, { watches }: CompileOptions): void {
   if (watches(textAt(chunk, 'state'))) return;
   for (const [watch, require] of [

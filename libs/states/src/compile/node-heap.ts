@@ -1,8 +1,8 @@
 import { compareText } from '@brine/wire/text';
 
-/** What decides which of the nodes that may run does so first. */
+/** The order of nodes that may run. */
 export interface NodeRank {
-  /** Its order, or the lower one of what waits for it. */
+  /** Its order, or the lower one of a node that waits for it. */
   readonly order: number;
   /** Its own order. */
   readonly own: number;
@@ -10,7 +10,7 @@ export interface NodeRank {
   readonly node: string;
 }
 
-/** Nodes that may run; the first of them comes out first. */
+/** Nodes that may run, lowest order first. */
 export class NodeHeap {
   readonly #items: NodeRank[] = [];
 
@@ -25,7 +25,7 @@ export class NodeHeap {
     }
   }
 
-  /** Takes the first node out; undefined where there is none. */
+  /** Takes the first node out, or returns undefined. */
   pop(): NodeRank | undefined {
     const items = this.#items;
     const first = items[0];
@@ -55,9 +55,9 @@ export class NodeHeap {
   }
 }
 
-/** Which of two nodes runs first, as Python compares tuples. */
+/** Compares two nodes as Python compares tuples; the lower one runs first. */
 function compareRanks(a: NodeRank, b: NodeRank): number {
-  // A difference of two infinite orders would be no number.
+  // A difference of two infinite orders is NaN.
   if (a.order !== b.order) return a.order < b.order ? -1 : 1;
   if (a.own !== b.own) return a.own < b.own ? -1 : 1;
   return compareText(a.label, b.label) || compareText(a.node, b.node);

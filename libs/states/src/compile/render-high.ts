@@ -4,34 +4,34 @@ import { isTruthy, pyStr } from '@brine/wire/text';
 import { type HighData, sameValue, textAt, yamlText } from '../values.ts';
 import { handleDeclarations, handleExclude, handleExtend } from './declarations.ts';
 
-/** A rendered SLS file: its data, or in Salt's words why it does not render. */
+/** A rendered SLS file: its data, or Salt's text of the error. */
 export type RenderedSls = {
   /** Path below the roots: `a/init.sls`. */
   readonly path: string;
 } & ({ readonly value: SaltValue } | { readonly error: string });
 
-/** Where SLS files come from. */
+/** The source of SLS files. */
 export interface SlsPort {
   /** Environments of the file server, `base` among them. */
   environments(): Promise<readonly string[]>;
   /** Names of all SLS files of an environment, sorted. */
   names(saltenv: string): Promise<readonly string[]>;
-  /** Renders a file; undefined where there is none. */
+  /** Renders a file; undefined for a missing file. */
   render(sls: string, saltenv: string): Promise<RenderedSls | undefined>;
 }
 
-/** High data of SLS files, and what is wrong with them. */
+/** High data of SLS files, and their errors. */
 export interface RenderedHigh {
   readonly high: HighData;
   readonly errors: readonly string[];
 }
 
-/** SLS files of one run, and how deep they may include each other. */
+/** SLS files of one run, and the depth of their includes. */
 const FILES_MAX = 2_000;
 const DEPTH_MAX = 100;
 
 /**
- * Renders SLS files with all that they include into one map of declarations (Salt:
+ * Renders SLS files and all their includes into one map of declarations (Salt:
  * BaseHighState.render_highstate).
  * @param matches patterns of names by environment
  * @param autoOrder `state_auto_order`: states run as they are written
@@ -48,7 +48,7 @@ class Rendering {
   readonly #matches: ReadonlyMap<string, readonly string[]>;
   readonly #port: SlsPort;
   readonly #autoOrder: boolean;
-  /** `environment:name` of files that were rendered. */
+  /** `environment:name` of rendered files. */
   readonly #done = new Set<string>();
   #order = 10_000;
 
@@ -90,7 +90,7 @@ class Rendering {
     return known ? this.#port.names(saltenv) : undefined;
   }
 
-  /** One file with its includes (Salt: render_state). */
+  /** A file with its includes (Salt: render_state). */
   async #state(sls: string, saltenv: string, depth: number): Promise<OneState> {
     const errors: string[] = [];
     const none: OneState = { data: new Map(), errors };
@@ -116,7 +116,7 @@ class Rendering {
     if (!isTruthy(data)) return none;
     if (!isMap(data)) {
       errors.push(`SLS ${sls} does not render to a dictionary`);
-      // Salt tries to merge it all the same.
+      // Salt tries to merge it in any case.
       if (depth === 0) {
         errors.push(`Error when rendering state with contents: ${yamlText(data)}`);
       }
@@ -138,7 +138,7 @@ class Rendering {
     const asked = pyStr(pair === undefined ? item : pair[1]);
     const known = env === 'base' || (await this.#port.environments()).includes(env);
     if (!known) {
-      // As in Salt, also for the `_xenv` of an environment that has no name.
+      // Like Salt, also for the `_xenv` of an environment without a name.
       const at = `${place.saltenv}:${place.sls}`;
       const text = `Nonexistent saltenv '${env}' found in include of '${asked}' within SLS '${at}'`;
       errors.push(text);
@@ -160,7 +160,7 @@ class Rendering {
       );
       return;
     }
-    // As in Salt, a pattern is looked up where the including file is.
+    // Like Salt, a pattern is matched in the environment of the including file.
     for (const target of found(await this.#port.names(place.saltenv), name)) {
       if (this.#done.has(`${env}:${target}`)) continue;
       const state = await this.#state(target, env, place.depth + 1);
@@ -202,7 +202,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** Names that a pattern matches; the pattern itself where there are none. */
+/** Names that match a pattern, or else the pattern itself. */
 function found(names: readonly string[], pattern: string): readonly string[] {
   const matching = names.filter((name) => matchGlob(pattern, name));
   return matching.length > 0 ? matching : [pattern];
@@ -219,7 +219,7 @@ function takeInclude(data: HighData, sls: string, errors: string[]): readonly Sa
   return [];
 }
 
-/** `.a` and `..b` stand beside the including file; undefined above the roots. */
+/** `.a` and `..b` are relative to the including file; undefined above the roots. */
 function relative(asked: string, { sls, path }: Place): string | undefined {
   const dots = /^\.+/.exec(asked)?.[0].length ?? 0;
   if (dots === 0) return asked;
@@ -256,7 +256,7 @@ function placeOf(body: SaltValue): string {
   return `${textAt(map, '__env__')}:${textAt(map, '__sls__')}`;
 }
 
-/** Extensions that two files had in common count once. */
+/** Removes repeated extensions, which two files may have in common. */
 function cleanExtensions(high: HighData): void {
   const extensions = high.get('__extend__');
   if (!Array.isArray(extensions)) return;

@@ -7,7 +7,7 @@ import { NOT_USED, REQUISITE_IN } from './requisites.ts';
 
 /**
  * Moves `require_in` and its kin into the states that they name, and resolves `use` (Salt:
- * State.requisite_in). Returns what is wrong with them.
+ * State.requisite_in). Returns their errors.
  */
 export function requisiteIn(high: HighData, disabled: ReadonlySet<string>): string[] {
   const moving = new Moving(high);
@@ -29,7 +29,7 @@ export function requisiteIn(high: HighData, disabled: ReadonlySet<string>): stri
   return [...moving.errors, ...reconcileExtend(high, true)];
 }
 
-/** The state that a requisite stands in. */
+/** The state that contains a requisite. */
 interface Holder {
   readonly id: SaltValue;
   readonly module: string;
@@ -59,7 +59,7 @@ class Moving {
       const module = firstKey(requisite) ?? '';
       const [name = null] = requisite.values();
       if (module === 'sls') places = findSlsIds(name, this.#high);
-      // As in Salt, the places of earlier items are gone through again; that changes nothing.
+      // Like Salt, the places of earlier items are visited again, which changes nothing.
       else places.push([name, module]);
       if (module.includes('.')) this.#dotted(holder, module, name, 'list');
       for (const place of places) this.#place(holder, place);
@@ -82,7 +82,7 @@ class Moving {
     this.#add(holder, name, module);
   }
 
-  /** What an id or a name alone means: the state of that id, or the last one of that name. */
+  /** The state of an id, or the last one of a name, from a requisite without a module. */
   #resolved(item: SaltValue): SaltMap | undefined {
     const body = this.#high.get(item);
     const [module] = isMap(body) ? modulesOf(body) : [];
@@ -138,7 +138,7 @@ class Moving {
     if (known.length === 0) run.push(new Map([[kind, [requisite]]]));
   }
 
-  /** Gives the arguments of one state to the other, but for those that it has itself. */
+  /** Gives the arguments of one state to another, except those that it has itself. */
   #use(places: readonly Place[], holder: Holder, outward: boolean): void {
     for (const [id, module] of places) {
       const own: Place = [holder.id, holder.module];

@@ -14,7 +14,7 @@ export const REQUISITES = [
   'listen',
 ] as const;
 
-/** One of {@link REQUISITES}. */
+/** A name in {@link REQUISITES}. */
 export type Requisite = (typeof REQUISITES)[number];
 
 /** Requisites of a chunk that become edges, in the order in which Salt adds them. */
@@ -31,7 +31,7 @@ export const EDGE_REQUISITES: readonly Requisite[] = [
   'onchanges_any',
 ];
 
-/** How much a requisite counts when two ask for different orders. */
+/** The weight of a requisite when two ask for different orders. */
 export function weightOf(requisite: Requisite): number {
   return REQUISITES.indexOf(requisite);
 }
@@ -50,7 +50,7 @@ export const REQUISITE_IN: ReadonlySet<string> = new Set([
   'prereq_in',
 ]);
 
-/** Arguments that `use` does not take over (Salt: req_in_all). */
+/** Arguments that `use` does not copy (Salt: req_in_all). */
 export const NOT_USED: ReadonlySet<string> = new Set([
   ...REQUISITE_IN,
   'require',

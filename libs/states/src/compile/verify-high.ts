@@ -3,7 +3,7 @@ import { pyStr, strip, typeName } from '@brine/wire/text';
 import { firstKey, type HighData, textAt, yamlText } from '../values.ts';
 import { REQUISITE_KEYWORDS } from './requisites.ts';
 
-/** What is wrong with the form of high data, in Salt's words (salt/state.py _verify_high). */
+/** The errors in the form of high data, with Salt's texts (salt/state.py _verify_high). */
 export function verifyHigh(high: SaltValue): string[] {
   if (!isMap(high)) return ['High data is not a dictionary and is invalid'];
   const errors: string[] = [];

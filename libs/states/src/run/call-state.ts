@@ -12,7 +12,7 @@ import { type Chunk, copyOf, textAt } from '../values.ts';
 import { checkConditions, refuseCheckCmd } from './conditions.ts';
 import { tracebackOf } from './results.ts';
 
-/** What is known of a run when a state of it is called. */
+/** The context of a state function when it is called. */
 export interface CallContext {
   readonly ports: RunPorts;
   readonly running: ReadonlyMap<string, SaltMap>;
@@ -22,8 +22,8 @@ export interface CallContext {
 }
 
 /**
- * What is wrong with a chunk: an unknown state, a missing argument (Salt: State.verify_data).
- * Reads `umask` on the way.
+ * The error of a chunk: an unknown state, a missing argument (Salt: State.verify_data). Also reads
+ * `umask`.
  */
 export function verifyData(chunk: Chunk, ports: Pick<RunPorts, 'stateFunction' | 'missing'>) {
   const errors: string[] = [];
@@ -65,7 +65,7 @@ export function fullName(chunk: Chunk): string {
 }
 
 /**
- * Calls a state function whose chunk was verified. What it throws becomes a failure.
+ * Calls a state function whose chunk was verified. An exception becomes a failure.
  * @throws StateArgumentError RunCutOffError
  */
 export async function callFunction(chunk: Chunk, context: CallContext): Promise<DoneStep> {
@@ -123,7 +123,7 @@ async function attempt(
       return ret;
     }
     refuseSlots(args);
-    // Salt judges by it after the state has run; here nothing is begun that can not be judged.
+    // Salt checks it after the state has run; here a state that can not be checked does not start.
     refuseCheckCmd(chunk);
     const saltenv = chunk.get('saltenv') ?? chunk.get('__env__') ?? 'base';
     const jid = chunk.get('__orchestration_jid__');
@@ -149,7 +149,7 @@ async function attempt(
 
 const SLOT = '__slot__:';
 
-/** Slots call functions for arguments. @throws Error where there is one: it would stay a text */
+/** Refuses slots, which call functions for arguments. @throws Error: a slot would stay a text */
 function refuseSlots(args: SaltMap): void {
   const isSlot = (value: SaltValue): boolean => typeof value === 'string' && value.startsWith(SLOT);
   const inner = (value: SaltValue): SaltValue[] => {

@@ -3,22 +3,22 @@ import { isTruthy, pyStr } from '@brine/wire/text';
 import type { RunPorts } from '../ports.ts';
 import { type Chunk, copyOf, listAt } from '../values.ts';
 
-/** What conditions of a state say; `result: true` means that it does not run. */
+/** The verdict of the conditions of a state; `result: true` means that it does not run. */
 interface Checked {
   readonly result: boolean;
   readonly comments: readonly string[];
   readonly skipWatch: boolean;
 }
 
-/** Asked for is what only a shell of the master's host could tell. */
+/** The condition needs a shell on the master's host. */
 class RefusedConditionError extends Error {
   override readonly name = 'salt.exceptions.CommandExecutionError';
 }
 
 /**
- * Judges `onlyif`, `unless` and `creates` of a state; undefined where it has none of them (Salt:
+ * Judges `onlyif`, `unless` and `creates` of a state; undefined without any of them (Salt:
  * State._run_check). Functions are called; shell commands are not run.
- * @throws Error for a function that is not there, and for a shell command
+ * @throws Error for an unknown function, and for a shell command
  */
 export async function checkConditions(
   chunk: Chunk,
@@ -40,7 +40,7 @@ export async function checkConditions(
   return ret;
 }
 
-/** `check_cmd` needs a shell. @throws Error where a state has it */
+/** `check_cmd` needs a shell. @throws Error if a state has it */
 export function refuseCheckCmd(chunk: Chunk): void {
   if (chunk.has('check_cmd')) throw refused('check_cmd', 'runs shell commands');
 }
@@ -69,7 +69,7 @@ async function judge(
     const isTrue = isTruthy(await ask(entry, ports));
     skips = only ? !isTrue : isTrue;
     comment = `${kind} condition is ${isTrue ? 'true' : 'false'}`;
-    // One false answer decides, of both.
+    // The first false answer decides, for both.
     if (!isTrue) break;
   }
   return { result: skips, comments: [comment], skipWatch: skips };
@@ -88,7 +88,7 @@ async function ask(entry: SaltMap, ports: Pick<RunPorts, 'call'>): Promise<SaltV
     .reduce<SaltValue>((at, key) => child(at, key), value);
 }
 
-/** One step of Salt's `traverse_dict_and_list`. */
+/** Takes one step of Salt's `traverse_dict_and_list`. */
 function child(at: SaltValue, key: string): SaltValue {
   if (Array.isArray(at)) return at[Number(key)] ?? null;
   return isMap(at) ? (at.get(key) ?? null) : null;

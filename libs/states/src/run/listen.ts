@@ -4,20 +4,20 @@ import { REQUISITE_KEYWORDS } from '../compile/requisites.ts';
 import { type Chunk, listAt, tagOf, textAt } from '../values.ts';
 import type { Running } from './state-run.ts';
 
-/** The states that listeners run at the end, and results for listeners that name nothing. */
+/** The states that listeners run at the end, and results for listeners without a match. */
 export interface Listening {
   readonly chunks: readonly Chunk[];
   readonly errors: Running;
 }
 
-/** What a state listens to: the module and the id or name of the listener, and what it names. */
+/** A listener: the module and the id or name of its state, and the state that it names. */
 interface Listener {
   readonly module: string;
   readonly key: string;
   readonly to: readonly SaltValue[];
 }
 
-/** Finds what `listen` and `listen_in` start after a run (Salt: State.call_listen). */
+/** Finds the states that `listen` and `listen_in` start after a run (Salt: State.call_listen). */
 export function listening(
   chunks: readonly Chunk[],
   running: ReadonlyMap<string, SaltMap>,
@@ -58,7 +58,7 @@ function listenersOf(chunks: readonly Chunk[]): Listener[] {
   });
 }
 
-/** What an id or a name alone means: the last state that has it. */
+/** The last state of an id or name, from an item without a module. */
 function named(item: SaltValue, chunks: readonly Chunk[]): SaltMap | undefined {
   const last = chunks.findLast(
     (chunk) => chunk.get('__id__') === item || chunk.get('name') === item,
@@ -72,7 +72,7 @@ function matching(chunks: readonly Chunk[], module: string, name: string): Chunk
   return chunks.filter((chunk) => {
     if (textAt(chunk, 'state') !== module) return false;
     const names = [module, textAt(chunk, '__id__'), textAt(chunk, 'name')];
-    // A state that a prereq tests stands twice among the chunks.
+    // A state that a prereq tests occurs twice among the chunks.
     const key = names.join('\0');
     if (!names.includes(name) || seen.has(key)) return false;
     seen.add(key);

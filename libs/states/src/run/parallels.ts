@@ -1,6 +1,6 @@
 import type { SaltMap } from '@brine/wire';
 
-/** States of one run that may run at the same time, whatever the options say. */
+/** States of one run that may run at the same time, under any options. */
 const PARALLEL_MAX = 100;
 
 interface Parallel {
@@ -11,29 +11,29 @@ interface Parallel {
   failure?: Error;
 }
 
-/** The states of a run that run beside the others (`parallel: True`). */
+/** The parallel states of a run (`parallel: True`). */
 export class Parallels {
   readonly #most: number;
   readonly #all = new Map<string, Parallel>();
 
-  /** @param most `state_max_parallel`; 0 for no limit of its own */
+  /** @param most `state_max_parallel`; 0 for no limit */
   constructor(most: number) {
     this.#most = most > 0 ? Math.min(most, PARALLEL_MAX) : PARALLEL_MAX;
   }
 
-  /** Adds a state; false where it waits for its turn. */
+  /** Adds a state; false if it waits for its turn. */
   add(tag: string, work: () => Promise<SaltMap>): boolean {
     const parallel: Parallel = { work };
     this.#all.set(tag, parallel);
     return this.#start(parallel);
   }
 
-  /** Whether one of these still runs or waits. */
+  /** True if one of these still runs or waits. */
   isBusy(tags: readonly string[]): boolean {
     return tags.some((tag) => this.#all.has(tag));
   }
 
-  /** Starts what waits and now has its turn, and takes over what is done. */
+  /** Starts waiting states whose turn has come, and collects the results of finished ones. */
   startWaiting(running: ReadonlyMap<string, SaltMap>): void {
     for (const [tag, parallel] of this.#all) {
       const ret = running.get(tag);
@@ -48,13 +48,13 @@ export class Parallels {
     }
   }
 
-  /** Waits until those of these states that run beside are done. */
+  /** Waits until the parallel ones of these states are done. */
   async some(tags: readonly string[], running: ReadonlyMap<string, SaltMap>): Promise<void> {
     for (;;) {
       this.startWaiting(running);
       const open = tags.flatMap((tag) => this.#all.get(tag) ?? []);
       if (open.length === 0) return;
-      // One that waits for its turn gets it when any other is done.
+      // A waiting state starts when any other is done.
       await Promise.race(this.#active().flatMap(({ going }) => going ?? []));
     }
   }

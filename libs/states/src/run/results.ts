@@ -14,7 +14,7 @@ export function durationOf(ms: number): number | SaltFloat {
   return Number.isInteger(rounded) ? new SaltFloat(rounded) : rounded;
 }
 
-/** The number in a duration. */
+/** The number of a duration. */
 export function msOf(duration: SaltValue | undefined): number {
   if (duration instanceof SaltFloat) return duration.value;
   return typeof duration === 'number' ? duration : 0;
@@ -56,8 +56,8 @@ function malformed(ret: SaltValue): string | undefined {
 }
 
 /**
- * Whether all states of a run succeeded (Salt: salt/utils/state.py check_result). `inner` is for
- * the results of one minion, where what is no map does not count.
+ * True if all states of a run succeeded (Salt: salt/utils/state.py check_result). `inner` is for
+ * the results of one minion, where values other than maps do not count.
  */
 export function checkResult(running: SaltValue, inner = false): boolean {
   if (!isMap(running) || running.size === 0) return false;
@@ -72,7 +72,7 @@ export function checkResult(running: SaltValue, inner = false): boolean {
   return true;
 }
 
-/** What the log says of a result (Salt: format_log). */
+/** The text of a result for the log (Salt: format_log). */
 export function logText(ret: SaltMap): string {
   const changes = ret.get('changes');
   if (!isTruthy(changes)) {

@@ -10,11 +10,11 @@ export interface Retry {
 
 const DEFAULTS: Retry = { until: true, attempts: 2, interval: 30, splay: 0 };
 
-/** An hour, and as many attempts as last a month then: no state may wait forever. */
+/** An hour, and the attempts of a month then: no state may wait forever. */
 const INTERVAL_MAX = 3_600;
 const ATTEMPTS_MAX = 1_000;
 
-/** Reads `retry`; what does not fit gets its default (Salt: State.verify_retry_data). */
+/** Reads `retry`; invalid values get their default (Salt: State.verify_retry_data). */
 export function readRetry(data: SaltValue): Retry {
   if (data === false) return { ...DEFAULTS, attempts: 0 };
   if (!isMap(data)) return DEFAULTS;
@@ -32,7 +32,7 @@ export function readRetry(data: SaltValue): Retry {
   };
 }
 
-/** What a test run says of it. */
+/** The comment of a test run about it. */
 export function retryText({ interval, splay, attempts, until }: Retry): string {
   return (
     `The state would be retried every ${interval} seconds (with a splay of up to ${splay} ` +

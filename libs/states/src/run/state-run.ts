@@ -13,10 +13,10 @@ import { type Status, statusOf } from './status.ts';
 /** Results by tag, in the order in which they came. */
 export type Running = Map<string, SaltMap>;
 
-/** A run is deeper than this only where requisites lead in circles. */
+/** A run is deeper than this only if requisites form a cycle. */
 const DEPTH_MAX = 20;
 
-/** How often a state that waits for a parallel one is looked at, ms. */
+/** How often a state that waits for a parallel one is polled, ms. */
 const PENDING_LOOK_MS = 10;
 
 /** Runs the states of one compiled run (Salt: State.call_chunks and below). */
@@ -37,7 +37,7 @@ export class StateRun {
     this.#parallels = new Parallels(options.maxParallel);
   }
 
-  /** The number for a result that no state made. */
+  /** The number for a result without a state. */
   nextNumber(): number {
     const number = this.#runNumber;
     this.#runNumber += 1;
@@ -73,7 +73,7 @@ export class StateRun {
     return running;
   }
 
-  /** One state without any other, as `state.single` runs it. */
+  /** Runs a state without any other, for `state.single`. */
   async single(chunk: Chunk): Promise<SaltMap> {
     const ret = await this.#call(chunk, new Map());
     const running = new Map([[tagOf(chunk), ret]]);
@@ -113,7 +113,7 @@ export class StateRun {
     if (status.kind === 'unmet') {
       const outcome = await this.#unmet(chunk, running, depth);
       if (outcome !== 'done') return outcome;
-      // The call below told of it already, unless this was a test.
+      // The call below has fired its event already, unless this was a test.
       return 'done';
     }
     await this.#byStatus(chunk, running, status);
@@ -165,7 +165,7 @@ export class StateRun {
     const tag = tagOf(chunk);
     const tested = this.#tested.get(tag);
     if (tested !== undefined) {
-      // Its changes were proposed only.
+      // The changes were only proposed.
       tested.set('changes', new Map());
       withNames(tested.set('__run_num__', this.nextNumber()), chunk);
       running.set(tag, tested);
@@ -201,7 +201,7 @@ export class StateRun {
     return withNames(ret, chunk);
   }
 
-  /** Runs what a state depends on and has not run yet, then the state (Salt: as its name). */
+  /** Runs the dependencies of a state that have not run yet, then the state (Salt: as its name). */
   async #unmet(
     chunk: Chunk,
     running: Running,
@@ -231,7 +231,7 @@ export class StateRun {
     return this.#failsHard(chunk, running) ? 'failhard' : 'done';
   }
 
-  /** The test run of a state that another one waits for by `prereq`. */
+  /** The test run of a state that another state waits for by `prereq`. */
   async #test(chunk: Chunk, running: Running): Promise<void> {
     const tag = tagOf(chunk);
     const { kind } = await this.#status(chunk, running);
@@ -261,7 +261,7 @@ export class StateRun {
     return { kind: statusOf(requirements, running, this.#tested, pending), requirements };
   }
 
-  /** Calls a state and gives its whole result (Salt: State.call). */
+  /** Calls a state and returns its whole result (Salt: State.call). */
   async #call(chunk: Chunk, running: Running, retries = 1): Promise<SaltMap> {
     const startMs = this.#ports.now();
     const name = textAt(chunk, 'name');
@@ -369,7 +369,7 @@ export class StateRun {
     return next;
   }
 
-  /** The wait between two attempts, in seconds; none where a resumed run knows the next one. */
+  /** The wait between two attempts, in seconds; none if a resumed run knows the next one. */
   async #beforeRetry(chunk: Chunk, interval: number): Promise<void> {
     const tag = tagOf(chunk);
     const next = (this.#calls.get(tag) ?? 0) + 1;
@@ -377,7 +377,7 @@ export class StateRun {
     await this.#ports.sleep(interval * 1000);
   }
 
-  /** A part of the splay: by the clock, as this library has no chance of its own. */
+  /** A part of the splay: from the clock, as this library has no random numbers. */
   #splay(seconds: number): number {
     return seconds <= 0 ? 0 : Math.floor(this.#ports.now()) % (seconds + 1);
   }
@@ -410,7 +410,7 @@ function keyOf(tag: string, nth: number): string {
   return `${tag}#${nth}`;
 }
 
-/** A status with the requirements that it was judged by. */
+/** A status with the requirements that decided it. */
 interface Judged {
   readonly kind: Status;
   readonly requirements: ReadonlyMap<Requisite, readonly Chunk[]>;

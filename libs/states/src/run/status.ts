@@ -3,7 +3,7 @@ import { isTruthy } from '@brine/wire/text';
 import type { Requisite } from '../compile/requisites.ts';
 import { type Chunk, tagOf } from '../values.ts';
 
-/** What the requisites of a state mean for it (Salt: State._check_requisites). */
+/** The verdict of the requisites of a state (Salt: State._check_requisites). */
 export type Status =
   | 'unmet'
   | 'pending'
@@ -81,7 +81,7 @@ function factsOfOne(base: string, ret: SaltMap): Fact[] {
   const result = ret.get('result') ?? null;
   const skipped: Fact[] = isTruthy(ret.get('skip_req')) ? ['skip_req'] : [];
   const changed = isTruthy(ret.get('changes'));
-  // To onchanges a state that failed is one without changes, since Salt 3006.28.
+  // For onchanges a failed state is a state without changes, since Salt 3006.28.
   if (base === 'onchanges') {
     return [...skipped, changed && result !== false ? 'onchangesmet' : 'onchanges'];
   }
