@@ -1,12 +1,12 @@
 /** A file that a backend found. */
 export interface FoundFile {
-  /** Where it can be read, an absolute path on this host. */
+  /** Its absolute path on this host. */
   readonly path: string;
-  /** The path that was asked for, normal. */
+  /** The requested path, normalised. */
   readonly rel: string;
   /**
    * Python's `os.stat` as a list: mode, ino, dev, nlink, uid, gid, size, atime, mtime, ctime; git
-   * knows the mode only. Absent where it could not be read.
+   * knows the mode only. Absent if unreadable.
    */
   readonly stat?: readonly number[];
 }
@@ -23,30 +23,30 @@ export interface FileLists {
 /** The answer for an unknown environment. */
 export const NO_FILES: FileLists = { files: [], dirs: [], emptyDirs: [], links: new Map() };
 
-/** One source of files (Salt's `fileserver_backend`). */
+/** A source of files (Salt's `fileserver_backend`). */
 export interface FileBackend {
-  /** The name it has in `fileserver_backend`. */
+  /** The name of the backend in `fileserver_backend`. */
   readonly name: string;
   /** Names of its environments, sorted. */
   envs(): Promise<readonly string[]>;
-  /** Finds a file; the path is relative and without `../`, but otherwise as it was received. */
+  /** Finds a file. The path is relative and without `../`, but otherwise as received. */
   find(
     path: string,
     saltenv: string,
     query: ReadonlyMap<string, string>,
   ): Promise<FoundFile | undefined>;
-  /** Whether a file of another environment may answer a request for this environment. */
+  /** True if a file of another environment may answer a request for this environment. */
   mayServe(file: FoundFile, saltenv: string): Promise<boolean>;
   lists(saltenv: string): Promise<FileLists>;
-  /** Forgets its lists, of all environments or of these; gives those that it had. */
+  /** Forgets its lists, of all or these environments; returns the environments that had one. */
   forgetLists?(saltenvs: readonly string[] | undefined): readonly string[];
-  /** Of a backend that keeps copies of remotes. */
+  /** The copies, if the backend keeps copies of remotes. */
   readonly copies?: RemoteCopies;
-  /** Ends what it started. */
+  /** Closes timers and processes of the backend. */
   close(): Promise<void>;
 }
 
-/** What was done to remotes, and what was not, in Salt's words. */
+/** The results of a call on remotes, with Salt's texts. */
 export interface Done {
   readonly done: readonly string[];
   readonly errors: readonly string[];
@@ -54,11 +54,11 @@ export interface Done {
 
 /** The copies of remotes that a backend keeps on disk. Workers of a host share them. */
 export interface RemoteCopies {
-  /** Fetches all remotes, or those of these names, at once. A failure goes to the log. */
+  /** Fetches all remotes, or those of these names, at once. Failures are logged. */
   update(remotes?: readonly string[]): Promise<void>;
-  /** Empties the copies and fetches them again; gives what went wrong. */
+  /** Empties the copies and fetches them again; resolves with the errors. */
   clear(): Promise<readonly string[]>;
-  /** Holds back updates until the lock is cleared; `remote` is a glob of URLs. */
+  /** Stops updates until the lock is cleared; `remote` is a glob of URLs. */
   lock(remote?: string): Promise<Done>;
   /** Removes locks of any kind. */
   clearLock(remote?: string): Promise<Done>;

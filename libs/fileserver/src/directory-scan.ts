@@ -3,12 +3,12 @@ import { posix } from 'node:path';
 import { isSystemError } from '@brine/files';
 import { identityOf } from './file-hashes.ts';
 
-/** One name in a directory. */
+/** A name in a directory. */
 export interface Entry {
   readonly name: string;
   /** A directory, or a link to one. */
   readonly isDirectory: boolean;
-  /** The target of a symbolic link; absent for anything else. */
+  /** The target of a symbolic link; absent for other entries. */
   readonly link?: string;
 }
 
@@ -16,21 +16,21 @@ export interface Entry {
 export interface Scan {
   /** Differs after any change of the directory. */
   readonly identity: string;
-  /** Device and inode, to find a directory that links lead to again below itself. */
+  /** Device and inode, to find links that lead back to a directory above. */
   readonly node: string;
   readonly entries: readonly Entry[];
-  /** When it was read, by `performance.now()`. */
+  /** The time of the read, by `performance.now()`. */
   readonly readAt: number;
-  /** Unchanged for a while before it was read: the same identity means the same entries. */
+  /** Unchanged for a while before the read: the same identity means the same entries. */
   readonly settled: boolean;
 }
 
-/** As for hashes: changes within one tick of the times would not be seen. */
+/** As for hashes: changes within one tick of the times are invisible. */
 const RACY_MS = 2_000;
 
 /**
- * Reads a directory, or gives `known` back where nothing in it changed and it is not older than
- * `maxAgeMs`; undefined where it is gone or cannot be read.
+ * Reads a directory, or returns `known` if nothing in it changed and it is not older than
+ * `maxAgeMs`. Undefined for a missing or unreadable directory.
  */
 export async function scanDirectory(
   path: string,
@@ -58,7 +58,7 @@ async function entriesOf(path: string): Promise<Entry[]> {
   const found = await readdir(path, { withFileTypes: true });
   const entries: Entry[] = [];
   for (const entry of found) {
-    // No request can ask for a name that is not UTF-8.
+    // A name outside UTF-8 can not be requested.
     if (entry.name.includes('\ufffd')) continue;
     if (!entry.isSymbolicLink()) {
       entries.push({ name: entry.name, isDirectory: entry.isDirectory() });
@@ -75,7 +75,7 @@ async function entriesOf(path: string): Promise<Entry[]> {
 
 const GONE = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'EPERM'];
 
-/** Gone, no directory, or closed to us: Salt lists what it can see (`os.walk` swallows these). */
+/** Missing, no directory, or unreadable: Salt ignores these errors too (`os.walk`). */
 function isGone(cause: unknown): boolean {
   return isSystemError(cause, ...GONE);
 }

@@ -5,30 +5,30 @@ import { type Scan, scanDirectory } from './directory-scan.ts';
 import type { Ignored } from './ignore.ts';
 import { byCodePoint, normalPath, realPath } from './paths.ts';
 
-/** How links and ignored paths count, for all trees of a master. */
+/** The rules for links and ignored paths, for all trees of a master. */
 export interface TreeRules {
   readonly followSymlinks: boolean;
   readonly ignoreSymlinks: boolean;
   readonly ignored: Ignored;
   /** Salt's `fileserver_list_cache_time`, in ms: an older directory is read again. */
   readonly listCacheMs: number;
-  /** Called once when a tree has more files than are listed. */
+  /** Called once when a tree has more files than a list may have. */
   readonly onTooLarge: (root: string) => void;
 }
 
-/** Directories looked at at once. */
+/** Directories scanned at once. */
 const SCANS_MAX = 16;
-/** A tree with more paths than this is listed up to here. */
+/** Most paths in the list of a tree. */
 export const PATHS_MAX = 500_000;
-/** Listings this young are not looked at again: a highstate asks for several in a row. */
+/** Younger listings are not checked again: a highstate asks for several in a row. */
 const FRESH_MS = 200;
 
 interface Visit {
   readonly path: string;
   readonly rel: string;
-  /** Nodes of the directories above. */
+  /** Nodes of the parent directories. */
   readonly above: readonly string[];
-  /** Listed for itself only: a link that is not followed. */
+  /** Listed without its contents: a link that is not followed. */
   readonly leaf: boolean;
 }
 
@@ -38,8 +38,8 @@ interface Seen {
 }
 
 /**
- * One root of `file_roots`. Each directory is read once, then only its times are checked: they
- * change when an entry is added, removed or renamed.
+ * A root of `file_roots`. Each directory is read once, then only its times are checked: they change
+ * when an entry is added, removed or renamed.
  */
 export class DirectoryTree {
   readonly #root: string;
@@ -108,7 +108,7 @@ export class DirectoryTree {
   }
 
   #below(visit: Visit, scan: Scan): Visit[] {
-    // A link to a directory above would be followed until the kernel refuses.
+    // A link to a parent directory would be followed until the kernel refuses.
     if (visit.above.includes(scan.node)) return [];
     const above = [...visit.above, scan.node];
     return scan.entries
@@ -132,7 +132,7 @@ export class DirectoryTree {
     );
     const realRoot = await realPath(normalPath(this.#root));
     for (const { visit, scan } of seen) {
-      // A link that is not followed counts as empty by itself.
+      // A link that is not followed does not make its directory non-empty.
       if (visit.leaf) continue;
       if (visit.above.includes(scan.node)) continue;
       for (const entry of scan.entries) {
@@ -158,8 +158,8 @@ export class DirectoryTree {
   }
 
   /**
-   * Whether a link counts as pointing below the root, in Salt's way: a target that begins with
-   * `..` is taken from the link itself, not from its directory (salt/fileserver/roots.py).
+   * True if a link points below the root by Salt's rule: a target that begins with `..` is resolved
+   * from the link itself, not from its directory (salt/fileserver/roots.py).
    */
   async #staysInside(at: string, link: string, realRoot: string): Promise<boolean> {
     const from = link.startsWith('..') ? at : posix.dirname(at);

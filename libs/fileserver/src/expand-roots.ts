@@ -3,9 +3,9 @@ import { posix } from 'node:path';
 import { compileGlob } from '@brine/target';
 
 /**
- * Directories for a root that contains a glob, as it stands in `file_roots` (salt/config
- * `_expand_glob_path`, Python's `glob.glob`: names with a leading dot only where the glob has
- * one). A root without `*`, `?`, `[` stays as it is.
+ * The directories of a root of `file_roots` with a glob (salt/config `_expand_glob_path`, Python's
+ * `glob.glob`: names with a leading dot only if the glob has one). A root without `*`, `?`, `[`
+ * stays as it is.
  */
 export async function expandRoots(roots: readonly string[]): Promise<string[]> {
   const expanded = await Promise.all(

@@ -10,7 +10,7 @@ const HASHING_MAX = 4;
 /** Hashes remembered: 300 bytes each. */
 const HASHES_MAX = 50_000;
 
-/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+/** Counted by entries: with `max` the cache would allocate space for all of them at once. */
 const PLACES = { maxSize: HASHES_MAX, sizeCalculation: () => 1 };
 
 /**
@@ -25,8 +25,8 @@ interface Known {
 }
 
 /**
- * Hashes of files, remembered until a file's device, inode, size or times change. A file is read
- * in chunks; requests for the same file meanwhile share the answer.
+ * Hashes of files, remembered until a file's device, inode, size or times change. A file is read in
+ * chunks; concurrent requests for the same file share the answer.
  */
 export class FileHashes {
   readonly #algorithm: string;
@@ -34,13 +34,13 @@ export class FileHashes {
   readonly #flights = new Map<string, Promise<string | undefined>>();
   readonly #gate = new Gate(HASHING_MAX);
 
-  /** @throws Error where OpenSSL does not know the `hash_type`. */
+  /** @throws Error if OpenSSL does not know the `hash_type` */
   constructor(algorithm: string) {
     createHash(algorithm);
     this.#algorithm = algorithm;
   }
 
-  /** The hash in hex; undefined where there is no such file. */
+  /** The hash in hex; undefined for a missing file. */
   async of(path: string): Promise<string | undefined> {
     const found = await stat(path, { bigint: true }).catch(() => undefined);
     if (found?.isFile() !== true) return undefined;
@@ -59,7 +59,7 @@ export class FileHashes {
   async #read(path: string): Promise<string | undefined> {
     let handle: FileHandle;
     try {
-      // A pipe in the place of the file must not block the read.
+      // Opening a pipe must not block.
       handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch {
       return undefined;
@@ -90,7 +90,7 @@ export class FileHashes {
   }
 }
 
-/** What changes when a file does. */
+/** Changes with each change of a file. */
 export function identityOf(stats: {
   readonly dev: bigint;
   readonly ino: bigint;

@@ -10,15 +10,15 @@ export interface Found extends FoundFile {
   readonly back: string;
 }
 
-/** A piece of a file; no data is its end, no `dest` either: there is no such file. */
+/** A piece of a file. Without data it is the end; without `dest` the file does not exist. */
 export interface Piece {
   readonly data: Uint8Array;
   readonly dest: string;
-  /** Level at which the data was compressed, where it was. */
+  /** The level of compression, if the data is compressed. */
   readonly gzip?: number;
 }
 
-/** What a minion asks for. */
+/** A minion's request for a piece. */
 export interface PieceRequest {
   readonly path: string;
   readonly saltenv: string;
@@ -28,13 +28,13 @@ export interface PieceRequest {
   readonly gzip?: number;
 }
 
-/** The hash of a file in hex, and how it was made. */
+/** The hash of a file in hex, and its algorithm. */
 export interface FileHash {
   readonly hashType: string;
   readonly hsum: string;
 }
 
-/** How a file server serves. */
+/** The options of a file server. */
 export interface FileServerOptions {
   readonly backends: readonly FileBackend[];
   readonly hashType: string;
@@ -50,7 +50,7 @@ export class FileServer {
   readonly #options: FileServerOptions;
   readonly #hashes: FileHashes;
 
-  /** @throws Error for a `hash_type` that OpenSSL does not know. */
+  /** @throws Error for a `hash_type` that OpenSSL does not know */
   constructor(options: FileServerOptions) {
     this.#options = options;
     this.#hashes = new FileHashes(options.hashType);
@@ -68,7 +68,7 @@ export class FileServer {
     return undefined;
   }
 
-  /** A piece of a file from an offset on. */
+  /** A piece of a file from an offset. */
   async serve(asked: PieceRequest): Promise<Piece> {
     const found = await this.find(asked.path, asked.saltenv);
     if (found === undefined) return NOT_FOUND;
@@ -83,8 +83,8 @@ export class FileServer {
   }
 
   /**
-   * The hash of a file and its `stat`; undefined where there is no such file, without a hash where
-   * it went away meanwhile.
+   * The hash of a file and its `stat`. Undefined for a missing file; without a hash if the file
+   * vanished meanwhile.
    */
   async hash(
     path: string,
@@ -97,7 +97,7 @@ export class FileServer {
     return { found, hash: hsum === undefined ? undefined : { hashType, hsum } };
   }
 
-  /** What all backends, or those named, have in an environment. */
+  /** The lists of all backends, or the named ones, for an environment. */
   async lists(saltenv: string, back?: readonly string[]): Promise<FileLists> {
     const parts = this.#backends(back).map((backend) => backend.lists(saltenv));
     return mergeLists(await Promise.all(parts));
@@ -144,7 +144,7 @@ export class FileServer {
     };
   }
 
-  /** Forgets lists of files; gives the environments that had one, by backend. */
+  /** Forgets lists of files; returns the environments that had one, by backend. */
   forgetLists(
     saltenvs?: readonly string[],
     back?: readonly string[],
@@ -155,7 +155,7 @@ export class FileServer {
     return new Map(forgotten.filter(([, envs]) => envs.length > 0));
   }
 
-  /** Ends what the backends started. */
+  /** Closes the backends. */
   async close(): Promise<void> {
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
   }
@@ -166,7 +166,7 @@ export class FileServer {
     );
   }
 
-  /** Backends by name, or all but those with a dash before their name. */
+  /** The named backends, or all except those named with a dash. */
   #backends(names: readonly string[] | undefined): readonly FileBackend[] {
     const all = this.#options.backends;
     if (names === undefined) return all;
@@ -180,7 +180,7 @@ export class FileServer {
   }
 }
 
-/** Splits `?key=value&…` off, unless the path is escaped by a bar (salt/utils/url.py). */
+/** Splits off `?key=value&…`, unless the path is escaped by a bar (salt/utils/url.py). */
 function readPath(asked: string): {
   readonly path: string;
   readonly query: ReadonlyMap<string, string>;

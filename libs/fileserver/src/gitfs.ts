@@ -18,20 +18,20 @@ import { byCodePoint, normalPath } from './paths.ts';
 /** The remotes of the git backend, and its cache. */
 export interface GitfsOptions {
   readonly remotes: readonly RemoteConfig[];
-  /** A directory of its own; workers of one host share it. */
+  /** A directory of the cache; workers of one host share it. */
   readonly cacheDir: string;
-  /** Called when a fetch of a remote fails, and when one succeeds again. */
+  /** Called when a fetch of a remote fails, and when it succeeds again. */
   readonly report: (remote: string, problem: string | undefined) => void;
-  /** Called after a fetch of this worker that brought something new. */
+  /** Called after a fetch of this worker that changed a ref. */
   readonly onChange?: () => void;
   /** Called after each fetch of this worker. */
   readonly onFetched?: () => void;
 }
 
-/** How long a question waits for the first fetch of a master that was never started before. */
+/** How long a question waits for the first fetch of a new master. */
 const FIRST_WAIT_MS = 20_000;
 const CLEAN_EVERY_MS = 60 * 60_000;
-/** Where a host has its id, as salt/utils/platform.py looks for it. */
+/** The files with the id of a host, as in salt/utils/platform.py. */
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /** Salt's `gitfs` backend: branches and tags of git repositories as environments. */
@@ -47,7 +47,7 @@ export class GitfsBackend implements FileBackend {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #started: Promise<unknown>;
 
-  /** Begins to fetch at once. */
+  /** Starts the first fetch. */
   constructor({ remotes, cacheDir, report: tell, onChange, onFetched }: GitfsOptions) {
     const { signal } = this.#stop;
     this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal));
@@ -158,8 +158,8 @@ export class GitfsBackend implements FileBackend {
     const { config, copy } = remote;
     await this.#refresh(remote);
     const isNew = copy.refs.branches.size === 0;
-    // While the first fetch runs, files of an earlier start are served. Where there are none, the
-    // end of another worker's first fetch is waited for.
+    // While the first fetch runs, files of an earlier start are served. Without any, the request
+    // waits for the end of another worker's first fetch.
     const first = this.#fetch(remote, () => (isNew ? copy.renew() : copy.update()));
     if (isNew) await first;
     const everyMs = config.updateInterval * 1000;
@@ -168,7 +168,10 @@ export class GitfsBackend implements FileBackend {
     if (everyMs > 0) void first.then(() => this.#every(everyMs, updateWhereDue));
   }
 
-  /** The task gives as {@link GitCopy.update} whether this worker fetched, and brought news. */
+  /**
+   * The result of the task is that of {@link GitCopy.update}: whether this worker fetched, and
+   * news.
+   */
   #fetch({ config: { url } }: GitRemote, task: () => Promise<boolean | undefined>): Promise<void> {
     return this.#guarded(url, async () => {
       const changed = await task();
@@ -190,7 +193,7 @@ export class GitfsBackend implements FileBackend {
     }
   }
 
-  /** One after the other, however long one takes. */
+  /** Runs a task again and again, with a pause after each end. */
   #every(ms: number, task: () => Promise<void>): void {
     if (this.#stop.signal.aborted) return;
     const timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 
-/** Links followed in a row before the kernel itself gives up (Linux MAXSYMLINKS). */
+/** Links followed in a row before the kernel refuses (Linux MAXSYMLINKS). */
 const LINKS_MAX = 40;
 
 /** A path without `.`, `..`, doubled and trailing slashes, as Python's `os.path.normpath`. */
@@ -16,8 +16,8 @@ export function isBelow(root: string, path: string): boolean {
 }
 
 /**
- * Whether a path stays below its root (salt/utils/verify.py `clean_path` with `subdir=True`).
- * With `resolveLinks` both are judged by what symbolic links make of them.
+ * True if a path stays below its root (salt/utils/verify.py `clean_path` with `subdir=True`). With
+ * `resolveLinks` both are resolved first.
  */
 export async function staysBelow(
   root: string,
@@ -31,7 +31,7 @@ export async function staysBelow(
 }
 
 /**
- * The path with all symbolic links resolved, also where its end does not exist, as Python's
+ * The path with all symbolic links resolved, even if its end does not exist, as Python's
  * `os.path.realpath`. Never rejects.
  */
 export async function realPath(path: string, links = 0): Promise<string> {
@@ -55,7 +55,7 @@ export async function realPath(path: string, links = 0): Promise<string> {
 /** Compares by code points, as Python sorts texts. */
 export function byCodePoint(a: string, b: string): number {
   if (a === b) return 0;
-  // UTF-16 sorts surrogates before U+E000, UTF-8 does not; both agree on everything else.
+  // UTF-16 sorts surrogates before U+E000, UTF-8 does not; everything else sorts alike.
   if (!SURROGATE.test(a) && !SURROGATE.test(b)) return a < b ? -1 : 1;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -7,8 +7,8 @@ const OPEN_MAX = 64;
 const gate = new Gate(OPEN_MAX);
 
 /**
- * Reads at most `size` bytes from the offset `at`; empty at the end of the file, undefined where
- * there is no such file (any more).
+ * Reads at most `size` bytes from the offset `at`; empty at the end of the file, undefined for a
+ * missing file.
  */
 export function readPiece(path: string, at: number, size: number): Promise<Buffer | undefined> {
   return gate.run(async () => {

@@ -3,35 +3,35 @@ import { dirname, posix } from 'node:path';
 import { withLock } from '@brine/files';
 import type { Ignored } from './ignore.ts';
 
-/** Which files are looked at. */
+/** Selects the files to check. */
 export interface RootsChangesOptions {
   readonly fileRoots: Readonly<Record<string, readonly string[]>>;
   readonly ignored: Ignored;
-  /** Salt's `<cachedir>/roots/mtime_map`: what was found last, a line for each file. */
+  /** Salt's `<cachedir>/roots/mtime_map`: the last state, a line for each file. */
   readonly mapPath: string;
-  /** One worker of a host looks in this time, in ms. */
+  /** One worker of a host checks in this time, in ms. */
   readonly everyMs: number;
-  /** Called once when there are more files than are looked at. */
+  /** Called once when there are more files than are checked. */
   readonly onTooMany: (files: number) => void;
 }
 
-/** The files that are not as they were (Salt: salt/fileserver/roots.py update). */
+/** The files that changed (Salt: salt/fileserver/roots.py update). */
 export interface RootsChange {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }
 
-/** Files that are looked at; beyond that the rest is not. */
+/** Most files that are checked; the rest is skipped. */
 const FILES_MAX = 200_000;
-/** Names of each list; an event holds no more. */
+/** Names of each list in an event. */
 const NAMES_MAX = 10_000;
 /** The timers of workers differ by a little. */
 const EARLY_SHARE = 0.9;
 
 /**
- * Finds what changed in the roots since the last look of any worker of this host. What was found is
- * kept in the file of Salt's own master, so a restart does not make all files new.
+ * Finds changes in the roots since the last check of any worker of this host. The state is kept in
+ * the file of Salt's own master, so after a restart no file counts as new.
  */
 export class RootsChanges {
   readonly #options: RootsChangesOptions;
@@ -41,7 +41,7 @@ export class RootsChanges {
     this.#options = options;
   }
 
-  /** Undefined where nothing changed, or another worker of this host has just looked. */
+  /** Undefined if nothing changed, or if another worker of this host has just checked. */
   async look(nowMs: number): Promise<RootsChange | undefined> {
     const { mapPath, everyMs } = this.#options;
     return withLock(`${mapPath}.lk`, async () => {
@@ -71,7 +71,7 @@ export class RootsChanges {
   async #walk(root: string, found: Map<string, number>): Promise<boolean> {
     const dirs = [root];
     for (let dir = dirs.pop(); dir !== undefined; dir = dirs.pop()) {
-      // One that is gone or closed to us has no files.
+      // A missing or unreadable directory has no files.
       const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
       for (const entry of entries) {
         const path = posix.join(dir, entry.name);
@@ -79,9 +79,9 @@ export class RootsChanges {
           dirs.push(path);
           continue;
         }
-        // A line of the map would not come back; no request can ask for such a name either.
+        // The map could not be read back, and no request can ask for such a name.
         if (/[\n\r\ufffd]/.test(path) || this.#options.ignored(path)) continue;
-        // A link that leads nowhere has no time.
+        // A broken link has no time.
         const facts = await stat(path).catch(() => undefined);
         if (facts === undefined || facts.isDirectory()) continue;
         if (found.size >= FILES_MAX) return false;
@@ -126,7 +126,7 @@ function differences(
   return { changed: first(changed), removed: first(removed), added: first(added) };
 }
 
-/** Python and Node write the same time with other digits at its end. */
+/** Python and Node round the last digits of a time differently. */
 function isSameTime(one: number, other: number): boolean {
   return Math.abs(one - other) < 1e-5;
 }

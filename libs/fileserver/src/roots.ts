@@ -6,14 +6,14 @@ import { DirectoryTree, type TreeRules } from './directory-tree.ts';
 import { mergeLists } from './merge-lists.ts';
 import { normalPath, staysBelow } from './paths.ts';
 
-/** Directories by environment, and the rules for what is in them. */
+/** Directories by environment, and the rules for their contents. */
 export interface RootsOptions extends TreeRules {
   readonly fileRoots: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The environment whose roots serve all that have none (salt/fileserver/roots.py). */
 const ANY_ENV = '__env__';
-/** Roots whose listing is kept; more than one per environment only with `__env__`. */
+/** Roots whose lists are kept; an environment has more than one only with `__env__`. */
 const TREES_MAX = 256;
 
 /** Salt's `roots` backend: directories of this host. */
@@ -100,7 +100,7 @@ export class RootsBackend implements FileBackend {
 
 /**
  * An environment becomes part of a path, and must not lead out of the operator's directory. Salt
- * checks nothing here.
+ * does not check this.
  */
 function isSafeEnv(saltenv: string): boolean {
   if (saltenv === '' || saltenv.includes('\0')) return false;

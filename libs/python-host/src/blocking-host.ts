@@ -2,15 +2,15 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import { BlockingCalls, type BlockingEnd } from './blocking.ts';
 import { LIMITS, type PythonSettings, USES } from './settings.ts';
 
-/** What the thread of a host is started with. */
+/** The data that the thread of a host starts with. */
 export interface HostThreadData {
   readonly settings: PythonSettings;
   readonly end: BlockingEnd;
 }
 
 /**
- * Starts a host in a thread of its own, for a command that prints while it calls. Its processes
- * end with this one.
+ * Starts a host in a thread, for a command that prints while it calls. Its processes end with this
+ * one.
  */
 export function startBlockingHost(settings: PythonSettings): BlockingCalls {
   const { port1, port2 } = new MessageChannel();
@@ -21,7 +21,7 @@ export function startBlockingHost(settings: PythonSettings): BlockingCalls {
     transferList: [port2],
   });
   thread.unref();
-  // Nothing listens there, but an open port would keep the process.
+  // The port has no listener, but an open port would keep the process alive.
   port1.unref();
   return new BlockingCalls({ port: port1, answers }, LIMITS.startMs + (USES.output.callMs ?? 0));
 }

@@ -4,17 +4,19 @@ import { PythonCallError, type PythonFailure } from './errors.ts';
 import type { PythonCalls } from './host.ts';
 import type { PythonUse } from './settings.ts';
 
-/** One end of a way to the host, for a thread that cannot wait otherwise. It can be sent there. */
+/**
+ * One end of a way to the host, for a thread that can only block. It can be sent to that thread.
+ */
 export interface BlockingEnd {
   readonly port: MessagePort;
-  /** How many answers were sent. */
+  /** The number of answers sent. */
   readonly answers: SharedArrayBuffer;
 }
 
 interface Request {
   readonly use: PythonUse;
   readonly op: string;
-  /** msgpack: what would lose its types on the way. */
+  /** msgpack, since a message between threads would lose some types. */
   readonly given: Uint8Array;
 }
 
@@ -22,21 +24,21 @@ type Answer =
   | { readonly value: Uint8Array }
   | { readonly code: PythonFailure; readonly text: string; readonly python: string | undefined };
 
-/** Makes calls that stop this thread until the answer is there. */
+/** Makes calls that block this thread until the answer. */
 export class BlockingCalls {
   readonly #port: MessagePort;
   readonly #answers: Int32Array;
   readonly #timeoutMs: number;
   #isLost = false;
 
-  /** @param timeoutMs longest wait for an answer; the host has shorter limits of its own */
+  /** @param timeoutMs longest wait for an answer; the host has shorter limits */
   constructor({ port, answers }: BlockingEnd, timeoutMs: number) {
     this.#port = port;
     this.#answers = new Int32Array(answers);
     this.#timeoutMs = timeoutMs;
   }
 
-  /** As `PythonCalls.call`, and returns when the call has ended. @throws PythonCallError */
+  /** As `PythonCalls.call`, but returns the result itself. @throws PythonCallError */
   call(use: PythonUse, op: string, given: SaltMap): SaltValue {
     if (this.#isLost) throw new PythonCallError('late', 'Python did not answer in time');
     const before = Atomics.load(this.#answers, 0);
@@ -55,7 +57,7 @@ export class BlockingCalls {
   }
 }
 
-/** Opens a way for a thread; this thread must go on running. */
+/** Opens a way for a thread; this thread must keep running. */
 export function serveBlocking(host: PythonCalls): { readonly end: BlockingEnd; close(): void } {
   const { port1, port2 } = new MessageChannel();
   const answers = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
@@ -63,7 +65,7 @@ export function serveBlocking(host: PythonCalls): { readonly end: BlockingEnd; c
   return { end: { port: port2, answers }, close: () => port1.close() };
 }
 
-/** Answers the requests that come to this end. */
+/** Answers the requests at this end. */
 export function answerAt({ port, answers }: BlockingEnd, host: PythonCalls): void {
   const count = new Int32Array(answers);
   const answer = async ({ use, op, given }: Request): Promise<void> => {

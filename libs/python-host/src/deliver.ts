@@ -2,8 +2,8 @@ import { mapOf, type SaltMap } from '@brine/wire';
 import type { PythonCalls } from './host.ts';
 
 /**
- * Hands events (`{tag, data}`) to a returner of `event_return`.
- * @throws PythonCallError what went wrong; the returner may have stored some of them
+ * Passes events (`{tag, data}`) to a returner of `event_return`.
+ * @throws PythonCallError with the fault; the returner may have stored some of the events
  */
 export async function deliverEvents(
   host: PythonCalls,

@@ -16,19 +16,19 @@ export function frameOf(message: SaltMap): Buffer {
   return frame;
 }
 
-/** Cuts what a process sends into messages. */
+/** Cuts the output of a process into messages. */
 export class FrameReader {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
   #have = 0;
-  /** Bytes until the next message is whole, or its length known. */
+  /** Bytes until the next message is complete, or its length known. */
   #need = HEAD_BYTES;
 
   constructor(maxBytes: number = LIMITS.messageBytes) {
     this.#maxBytes = maxBytes;
   }
 
-  /** The messages that are whole with this part. @throws PythonCallError `size` */
+  /** The messages that this part completes. @throws PythonCallError `size` */
   read(part: Buffer): SaltMap[] {
     this.#parts.push(part);
     this.#have += part.length;

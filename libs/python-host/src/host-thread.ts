@@ -8,7 +8,7 @@ const STDERR = 2;
 
 const { settings, end } = workerData as HostThreadData;
 const host = new PythonHost(settings, (level, text) => {
-  // The main thread waits, so nothing else would print it.
+  // The main thread is blocked, so nothing else would print it.
   if (level !== 'info') writeSync(STDERR, `[${level.toUpperCase()}] ${text}\n`);
 });
 answerAt(end, host);

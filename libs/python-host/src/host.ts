@@ -6,13 +6,13 @@ import { PythonCallError } from './errors.ts';
 import { type CallSettings, PythonProcess, StaleProcessError } from './python-process.ts';
 import { LIMITS, type PythonSettings, type PythonUse, USES } from './settings.ts';
 
-/** How often a call is made again because files of modules changed right before it. */
+/** How often a call is repeated because files of modules changed right before it. */
 const STALE_MAX = 3;
 
 /** Makes calls of modules in Python. */
 export interface PythonCalls {
   /**
-   * Makes a call; `op` is one of the operations that site_salt.py has for the use.
+   * Makes a call; `op` is an operation of site_salt.py for the use.
    * @throws PythonCallError
    */
   call(
@@ -23,10 +23,10 @@ export interface PythonCalls {
   ): Promise<SaltValue>;
 }
 
-/** Tells the master's log. */
+/** Writes a line to the master's log. */
 type LogLine = (level: LineLevel, text: string) => void;
 
-/** Modules in Python of the site's Salt. Processes start when they are needed first. */
+/** Modules in Python of the site's Salt. A process starts when it is first needed. */
 export class PythonHost implements PythonCalls {
   readonly #settings: PythonSettings;
   readonly #log: LogLine;
@@ -51,7 +51,7 @@ export class PythonHost implements PythonCalls {
     return queue.call(op, given, onEvent);
   }
 
-  /** Ends all processes; calls that run fail. */
+  /** Ends all processes; running calls fail. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
   }
@@ -66,11 +66,11 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A place for a process. */
+/** A slot for a process. */
 interface Place {
   process: PythonProcess | undefined;
   isBusy: boolean;
-  /** Processes in a row that ended by themselves or did not start. */
+  /** Consecutive processes that ended by themselves or did not start. */
   failures: number;
   idle: NodeJS.Timeout | undefined;
 }
@@ -126,7 +126,7 @@ class UseQueue {
     }
   }
 
-  /** Gives waiting calls to free places, those with a process first. */
+  /** Gives waiting calls to free slots, those with a process first. */
   #serve(): void {
     for (;;) {
       const free = this.#places.filter(({ isBusy }) => !isBusy);
@@ -182,7 +182,7 @@ class UseQueue {
       this.#log('error', text);
       throw new PythonCallError('start', text);
     }
-    // The master has stopped meanwhile.
+    // The host was closed meanwhile.
     if (this.#closed) place.process.end();
     return place.process;
   }

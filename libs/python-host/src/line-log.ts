@@ -1,7 +1,7 @@
 import { type LineLevel, LineLimit, type TakeLine } from '@brine/tasks';
 import { LIMITS } from './settings.ts';
 
-/** Hands what modules print to the log, in lines, not too long and not too many. */
+/** Passes the output of modules to the log, in lines of limited length and number. */
 export class LineLog {
   readonly #lines: LineLimit;
   #rest = '';
@@ -18,7 +18,7 @@ export class LineLog {
     for (const line of lines) this.#line(line);
   }
 
-  /** The output has ended. */
+  /** Ends the output. */
   end(): void {
     this.#line(this.#rest);
     this.#rest = '';

@@ -1,11 +1,11 @@
 import type { LineLevel } from '@brine/tasks';
 import { PythonHost } from './host.ts';
 
-/** The options of the master that say how modules in Python run. */
+/** The options of the master for modules in Python. */
 export interface PythonOptions {
   readonly confFile: string;
   readonly brine: {
-    /** Empty: none run. */
+    /** Empty: no modules run. */
     readonly python: string;
     /** In bytes. */
     readonly pythonMemory: number;
@@ -14,7 +14,7 @@ export interface PythonOptions {
   };
 }
 
-/** Modules in Python, where `brine.python` names an interpreter. Nothing is started yet. */
+/** Opens modules in Python, if `brine.python` names an interpreter. Starts no process yet. */
 export function openPython(
   { confFile, brine }: PythonOptions,
   log: (level: LineLevel, text: string) => void,

@@ -7,24 +7,24 @@ import { type PythonSettings, UTF8_OUTPUT } from './settings.ts';
 
 const PROGRAM = fileURLToPath(new URL('../python/engine.py', import.meta.url));
 
-/** The code with which engine.py says that Salt has no such engine. */
+/** The exit code with which engine.py reports that Salt has no such engine. */
 const UNKNOWN = 3;
-/** How long an engine has for its end, ms. */
+/** Time for an engine to end, ms. */
 const STOP_MS = 5_000;
 
 /**
- * An engine of the site's Salt in a process of its own. It speaks to the event sockets of this
- * host, as it does under a stock master.
+ * An engine of the site's Salt in its own process. It uses the event sockets of this host, as under
+ * a stock master.
  */
 export class PythonEngine {
-  /** Resolves when the process is gone; `refused` where the next one would end in the same way. */
+  /** Resolves when the process has ended; `refused` if the next one would end in the same way. */
   readonly gone: Promise<{ readonly text: string; readonly refused: boolean }>;
   readonly #child: ChildProcess;
   readonly #lines: LineLog;
   #lastLine = '';
   #isStopped = false;
 
-  /** @param options of its entry in `engines:`, as keywords of its function `start` */
+  /** @param options of its entry in `engines:`, passed as keywords to its function `start` */
   constructor(
     { python, configFile, memoryBytes }: Omit<PythonSettings, 'runnerMs'>,
     engine: { readonly name: string; readonly options: object },
@@ -37,7 +37,7 @@ export class PythonEngine {
     const args = ['-B', PROGRAM, configFile, engine.name, String(memoryBytes)];
     this.#child = spawn(python, args, {
       cwd: '/',
-      // A group of its own: what the engine starts ends with it.
+      // A process group of its own, which ends with the engine.
       detached: true,
       env: childEnvironment(process.env, UTF8_OUTPUT),
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -45,7 +45,7 @@ export class PythonEngine {
     for (const output of [this.#child.stdout, this.#child.stderr]) {
       output?.setEncoding('utf8').on('data', (part: string) => this.#lines.write(part));
     }
-    // A process that has ended takes no options; its end is told by `exit`.
+    // A process that has ended takes no options; `exit` reports its end.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdin?.write(`${JSON.stringify(engine.options)}\n`);
     this.gone = new Promise((resolve) => {
@@ -64,7 +64,7 @@ export class PythonEngine {
     return this.#child.pid;
   }
 
-  /** Ends it; resolves when it is gone. */
+  /** Ends it; resolves after the end. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#killGroup('SIGTERM');
@@ -86,7 +86,7 @@ export class PythonEngine {
     try {
       process.kill(-pid, signal);
     } catch {
-      // All of it has ended by itself.
+      // The whole group has ended by itself.
     }
   }
 }

@@ -14,14 +14,14 @@ const PROGRAM = fileURLToPath(new URL('../python/host.py', import.meta.url));
 /** Descriptor of the pipe in the process; host.py has the same. */
 const PIPE = 3;
 
-/** What a call is made with. */
+/** The limit and the listener of a call. */
 export interface CallSettings {
   readonly timeoutMs: number;
-  /** Takes events that the module fires meanwhile. */
+  /** Takes events that the module fires during the call. */
   readonly onEvent?: ((tag: string, data: SaltValue) => void) | undefined;
 }
 
-/** Files of modules have changed since the process loaded them: another process must be asked. */
+/** Files of modules have changed since the process loaded them: use another process. */
 export class StaleProcessError extends Error {
   override readonly name = 'StaleProcessError';
 }
@@ -33,7 +33,7 @@ interface Pending {
   events: number;
 }
 
-/** One process of the interpreter. It makes one call at a time. */
+/** A process of the interpreter. It makes one call at a time. */
 export class PythonProcess {
   readonly #child: ChildProcess;
   readonly #pipe: Duplex;
@@ -55,7 +55,7 @@ export class PythonProcess {
     this.#ready = new Promise((resolve, reject) => (this.#logged = { resolve, reject }));
     this.#child = spawn(python, args, {
       cwd: '/',
-      // A group of its own: what a module starts ends with it.
+      // A process group of its own, which ends with the process.
       detached: true,
       env: childEnvironment(process.env, UTF8_OUTPUT),
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -63,7 +63,7 @@ export class PythonProcess {
     this.#child.on('error', (error) => this.#end(`does not start: ${error.message}`));
     this.#pipe = this.#child.stdio[PIPE] as Duplex;
     this.#pipe.on('data', (part: Buffer) => this.#read(part));
-    // The process has ended; `exit` says how.
+    // The process has ended; `exit` reports the reason.
     this.#pipe.on('error', () => undefined);
     for (const output of [this.#child.stdout, this.#child.stderr]) {
       output?.setEncoding('utf8').on('data', (part: string) => this.#lines.write(part));
@@ -71,7 +71,7 @@ export class PythonProcess {
     this.#child.on('exit', (code, signal) => this.#exited(howItEnded(code, signal)));
   }
 
-  /** Starts one; resolves when its Salt is loaded. @throws PythonCallError `start` */
+  /** Starts a process; resolves when its Salt is loaded. @throws PythonCallError `start` */
   static async start(
     settings: PythonSettings,
     use: PythonUse,
@@ -91,9 +91,7 @@ export class PythonProcess {
     return this.#ended;
   }
 
-  /**
-   * Makes a call. @throws PythonCallError; StaleProcessError before anything of it was done
-   */
+  /** Makes a call. @throws PythonCallError; StaleProcessError before the call had any effect */
   async call(op: string, given: SaltMap, settings: CallSettings): Promise<SaltValue> {
     const frame = frameOf(mapOf({ op, given }));
     if (this.#ended) throw new PythonCallError('ended', 'the Python process has ended');
@@ -113,7 +111,7 @@ export class PythonProcess {
     }
   }
 
-  /** Ends the process and what its modules started. */
+  /** Ends the process and its children. */
   end(): void {
     this.#kill('ended', 'it was ended');
   }
@@ -162,7 +160,7 @@ export class PythonProcess {
     this.#ended = true;
   }
 
-  /** What was sent last is still read, but not for long: another process may hold the pipe. */
+  /** The last output is read, but not for long: another process may keep the pipe open. */
   #exited(how: string): void {
     this.#killGroup();
     const timer = setTimeout(() => this.#end(how), LIMITS.lastWordsMs);
@@ -178,7 +176,7 @@ export class PythonProcess {
     try {
       process.kill(-pid, 'SIGKILL');
     } catch {
-      // All of it has ended by itself.
+      // The whole group has ended by itself.
     }
   }
 

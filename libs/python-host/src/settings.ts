@@ -1,19 +1,19 @@
-/** What modules are used for. Each use has processes of its own, so that it harms no other. */
+/** The uses of modules. Each use has processes of its own, so that it harms no other. */
 export type PythonUse = 'runner' | 'pillar' | 'render' | 'output' | 'return';
 
-/** How the host of Salt's Python works. */
+/** The settings of the host of Salt's Python. */
 export interface PythonSettings {
   /** Path of the interpreter, `brine.python`. */
   readonly python: string;
-  /** The file of the master, which Salt reads too. */
+  /** The configuration file of the master, which Salt reads too. */
   readonly configFile: string;
-  /** Address space of each process. */
+  /** Limit of the address space of each process. */
   readonly memoryBytes: number;
   /** Longest run of a runner or wheel, in ms. */
   readonly runnerMs: number;
 }
 
-/** Output of another encoding would end a module at its first print. */
+/** Output in another encoding would end a module at its first print. */
 export const UTF8_OUTPUT = { PYTHONIOENCODING: 'utf-8:replace' } as const;
 
 /** Bounds of a use. */
@@ -24,7 +24,7 @@ export interface UseLimits {
   readonly callMs: number | undefined;
 }
 
-/** A minion waits 45 s for a pillar, so its parts have less. */
+/** A minion waits 45 s for a pillar, so its parts get less. */
 const PILLAR_MS = 40_000;
 
 /** Bounds of each use. */
@@ -40,16 +40,16 @@ export const USES: Readonly<Record<PythonUse, UseLimits>> = {
 export const LIMITS = {
   /** Bytes of a request, and of an answer; host.py has the same. */
   messageBytes: 64 * 1024 * 1024,
-  /** Calls of a use that wait for a process, and how long they do. */
+  /** Calls of a use that wait for a process, and for how long. */
   waiting: 64,
   waitMs: 30_000,
-  /** Events that one call may fire; more are left out. */
+  /** Events that one call may fire; further ones are dropped. */
   events: 10_000,
   /** From the start of the interpreter until its Salt is loaded. */
   startMs: 60_000,
-  /** From the end of a process until nothing more of it is read. */
+  /** From the end of a process until its output is no longer read. */
   lastWordsMs: 1_000,
-  /** After it a process without calls ends. */
+  /** An idle process ends after this. */
   idleMs: 600_000,
   /** Waits before a start, after processes that ended by themselves. */
   backoff: { firstMs: 200, longestMs: 10_000 },

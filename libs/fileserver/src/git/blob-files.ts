@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { type GitCall, streamGit } from '@brine/git';
 import { Gate } from '@brine/tasks';
 
-/** Files without a request for this long are removed; they can be made again. */
+/** Files without a request for this long are removed; git can make them again. */
 const KEPT_MS = 24 * 60 * 60_000;
-/** A file says that it is in use at most this often. */
+/** The time of a file is renewed at most this often. */
 const TOUCH_MS = 60 * 60_000;
 const EXPORTS_MAX = 4;
 
 /**
- * Contents out of git as plain files, by their id. A blob never changes, so all environments,
- * remotes and workers of a host share its file.
+ * Contents from git as plain files, by their id. A blob never changes, so all environments, remotes
+ * and workers of a host share its file.
  */
 export class BlobFiles {
   readonly #dir: string;
@@ -23,7 +23,7 @@ export class BlobFiles {
     this.#dir = dir;
   }
 
-  /** Path of a file with this content. @throws GitError where git does not have it. */
+  /** Path of a file with this content. @throws GitError if git does not have it */
   async pathOf(sha: string, call: GitCall): Promise<string> {
     const path = join(this.#dir, sha.slice(0, 2), sha);
     const found = await stat(path).catch(() => undefined);

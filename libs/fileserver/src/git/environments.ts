@@ -4,7 +4,7 @@ import type { RefType, RemoteConfig } from './remote-config.ts';
 
 const HEX = /^[0-9a-fA-F]+$/;
 
-/** True for what may be the id of a commit. */
+/** True for a text that may be the id of a commit. */
 export function isHex(text: string): boolean {
   return HEX.test(text);
 }
@@ -36,7 +36,7 @@ function envsByRef({ saltenvs }: RemoteConfig): Map<string, string[]> {
   return byRef;
 }
 
-/** Whether the white and black lists let an environment be seen; names, globs or expressions. */
+/** True if the white and black lists allow an environment; names, globs or expressions. */
 export function isExposed(remote: RemoteConfig, env: string): boolean {
   const { saltenvWhitelist: white, saltenvBlacklist: black } = remote;
   const matches = (expression: string): boolean =>
@@ -44,7 +44,7 @@ export function isExposed(remote: RemoteConfig, env: string): boolean {
   return !black.some(matches) && (white.length === 0 || white.some(matches));
 }
 
-/** The ref that serves an environment; undefined where none does. */
+/** The ref of an environment, or undefined. */
 export function refOf(remote: RemoteConfig, env: string): string | undefined {
   if (remote.allSaltenvs !== undefined) return remote.allSaltenvs;
   if (env === 'base') return remote.base;
@@ -52,13 +52,13 @@ export function refOf(remote: RemoteConfig, env: string): string | undefined {
   return own ?? (remote.disableSaltenvMapping ? undefined : env);
 }
 
-/** A path of the remote in an environment: its own there, else that of the remote. */
+/** A path of the remote in an environment: its own, else that of the remote. */
 export function placeOf(remote: RemoteConfig, env: string, what: 'root' | 'mountpoint'): string {
   const own = Object.hasOwn(remote.saltenvs, env) ? remote.saltenvs[env]?.[what] : undefined;
   return own ?? remote[what];
 }
 
-/** The commit of a ref, in the order of `ref_types`; a full commit id is its own. */
+/** The commit of a ref, in the order of `ref_types`; a full commit id stands for itself. */
 export function commitOf(types: readonly RefType[], refs: Refs, ref: string): string | undefined {
   for (const type of types) {
     const found =

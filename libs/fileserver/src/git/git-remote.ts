@@ -10,10 +10,10 @@ const FETCH_TIMEOUT_MS = 10 * 60_000;
 /** Commits whose paths are kept in memory. */
 const TREES_MAX = 32;
 
-/** One remote repository, kept as a bare copy below the cache. */
+/** A remote repository, kept as a bare copy below the cache. */
 export class GitRemote {
   readonly config: RemoteConfig;
-  /** The same URL fetched in another way has another copy. */
+  /** The same URL with other settings has another copy. */
   readonly copy: GitCopy;
   readonly #trees = new LRUCache<string, Promise<Tree>>({ max: TREES_MAX });
 
@@ -31,7 +31,7 @@ export class GitRemote {
     this.copy = new GitCopy(join(cacheDir, 'remotes', cacheKey(config)), source, signal);
   }
 
-  /** The files of an environment; undefined where this remote does not have it. */
+  /** The files of an environment; undefined if this remote does not have it. */
   async treeOf(env: string): Promise<Tree | undefined> {
     if (!isExposed(this.config, env)) return undefined;
     const { refTypes, fallback } = this.config;
@@ -53,7 +53,7 @@ export class GitRemote {
     try {
       return await tree;
     } catch {
-      // An id that names no commit here: a later fetch may bring it.
+      // An unknown id of a commit: a later fetch may bring it.
       this.#trees.delete(commit);
       return undefined;
     }
@@ -61,8 +61,8 @@ export class GitRemote {
 }
 
 /**
- * The name of a remote's cache. Two remotes share one only if they fetch the same in the same way:
- * files that one key may read must not be served for another.
+ * The name of a remote's cache. Two remotes share one only if they fetch the same with the same
+ * settings: files that one key may read must not be served for another.
  */
 function cacheKey(config: RemoteConfig): string {
   const { url, name, refspecs, depth, user, password, privkey, proxy, sslVerify } = config;

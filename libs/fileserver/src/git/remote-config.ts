@@ -1,6 +1,6 @@
 import { type GitAccess, maySendPassword } from '@brine/git';
 
-/** Where a part of the tree is taken from, and where it is shown, for one environment. */
+/** The root and the mount point of a remote for one environment. */
 export interface EnvConfig {
   readonly ref?: string;
   readonly root?: string;
@@ -10,10 +10,10 @@ export interface EnvConfig {
 /** Kinds of refs that may be environments. */
 export type RefType = 'branch' | 'tag' | 'sha';
 
-/** One entry of `gitfs_remotes`, with what the global options add to it. */
+/** An entry of `gitfs_remotes`, with its defaults from the global options. */
 export interface RemoteConfig extends GitAccess {
   readonly url: string;
-  /** Names the cache of this remote, where two have the same URL. */
+  /** Names the cache of this remote if two have the same URL. */
   readonly name?: string;
   /** Branch or tag of the environment `base`. */
   readonly base: string;
@@ -34,7 +34,7 @@ export interface RemoteConfig extends GitAccess {
   readonly depth: number;
 }
 
-/** An option of gitfs that cannot be used; the message names remote and option. */
+/** An invalid option of gitfs; the message names remote and option. */
 export class GitConfigError extends Error {
   override readonly name = 'GitConfigError';
   readonly code = 'FILESERVER_GIT_CONFIG';
@@ -51,8 +51,8 @@ const PER_REMOTE = [
 ];
 
 /**
- * Reads `gitfs_remotes`. `globals` are the options with `gitfs_` taken off, complete; a remote
- * may have its own of each (salt/utils/gitfs.py, salt/fileserver/gitfs.py).
+ * Reads `gitfs_remotes`. `globals` are the options without the prefix `gitfs_`, complete; a remote
+ * may override each (salt/utils/gitfs.py, salt/fileserver/gitfs.py).
  * @throws GitConfigError
  */
 export function readRemotes(remotes: readonly unknown[], globals: Options): RemoteConfig[] {
@@ -88,7 +88,7 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
     url,
     ...(own['name'] === undefined ? {} : { name: textOf(own['name'], url, 'name') }),
     ...(allSaltenvs === undefined ? {} : { allSaltenvs: textOf(allSaltenvs, url, 'all_saltenvs') }),
-    // A `ref` of the environment base stands before `base` (of the remote's own only).
+    // A `ref` of the environment base precedes `base` (only if the remote sets it).
     base: ownEnvs['base']?.ref ?? text('base'),
     fallback: text('fallback'),
     mountpoint: pathOf(text('mountpoint')),
@@ -112,14 +112,14 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
 
 const NO: ReadonlySet<string> = new Set(['false', 'no', 'off', '0']);
 
-/** A switch of a remote counts as in Python: an empty value is off, any other is on. */
+/** Reads a switch of a remote as Python does: an empty value is off, any other is on. */
 function isOn(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > 0;
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return Boolean(value);
 }
 
-/** One that opens something: a word that says no is off, too. */
+/** A switch that allows something: a text for no is off too. */
 function isOpened(value: unknown): boolean {
   return isOn(value) && !(typeof value === 'string' && NO.has(value.toLowerCase()));
 }
@@ -149,7 +149,7 @@ function mergeEnvs(
   return merged;
 }
 
-/** A map, or a list of one-key maps, as one map (salt/utils/data.py `repack_dictlist`). */
+/** Joins a list of one-key maps into a map (salt/utils/data.py `repack_dictlist`). */
 function tableOf(value: unknown, what: string): Record<string, unknown> {
   const parts: unknown[] = Array.isArray(value) ? value : [value];
   const table: Record<string, unknown> = {};
@@ -185,7 +185,7 @@ function refTypeOf(type: string, url: string): RefType {
   return found;
 }
 
-/** `salt://` and slashes at the ends do not count. */
+/** The path without `salt://` and outer slashes. */
 function pathOf(text: string): string {
   return text.replace(/^salt:\/\//, '').replace(/^\/+|\/+$/g, '');
 }
