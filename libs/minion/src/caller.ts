@@ -11,7 +11,7 @@ import { hostFunctions } from './modules/index.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
 import type { MinionSettings } from './settings.ts';
 
-/** What `salt-call` is made of. */
+/** The parts of `salt-call`. */
 export interface CallerParts {
   readonly settings: MinionSettings;
   readonly key: PrivateKey;
@@ -24,7 +24,7 @@ export interface CallerParts {
   config(): SaltMap;
 }
 
-/** What a function gave to `salt-call`. */
+/** The outcome of a function for `salt-call`. */
 export type CallOutcome =
   | {
       readonly kind: 'done';
@@ -32,7 +32,7 @@ export type CallOutcome =
       readonly retcode: number;
       readonly out: string | undefined;
     }
-  /** This minion has no such function; `docs` are those whose names begin alike. */
+  /** An unknown function; `docs` are those whose names begin alike. */
   | { readonly kind: 'missing'; readonly docs: SaltMap }
   /** The function threw: an ArgumentError, InvocationError, ExecutionError, or any other. */
   | { readonly kind: 'thrown'; readonly error: unknown; readonly doc: string };
@@ -69,7 +69,7 @@ export class Caller {
 
   /**
    * Collects grains and, with a master, signs in and gets the pillar.
-   * @throws MinionError where the master takes no log-in or gives no pillar.
+   * @throws MinionError if the master refuses the log-in or gives no pillar
    */
   async begin(): Promise<void> {
     this.#grains = await this.#parts.collectGrains();
@@ -109,7 +109,7 @@ export class Caller {
     }
   }
 
-  /** Tells the master what a function returned, as a job of its own. @throws MinionError */
+  /** Reports the result of a function to the master, as a job of its own. @throws MinionError */
   async tell(load: SaltMap): Promise<void> {
     await this.#session?.send(load, this.#request());
   }

@@ -1,11 +1,11 @@
-/** Why a minion can not go on or a request failed. */
+/** Why a minion can not continue, or why a request failed. */
 export type MinionErrorCode =
   | 'SALT_MINION_REJECTED'
   | 'SALT_MINION_FINGER'
   | 'SALT_MINION_ALGORITHM'
   | 'SALT_MINION_SIGN_IN'
   | 'SALT_MINION_REQUEST'
-  /** The master is there and answers that it will not. */
+  /** The master answers with a refusal. */
   | 'SALT_MINION_REFUSED';
 
 // Salt: salt/defaults/exitcodes.py EX_NOPERM; salt/crypt.py exits 42 for a wrong fingerprint.
@@ -25,7 +25,7 @@ export class MinionError extends Error {
     this.code = code;
   }
 
-  /** The exit code that this ends the process with; undefined where trying again may help. */
+  /** The exit code of the process for this error; undefined if trying again may help. */
   get exitCode(): number | undefined {
     return EXIT_CODES[this.code];
   }

@@ -16,7 +16,7 @@ import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
 import { RunnerPool } from './runner/pool.ts';
 import type { MinionSettings } from './settings.ts';
 
-/** What a minion is made of. */
+/** The parts of a minion. */
 export interface MinionParts {
   readonly settings: MinionSettings;
   readonly key: PrivateKey;
@@ -31,7 +31,7 @@ export interface MinionParts {
   finished(job: FinishedJob): void;
 }
 
-// Salt forks for each job without a bound; this is far above what a host can take.
+// Salt forks for each job without a limit; this is far above the capacity of a host.
 const MAX_RUNNERS = 64;
 const SPARE_RUNNERS = 1;
 
@@ -61,8 +61,8 @@ export class Minion {
   }
 
   /**
-   * Runs until the signal is aborted. Throws MinionError with an exit code where the master does
-   * not want this minion: rejected (77), another fingerprint (42), another algorithm (1).
+   * Runs until the signal is aborted. Throws MinionError with an exit code if the master refuses
+   * this minion: rejected (77), another fingerprint (42), another algorithm (1).
    */
   async run(signal: AbortSignal): Promise<void> {
     this.#pool.warm();
@@ -152,7 +152,9 @@ export class Minion {
     return ownFunctions({ own, master, config }, hostFunctions);
   }
 
-  /** The start events (salt/minion.py _fire_master_minion_start); their loss is only logged. */
+  /**
+   * Fires the start events (salt/minion.py _fire_master_minion_start); a failure is only logged.
+   */
   async #announce(signal: AbortSignal): Promise<void> {
     const { settings, clock, log } = this.#parts;
     const { id } = settings;
@@ -168,7 +170,7 @@ export class Minion {
         await this.#session.send(event, { timeoutMs, tries: settings.requestChannelTries, signal });
       } catch (error) {
         if (signal.aborted) return;
-        log.warn({ err: error, tag }, 'the start was not told to the master');
+        log.warn({ err: error, tag }, 'the master did not take the start event of this minion');
       }
     }
   }

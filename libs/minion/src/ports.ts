@@ -1,10 +1,10 @@
-/** One connection to port 4506 of the master: requests go one after the other. */
+/** A connection to port 4506 of the master; requests go one after another. */
 export interface MasterRequests {
-  /** Rejects when there is no answer in time. */
+  /** Rejects without an answer in time. */
   request(body: Uint8Array, options: RequestLimits): Promise<Uint8Array>;
 }
 
-/** How long one request may take. */
+/** The limits of one request. */
 export interface RequestLimits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -23,7 +23,7 @@ export interface MasterPort {
   readonly auth: MasterRequests;
   /** For everything else. */
   readonly requests: MasterRequests;
-  /** `onLink` gets `true` when the connection comes up, `false` when it is lost. */
+  /** `onLink` gets `true` when the connection is up, `false` when it is lost. */
   subscribe(publishPort: number, onLink?: (isUp: boolean) => void): Publications;
 }
 
@@ -33,12 +33,12 @@ export interface MasterKeyFile {
   writeMasterPub(pem: string): Promise<void>;
 }
 
-/** Time and chance, replaceable in tests. */
+/** Time and random numbers, replaceable in tests. */
 export interface Clock {
   nowMs(): number;
   /** Rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** From 0 up to, not including, 1. */
+  /** From 0 to 1, without 1. */
   random(): number;
 }
 

@@ -1,6 +1,6 @@
 import type { EncAlgo, SigAlgo } from '@brine/crypt';
 
-/** What the minion takes from its configuration; times in seconds, as Salt writes them. */
+/** The options of the minion; times in seconds, as in Salt. */
 export interface MinionSettings {
   readonly id: string;
   readonly publishPort: number;

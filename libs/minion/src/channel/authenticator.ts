@@ -11,7 +11,7 @@ import {
   type SignInOutcome,
 } from './sign-in.ts';
 
-/** What the authenticator needs. */
+/** The parts of the authenticator. */
 export interface AuthenticatorParts {
   readonly me: SignInIdentity;
   readonly requests: MasterRequests;
@@ -29,10 +29,10 @@ export interface AuthenticatorTimes {
   readonly rejectedRetry: boolean;
 }
 
-// Salt: salt/crypt.py, a rejected minion sleeps this long, plus as much again by chance.
+// Salt: salt/crypt.py, a rejected minion sleeps this long, plus a random time up to as much.
 const REJECTED_WAIT_MS = 10_000;
 
-/** Signs in, again and again while the key is pending; one sign-in at a time. */
+/** Signs in, and again while the key is pending; one sign-in at a time. */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
   readonly #times: AuthenticatorTimes;
@@ -44,15 +44,16 @@ export class Authenticator {
     this.#times = times;
   }
 
-  /** What the last sign-in gave. */
+  /** The credentials of the last sign-in. */
   get current(): Credentials | undefined {
     return this.#current;
   }
 
   /**
-   * New credentials. With `stale`, only if those are still the current ones: of several that
-   * found them out of date one signs in, the others wait for it.
-   * Throws MinionError: SIGN_IN where the tries are used up, others with an exit code.
+   * New credentials. With `stale`, only if those are still current: several callers with stale
+   * credentials share one sign-in.
+   *
+   * Throws MinionError: SIGN_IN if the tries are used up, others with an exit code.
    */
   renew(stale: Credentials | undefined, signal: AbortSignal): Promise<Credentials> {
     if (this.#current !== undefined && this.#current !== stale) {
@@ -62,10 +63,10 @@ export class Authenticator {
     return this.#flight;
   }
 
-  /** Signs in however long it takes; throws only what ends the process, or at the signal. */
+  /** Signs in without a time limit; throws only errors that end the process, or at the signal. */
   async signInAtLast(signal: AbortSignal): Promise<Credentials> {
     const firstMs = this.#times.acceptanceWaitTime * 1000;
-    // Salt: salt/crypt.py, a maximum of 0 (the default) leaves every wait as long as the first.
+    // Salt: salt/crypt.py, with a maximum of 0 (the default) every wait is as long as the first.
     const longestMs = Math.max(firstMs, this.#times.acceptanceWaitTimeMax * 1000);
     for (let failures = 1; ; failures += 1) {
       try {
@@ -90,7 +91,7 @@ export class Authenticator {
     await clock.sleep(waitMs, signal);
   }
 
-  /** As many tries as Salt makes before it waits. A definite answer of the master ends them. */
+  /** Makes as many tries as Salt before it waits. A definite answer of the master ends them. */
   async #round(signal: AbortSignal): Promise<Credentials> {
     let last: unknown;
     for (let i = 0; i < Math.max(1, this.#times.authTries); i += 1) {
@@ -102,7 +103,7 @@ export class Authenticator {
             cause: error,
           });
         }
-        last = error; // no answer in time: the next try
+        last = error; // no answer in time: next try
         return undefined;
       });
       if (outcome?.kind === 'accepted') return this.#accept(outcome);

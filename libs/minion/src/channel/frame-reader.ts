@@ -6,9 +6,9 @@ import type { MinionLog } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Credentials } from './sign-in.ts';
 
-/** How publications are read. */
+/** The rules for reading publications. */
 export interface PublicationRules {
-  /** Refuse what is not signed by the master. */
+  /** Refuse publications without the master's signature. */
   readonly signPubMessages: boolean;
 }
 
@@ -26,9 +26,9 @@ export class FrameReader {
   }
 
   /**
-   * The job in a frame; undefined for what a minion ignores: foreign or broken frames, a serial
-   * that is not higher than the last one. A frame of another key makes the minion sign in once.
-   * Throws MinionError only with an exit code.
+   * The job in a frame. Undefined for frames that a minion ignores: foreign or broken ones, a
+   * serial that is not higher than the last one. A frame of another key makes the minion sign in
+   * once. Throws MinionError only with an exit code.
    */
   async read(frame: Uint8Array, signal: AbortSignal): Promise<PublishedJob | undefined> {
     try {
@@ -73,7 +73,7 @@ export class FrameReader {
     return good;
   }
 
-  /** One memory per key for publications: a new sign-in with the same key does not reset it. */
+  /** Each key has one memory for serials: a new sign-in with the same key does not reset it. */
   #isNew(job: PublishedJob, aes: Crypticle): boolean {
     if (this.#serials?.keyString !== aes.keyString) {
       this.#serials = { keyString: aes.keyString, memory: new SerialMemory() };

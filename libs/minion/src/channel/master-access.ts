@@ -4,7 +4,7 @@ import type { Clock, MasterKeyFile } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 import type { MasterSession } from './session.ts';
 
-/** The master as functions ask it, through a session. */
+/** Gives functions access to the master through a session. */
 export function masterAccess(
   parts: {
     readonly settings: MinionSettings;

@@ -13,7 +13,7 @@ import type { Clock, MasterRequests } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Credentials, SignInIdentity } from './sign-in.ts';
 
-/** What a channel needs. */
+/** The parts of a channel. */
 export interface MasterChannelParts {
   readonly me: SignInIdentity;
   readonly requests: MasterRequests;
@@ -21,7 +21,7 @@ export interface MasterChannelParts {
   readonly clock: Clock;
 }
 
-/** How one request is made. */
+/** The options of one request. */
 export interface ChannelRequest {
   readonly timeoutMs: number;
   readonly tries: number;
@@ -30,7 +30,7 @@ export interface ChannelRequest {
 
 // From 3006.12 on: session keys, token in each request.
 const VERSION = 3;
-// Texts shorter than a MAC can not be sealed answers (Salt: salt/crypt.py AuthenticationError).
+// A text shorter than a MAC is no sealed answer (Salt: salt/crypt.py AuthenticationError).
 const MAC_BYTES = 32;
 
 class StaleKey extends Error {}
@@ -49,8 +49,8 @@ export class MasterChannel {
   }
 
   /**
-   * Sends a load and gives the master's answer. Throws MinionError SALT_MINION_REQUEST when no
-   * try brought a usable one, SALT_MINION_REFUSED when the last was answered by a refusal.
+   * Sends a load and returns the master's answer. Throws MinionError SALT_MINION_REQUEST when no
+   * try brought a usable answer, SALT_MINION_REFUSED when the last answer was a refusal.
    */
   async send(load: SaltMap, request: ChannelRequest): Promise<SaltValue> {
     return this.#withTries(request, async (credentials) => {
@@ -64,7 +64,7 @@ export class MasterChannel {
     });
   }
 
-  /** Tells the master the grains and gets the pillar, signed by the master for this request. */
+  /** Sends the grains and gets the pillar, which the master signs for this request. */
   async pillar(grains: SaltMap, request: ChannelRequest): Promise<SaltValue> {
     const { me } = this.#parts;
     const load = buildPillar({ id: me.id, grains, ver: '2' });
@@ -116,7 +116,7 @@ export class MasterChannel {
     throw new MinionError(code, 'the master gave no usable answer', { cause: last });
   }
 
-  /** `bad load` and foreign seals mean new keys: sign in and send once more. */
+  /** `bad load` and foreign seals mean new keys: signs in and sends again. */
   async #oneTry<T>(
     signal: AbortSignal,
     exchange: (credentials: Credentials) => Promise<T>,

@@ -8,7 +8,7 @@ import { Authenticator } from './authenticator.ts';
 import { FrameReader } from './frame-reader.ts';
 import { type ChannelRequest, MasterChannel } from './master-channel.ts';
 
-/** What a session takes from the configuration. */
+/** The options of a session. */
 export type SessionSettings = Pick<
   MinionSettings,
   | 'id'
@@ -25,7 +25,7 @@ export type SessionSettings = Pick<
   | 'signPubMessages'
 >;
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionParts {
   readonly settings: SessionSettings;
   readonly key: PrivateKey;
@@ -35,20 +35,20 @@ export interface SessionParts {
   readonly log: MinionLog;
 }
 
-/** What a session reports. */
+/** The reports of a session. */
 export interface Listener {
-  /** The subscription is there, or late: the minion may announce its start now. */
+  /** The subscription is ready, or late: the minion may announce its start now. */
   opened(): void;
-  /** The subscription's connection has come up, with `true`, or is lost and will be made again. */
+  /** The subscription's connection is up, with `true`, or was lost and will be made again. */
   link?(isUp: boolean): void;
   /** A job, for this minion or another. */
   job(job: PublishedJob): void;
 }
 
-// Users publish to a minion as soon as it announced its start, so it subscribes first.
+// Users publish to a minion once it announced its start, so it subscribes first.
 const CONNECT_WAIT_MS = 5_000;
 
-/** One master as a minion or a syndic has it: requests go there, jobs come from there. */
+/** A master for a minion or a syndic: takes requests, sends jobs. */
 export class MasterSession {
   readonly #parts: SessionParts;
   readonly #authenticator: Authenticator;
@@ -76,7 +76,7 @@ export class MasterSession {
     return this.#channel;
   }
 
-  /** Signs in however long it takes; throws MinionError only with an exit code. */
+  /** Signs in without a time limit; throws MinionError only with an exit code. */
   async signInAtLast(signal: AbortSignal): Promise<void> {
     await this.#authenticator.signInAtLast(signal);
   }
@@ -87,8 +87,8 @@ export class MasterSession {
   }
 
   /**
-   * Subscribes and tells of each job until the signal is aborted or the subscription ends; wants a
-   * sign-in before. Throws MinionError only with an exit code.
+   * Subscribes and reports each job until the signal is aborted or the subscription ends. Needs an
+   * earlier sign-in. Throws MinionError only with an exit code.
    */
   async listen(signal: AbortSignal, listener: Listener): Promise<void> {
     const { master, clock } = this.#parts;
@@ -129,7 +129,7 @@ export class MasterSession {
     }
   }
 
-  /** The relayed port, unless the configuration names one of its own (salt/minion.py). */
+  /** The port that the master reports, unless the configuration names one (salt/minion.py). */
   #publishPort(): number {
     const own = this.#parts.settings.publishPort;
     const relayed = this.#authenticator.current?.publishPort;

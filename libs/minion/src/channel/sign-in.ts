@@ -20,13 +20,13 @@ export interface SignInIdentity {
   readonly key: PrivateKey;
   readonly encAlgo: EncAlgo;
   readonly sigAlgo: SigAlgo;
-  /** Fingerprint that the master's key must have; empty for any. */
+  /** Required fingerprint of the master's key; empty for any. */
   readonly masterFinger: string;
   /** Hash of that fingerprint, as `sha256`. */
   readonly hashType: string;
 }
 
-/** What a minion has once it is signed in. */
+/** The credentials of a signed-in minion. */
 export interface Credentials {
   readonly masterKey: PublicKey;
   readonly masterPub: string;
@@ -37,12 +37,12 @@ export interface Credentials {
   readonly publishPort: number;
 }
 
-/** How a sign-in ended: with credentials, or to wait, or not now. */
+/** The outcome of a sign-in: credentials, or wait, or try later. */
 export type SignInOutcome =
   | { readonly kind: 'accepted'; readonly credentials: Credentials; readonly newMaster: boolean }
   | { readonly kind: 'pending' | 'full' };
 
-/** One `_auth` on its way. */
+/** An `_auth` request that waits for its answer. */
 export interface SignInAttempt {
   readonly body: Buffer;
   readonly nonce: string;
@@ -70,8 +70,9 @@ export function beginSignIn(me: SignInIdentity, masterPub: string | undefined): 
 
 /**
  * Checks the answer to an `_auth` (Salt: salt/crypt.py AsyncAuth.sign_in, handle_signin_response).
- * An unknown master's key is trusted on first use, after the master proved to have it.
- * Throws MinionError: `exitCode` set where trying again is of no use; WireError, CryptError.
+ * An unknown master's key is trusted on first use, after the master proved that it owns it.
+ *
+ * Throws MinionError: with `exitCode` if trying again is of no use; WireError, CryptError.
  */
 export function finishSignIn(
   me: SignInIdentity,
@@ -135,8 +136,8 @@ function checkToken(me: SignInIdentity, attempt: SignInAttempt, accept: AuthAcce
 
 function checkFinger(me: SignInIdentity, masterPub: string): void {
   if (me.masterFinger === '') return;
-  // 3006 leaves the ends of the text out; 3008 takes the file as it is, with a last line feed or
-  // without, and `salt-key -F master` shows whichever the master has.
+  // 3006 ignores white space around the text; 3008 hashes the file as it is, with or without a last
+  // line feed. `salt-key -F master` shows the fingerprint of the master's release.
   const fingers = [
     fingerprint(masterPub, '3006', me.hashType),
     fingerprint(masterPub, '3008', me.hashType),
@@ -153,10 +154,10 @@ function verdict(ret: unknown): SignInOutcome {
   if (ret === false) {
     throw new MinionError('SALT_MINION_REJECTED', 'the master has rejected the key of this minion');
   }
-  throw failed('the answer says nothing that is known');
+  throw failed('the answer to the log-in is in no known form');
 }
 
-/** Only the two texts about algorithms may come unsigned; anything else is tried again later. */
+/** Only the two texts about algorithms may come unsigned; others lead to another try later. */
 function refuseUnsigned(load: SaltMap): never {
   const ret = load.get('ret');
   if (ret === 'bad enc algo' || ret === 'bad sig algo') {

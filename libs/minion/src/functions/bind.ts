@@ -7,7 +7,7 @@ import {
   type MinionFunction,
 } from './minion-function.ts';
 
-/** Arguments as they come in a publication, split into positional and named ones. */
+/** Arguments of a publication, split into positional and named ones. */
 export interface GivenArguments {
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
@@ -26,6 +26,7 @@ export function splitArguments(given: readonly SaltValue[]): GivenArguments {
 
 /**
  * Binds arguments to the parameters of a function.
+ *
  * Throws InvocationError for unknown names, ArgumentError for too few or too many arguments, with
  * the texts of Salt and Python.
  */
@@ -51,7 +52,7 @@ export function bindArguments(
   });
   fillDefaults(short, parameters, named);
   const kwargs: SaltMap = new Map(rest);
-  // Salt hands what it knows of the job to every function that takes any name.
+  // Salt passes the fields of the publication to every function that takes any name.
   if (takesKwargs) for (const [key, value] of published) kwargs.set(`__pub_${pyStr(key)}`, value);
   return { named, args: given.args.slice(parameters.length), kwargs };
 }

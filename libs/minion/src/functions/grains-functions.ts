@@ -7,7 +7,7 @@ import {
 } from './minion-function.ts';
 import type { OwnState } from './own-state.ts';
 
-/** The modules `grains` and `pillar`: what the minion knows of itself. */
+/** The modules `grains` and `pillar`: the minion's own data. */
 export function grainsFunctions(own: OwnState): FunctionTable {
   const grains = (): SaltMap => own.grains();
   const pillar = (): SaltMap => own.pillar();
@@ -67,7 +67,7 @@ function getOf(doc: string, source: () => SaltMap): MinionFunction {
   };
 }
 
-/** Walks along `key:sub:0`; undefined where that leads nowhere. */
+/** Follows a path `key:sub:0`, or returns undefined. */
 export function traverse(data: SaltMap, path: string, delimiter: string): SaltValue | undefined {
   let at: SaltValue | undefined = data;
   for (const key of delimiter === '' ? [path] : path.split(delimiter)) {

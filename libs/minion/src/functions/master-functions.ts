@@ -15,7 +15,7 @@ import {
   textArgument,
 } from './minion-function.ts';
 
-/** The master, as functions that ask it need it. */
+/** Access to the master for functions that ask it. */
 export interface MasterAccess {
   readonly id: string;
   /** `hash_type`, for fingerprints. */
@@ -23,16 +23,16 @@ export interface MasterAccess {
   /** This minion's public key and, once it is known, the master's. */
   readonly ownPub: string;
   readonly masterPub: () => Promise<string | undefined>;
-  /** Sends a load and gives the master's answer. @throws MinionError without a usable one. */
+  /** Sends a load and returns the master's answer. @throws MinionError without a usable answer */
   send(load: SaltMap): Promise<SaltValue>;
   sleep(ms: number): Promise<void>;
 }
 
-/** A file that `cp.get_file` fetches is in memory as a whole. */
+/** `cp.get_file` reads a whole file into memory. */
 const FILE_MAX_BYTES = 256 * 1024 * 1024;
 const PIECE_MAX_BYTES = 64 * 1024 * 1024;
 const POLL_MS = 300;
-/** Salt takes any time; this one has an end. */
+/** Salt takes any time; here it is limited. */
 const WAIT_MAX_S = 86_400;
 
 const uncompress = promisify(gunzip);
@@ -76,7 +76,7 @@ export function masterFunctions(master: MasterAccess | undefined): FunctionTable
 }
 
 type Run = (call: Call, access: MasterAccess) => SaltValue | Promise<SaltValue>;
-/** Makes what a function does of what it does with a master. */
+/** Turns a function that needs a master into one that runs on a minion. */
 type Asked = (run: Run) => MinionFunction['run'];
 
 const PUBLISH = [
@@ -184,14 +184,14 @@ function fileFunctions(asked: Asked): [string, MinionFunction][] {
   ];
 }
 
-/** Waits until all that matched have returned, or the time is up (Salt: modules/publish.py). */
+/** Waits until all matching minions have returned, or the time is up (Salt: modules/publish.py). */
 async function publishTo(
   call: Call,
   access: MasterAccess,
   form: 'clean' | 'full',
 ): Promise<SaltValue> {
   const fun = textArgument(call, 'fun');
-  // A minion that makes minions publish would have no end.
+  // A minion that makes minions publish would never end.
   if (fun.startsWith('publish.')) return new Map();
   const seconds = secondsOf(call);
   const published = await access.send(
@@ -256,18 +256,18 @@ async function sendEvent(call: Call, access: MasterAccess): Promise<SaltValue> {
   const data: SaltMap = new Map(call.kwargs);
   const given = call.named.get('data') ?? null;
   if (isMap(given)) for (const [key, value] of given) data.set(key, value);
-  // Salt drops it without a word.
+  // Salt drops it silently.
   else if (given !== null) throw new InvocationError('data must be a dictionary');
   await access.send(buildMinionEvent(access.id, textArgument(call, 'tag'), data));
   return true;
 }
 
-/** The path that was written; empty where the file or the directory is not there. */
+/** The path that was written; empty if the file or the directory does not exist. */
 async function getFile(call: Call, access: MasterAccess): Promise<SaltValue> {
   const given = textArgument(call, 'dest');
   const isDirectory = await stat(given).then(
     (found) => found.isDirectory(),
-    () => given.endsWith('/'), // It is not there: its name says what it is to be.
+    () => given.endsWith('/'), // The path does not exist: its last character decides.
   );
   const name = pathOf(call).split('/').at(-1) ?? '';
   const dest = isDirectory ? join(given, name) : given;
@@ -292,7 +292,7 @@ function pathOf(call: Call): string {
   return path.slice('salt://'.length).replace(/\?saltenv=.*$/, '');
 }
 
-/** A file of the master; undefined where there is none. */
+/** A file of the master, or undefined. */
 async function fetchFile(call: Call, access: MasterAccess): Promise<Buffer | undefined> {
   const saltenv = /\?saltenv=(.*)$/.exec(textArgument(call, 'path'))?.[1];
   const place = { path: pathOf(call), saltenv: saltenv ?? textArgument(call, 'saltenv') };
@@ -321,7 +321,7 @@ function secondsOf(call: Call): number {
   return seconds;
 }
 
-/** A text is several arguments with commas between (Salt: modules/publish.py _parse_args). */
+/** Splits a text into arguments at its commas (Salt: modules/publish.py _parse_args). */
 function argumentsOf(call: Call): SaltValue[] {
   const given = call.named.get('arg') ?? null;
   if (given === null || given === '') return [];

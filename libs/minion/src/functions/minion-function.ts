@@ -3,18 +3,18 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 /** A parameter of a function that can be run on a minion. */
 export interface Parameter {
   readonly name: string;
-  /** Without one the argument must be given. */
+  /** Required without a default. */
   readonly default?: SaltValue;
 }
 
-/** What a function is given. */
+/** The input of a function. */
 export interface Call {
-  /** By the parameters' names; defaults filled in. */
+  /** By parameter name, with defaults filled in. */
   readonly named: ReadonlyMap<string, SaltValue>;
-  /** Arguments beyond the parameters, where `takes` allows them. */
+  /** Arguments beyond the parameters, if `takes` allows them. */
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
-  /** Sets the exit code of the job; a job with another one than 0 has failed. */
+  /** Sets the exit code of the job; a job fails with any other code than 0. */
   setRetcode(code: number): void;
 }
 
@@ -23,9 +23,9 @@ export interface MinionFunction {
   /** Shown by `sys.doc`. */
   readonly doc: string;
   readonly parameters?: readonly Parameter[];
-  /** Further arguments: any number, by name, or both. */
+  /** Allowed further arguments: positional, named, or both. */
   readonly takes?: 'args' | 'kwargs' | 'both';
-  /** Outputter that suits the return. */
+  /** The outputter for the return. */
   readonly out?: string;
   run(call: Call): SaltValue | Promise<SaltValue>;
 }
@@ -33,22 +33,22 @@ export interface MinionFunction {
 /** Functions by their full names. */
 export type FunctionTable = ReadonlyMap<string, MinionFunction>;
 
-/** Thrown by a function whose arguments make no sense (Salt: SaltInvocationError). */
+/** Thrown by a function for invalid arguments (Salt: SaltInvocationError). */
 export class InvocationError extends Error {
   override readonly name = 'InvocationError';
 }
 
-/** Thrown by a function that could not do its work (Salt: CommandExecutionError). */
+/** Thrown by a function that failed (Salt: CommandExecutionError). */
 export class ExecutionError extends Error {
   override readonly name = 'ExecutionError';
 }
 
-/** Thrown where arguments do not fit the parameters (Python: TypeError). */
+/** Thrown if arguments do not fit the parameters (Python: TypeError). */
 export class ArgumentError extends Error {
   override readonly name = 'ArgumentError';
 }
 
-/** The text given for a parameter. @throws InvocationError for anything else. */
+/** The text given for a parameter. @throws InvocationError for other values */
 export function textArgument(call: Call, name: string): string {
   const value = call.named.get(name);
   if (typeof value === 'string') return value;

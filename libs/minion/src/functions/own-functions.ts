@@ -6,10 +6,10 @@ import type { OwnState } from './own-state.ts';
 import { saltutilFunctions } from './saltutil-functions.ts';
 import { sysFunctions } from './sys-functions.ts';
 
-/** What a minion knows and whom it can ask. */
+/** The state of the minion, and its access to the master. */
 export interface OwnAccess {
   readonly own: OwnState;
-  /** Undefined where it works without one. */
+  /** Undefined without a master. */
   readonly master: MasterAccess | undefined;
   /** The options in force, by Salt's names. */
   readonly config: () => SaltMap;
@@ -17,7 +17,7 @@ export interface OwnAccess {
 
 /**
  * The functions that run in the minion's own process: about itself, and those that ask the master.
- * @param others the functions that run elsewhere, for `sys`.
+ * @param others the functions that run in other processes, for `sys`
  */
 export function ownFunctions(
   { own, master, config }: OwnAccess,

@@ -1,6 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** A job that this minion is working on, as `saltutil.find_job` tells it. */
+/** A running job of this minion, as `saltutil.find_job` shows it. */
 export interface RunningJob {
   readonly jid: string;
   readonly pid: number;
@@ -12,12 +12,12 @@ export interface RunningJob {
   readonly user: string;
 }
 
-/** What functions about the minion itself may ask and do. */
+/** The minion, as functions about it use it. */
 export interface OwnState {
   grains(): SaltMap;
   pillar(): SaltMap;
   jobs(): readonly RunningJob[];
-  /** Ends the process of a job; false where there is none. */
+  /** Signals the process of a job; false for an unknown job. */
   signalJob(jid: string, signal: NodeJS.Signals): boolean;
   /** Collects grains again and gets the pillar for them. */
   refresh(): Promise<void>;

@@ -7,7 +7,7 @@ import {
   type MinionFunction,
 } from './minion-function.ts';
 
-/** What one function gave. */
+/** The outcome of a function. */
 export interface Outcome {
   readonly return: SaltValue;
   readonly retcode: number;
@@ -18,7 +18,7 @@ export interface Outcome {
 /** Salt: salt/defaults/exitcodes.py EX_GENERIC. */
 const EX_GENERIC = 1;
 
-/** The outcome of a function that this minion does not have. */
+/** The outcome of an unknown function. */
 export function missingFunction(name: string, docs: SaltMap): Outcome {
   const text = `'${name}' is not available.`;
   if (docs.size === 0) return failure(text);
@@ -27,7 +27,7 @@ export function missingFunction(name: string, docs: SaltMap): Outcome {
   return failure(map);
 }
 
-/** Runs a function. Never throws: an error becomes a return in Salt's words (salt/minion.py). */
+/** Runs a function. Never throws: an error becomes a return with Salt's text (salt/minion.py). */
 export async function runFunction(
   name: string,
   fun: MinionFunction,
@@ -46,7 +46,7 @@ export async function runFunction(
   }
 }
 
-/** True for a map whose `result` or `success` says no (Salt: salt/minion.py). */
+/** True for a map with a false `result` or `success` (Salt: salt/minion.py). */
 export function hasFailed(value: SaltMap): boolean {
   return ['result', 'success'].some((key) => value.has(key) && isFalse(value.get(key)));
 }

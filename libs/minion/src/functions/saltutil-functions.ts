@@ -2,7 +2,7 @@ import { mapOf, type SaltMap } from '@brine/wire';
 import { type FunctionTable, type MinionFunction, textArgument } from './minion-function.ts';
 import type { OwnState, RunningJob } from './own-state.ts';
 
-/** The module `saltutil`: the jobs of this minion, and its view of itself. */
+/** The module `saltutil`: the jobs of this minion, and its own data. */
 export function saltutilFunctions(own: OwnState): FunctionTable {
   const find = (jid: string): RunningJob | undefined => own.jobs().find((job) => job.jid === jid);
   const signal = (doc: string, name: NodeJS.Signals): MinionFunction => ({

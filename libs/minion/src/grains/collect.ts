@@ -3,14 +3,14 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { networkGrains } from './network-grains.ts';
 import { osGrains } from './os-grains.ts';
 
-/** What the configuration adds. */
+/** Grains from the configuration. */
 export interface GrainSettings {
   readonly id: string;
   /** Host or address of the master, as configured. */
   readonly master: string;
-  /** Grains of the configuration; they win. */
+  /** Grains of the configuration; they take precedence. */
   readonly grains: SaltMap;
-  /** Version that this minion tells, as `3008.2`. */
+  /** The version that this minion reports, as `3008.2`. */
   readonly saltVersion: string;
 }
 

@@ -1,7 +1,7 @@
 import { hostname, networkInterfaces } from 'node:os';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** Grains about names and addresses, without asking the network for anything. */
+/** Grains about names and addresses, without network queries. */
 export function networkGrains(): SaltMap {
   const name = hostname();
   const [host = name, ...domain] = name.split('.');

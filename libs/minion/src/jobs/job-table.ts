@@ -5,18 +5,18 @@ interface Entry {
   signal?: (name: NodeJS.Signals) => boolean;
 }
 
-/** The jobs that run now, and the ids of the last ones, which are not run twice. */
+/** The running jobs, and the ids of the last ones, which must not run twice. */
 export class JobTable {
   readonly #running = new Map<string, Entry>();
   readonly #seen = new Set<string>();
   readonly #remembered: number;
 
-  /** @param remembered how many job ids are kept (Salt: minion_jid_queue_hwm). */
+  /** @param remembered number of job ids that are kept (Salt: minion_jid_queue_hwm) */
   constructor(remembered: number) {
     this.#remembered = remembered;
   }
 
-  /** False for a job id that came before. */
+  /** False for a repeated job id. */
   accept(jid: string): boolean {
     if (this.#seen.has(jid)) return false;
     this.#seen.add(jid);
@@ -27,7 +27,7 @@ export class JobTable {
     return true;
   }
 
-  /** Notes which process works on a job. */
+  /** Notes the process of a job. */
   begin(job: RunningJob, signal?: (name: NodeJS.Signals) => boolean): void {
     this.#running.set(job.jid, signal === undefined ? { job } : { job, signal });
   }

@@ -12,7 +12,7 @@ import type { Clock, MinionLog } from '../ports.ts';
 import { RunnerGone, type RunnerPool } from '../runner/pool.ts';
 import type { JobTable } from './job-table.ts';
 
-/** A job that is over, for the trace. */
+/** A finished job, for the trace. */
 export interface FinishedJob {
   readonly jid: Jid;
   readonly fun: string;
@@ -23,7 +23,7 @@ export interface FinishedJob {
   readonly link?: string;
 }
 
-/** What the worker needs. */
+/** The parts of the worker. */
 export interface JobWorkerParts {
   readonly id: string;
   readonly jobs: JobTable;
@@ -180,7 +180,7 @@ function callsOf(job: PublishedJob): FunctionCall[] {
   });
 }
 
-/** P as functions see it: without what the channel took out. */
+/** The publication as functions see it: without the fields of the channel. */
 function publishedOf(job: PublishedJob): SaltMap {
   const map = buildPublishedJob(job);
   map.delete('serial');

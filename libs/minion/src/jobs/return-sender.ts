@@ -3,7 +3,7 @@ import type { MasterChannel } from '../channel/master-channel.ts';
 import type { Clock, MinionLog } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 
-/** What the sender needs. */
+/** The parts of the sender. */
 export interface ReturnSenderParts {
   readonly channel: Pick<MasterChannel, 'send'>;
   readonly clock: Clock;
@@ -11,7 +11,7 @@ export interface ReturnSenderParts {
   readonly signal: AbortSignal;
 }
 
-// Returns that no try could deliver wait here, so that an outage of minutes loses nothing.
+// Undelivered returns wait here, so that an outage of minutes loses nothing.
 const MAX_WAITING = 1_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 const AGAIN_MS = 30_000;
@@ -21,7 +21,7 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Sends returns to the master: three tries each, and more later if none got through. */
+/** Sends returns to the master: three tries each, and further ones later if all failed. */
 export class ReturnSender {
   readonly #parts: ReturnSenderParts;
   readonly #settings: MinionSettings;

@@ -13,7 +13,7 @@ import {
 } from '../functions/minion-function.ts';
 import { type Command, type CommandResult, runCommand } from './run-command.ts';
 
-// Salt's keywords that this minion honours. It accepts the others without effect.
+// Salt's keywords that have an effect here. The others are accepted without effect.
 const PARAMETERS: readonly Parameter[] = [
   { name: 'cmd' },
   { name: 'cwd', default: null },

@@ -8,18 +8,18 @@ export interface Command {
   readonly command: string;
   readonly cwd?: string;
   readonly shell: string;
-  /** No other variables than `env`. */
+  /** True: only the variables of `env`. */
   readonly clean: boolean;
   /** Added to those of the minion. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
-  /** Seconds; the command is ended when they are over. */
+  /** Seconds; the command is ended after this. */
   readonly timeoutS?: number;
-  /** One stream for both outputs, in the order of writing. */
+  /** Joins both outputs in one stream, in the order of writing. */
   readonly merge: boolean;
 }
 
-/** What a command left. */
+/** The result of a command. */
 export interface CommandResult {
   readonly pid: number;
   readonly retcode: number;
@@ -27,14 +27,14 @@ export interface CommandResult {
   readonly stderr: string | Uint8Array;
 }
 
-// A return larger than this would be refused on its way.
+// A larger return would be refused on its way.
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 // Shells give 128 + the signal's number; the usual ones by name.
 const SIGNAL_NUMBERS: Readonly<Record<string, number>> = { SIGKILL: 9, SIGTERM: 15, SIGSEGV: 11 };
 
 /**
- * Runs a command to its end. Output that is not UTF-8 comes as the bytes that it is.
- * @throws ExecutionError when it can not be started or writes more than 64 MiB.
+ * Runs a command to its end. Output other than UTF-8 is returned as bytes.
+ * @throws ExecutionError if it can not be started or writes more than 64 MiB
  */
 export function runCommand(command: Command): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ export function runCommand(command: Command): Promise<CommandResult> {
     const output = { stdout: new Output(end), stderr: new Output(end) };
     child.stdout.on('data', (chunk: Buffer) => output.stdout.add(chunk));
     child.stderr.on('data', (chunk: Buffer) => output.stderr.add(chunk));
-    child.stdin.on('error', () => undefined); // a command need not read its input
+    child.stdin.on('error', () => undefined); // the command may ignore its input
     child.stdin.end(command.stdin ?? '');
     let timedOut = false;
     const timer =
@@ -102,7 +102,7 @@ class Output {
     }
   }
 
-  /** Without white space at the end, as Salt gives it. */
+  /** Without trailing white space, as in Salt. */
   value(): string | Uint8Array {
     const bytes = Buffer.concat(this.#chunks);
     if (isUtf8(bytes)) return bytes.toString('utf8').trimEnd();
@@ -121,7 +121,7 @@ function endGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // Gone in the meantime.
+    // The process has ended meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -17,11 +17,11 @@ export interface RunMessage {
   readonly body: Uint8Array;
 }
 
-/** A message from a runner: it can take work, or a packed {@link Outcome}. */
+/** A message from a runner: that it is ready, or a packed {@link Outcome}. */
 export type RunnerMessage =
   { readonly type: 'ready' } | { readonly type: 'done'; readonly body: Uint8Array };
 
-/** One function to run. */
+/** A function to run. */
 export interface RunRequest {
   readonly fun: string;
   readonly args: readonly SaltValue[];
@@ -29,7 +29,7 @@ export interface RunRequest {
   readonly published: SaltMap;
 }
 
-// Packed with bin types: bytes that are valid UTF-8 must not become text on the way.
+// Packed with bin types: bytes that are valid UTF-8 must not become text.
 export function packRequest(request: RunRequest): Buffer {
   const { fun, args, published } = request;
   return pack(mapOf({ fun, args: [...args], published }), 'bin');
@@ -60,7 +60,7 @@ export function readOutcome(body: Uint8Array): Outcome {
   };
 }
 
-/** True for what a runner may send. */
+/** True for a valid message of a runner. */
 export function isRunnerMessage(message: unknown): message is RunnerMessage {
   if (typeof message !== 'object' || message === null || isMap(message as SaltValue)) return false;
   const { type, body } = message as { readonly type?: unknown; readonly body?: unknown };

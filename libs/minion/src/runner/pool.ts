@@ -8,11 +8,11 @@ import { isRunnerMessage, packRequest, readOutcome, type RunRequest } from './me
 export interface RunnerPoolOptions {
   /** Most processes at once. */
   readonly maxRunners: number;
-  /** Processes that are kept waiting for work, so that a job starts at once. */
+  /** Idle processes that are kept, so that a job starts at once. */
   readonly spareRunners: number;
 }
 
-/** Work that has begun in a process of its own. */
+/** A function that runs in another process. */
 export interface RunningWork {
   readonly pid: number;
   /** Rejects with {@link RunnerGone} when the process ends first. */
@@ -31,10 +31,10 @@ export class RunnerGone extends Error {
   }
 }
 
-// Only a mistake makes more jobs than this wait for a process.
+// More jobs than this wait only after a mistake.
 const MAX_WAITING = 1_000;
 
-/** Processes that run functions: forked before they are needed, used again, bounded. */
+/** Processes that run functions: forked in advance, reused, limited in number. */
 export class RunnerPool {
   readonly #options: RunnerPoolOptions;
   readonly #idle: Runner[] = [];
@@ -54,7 +54,7 @@ export class RunnerPool {
     }
   }
 
-  /** Begins to run a function as soon as a process is free. @throws Error where too many wait. */
+  /** Runs a function as soon as a process is free. @throws Error if too many wait */
   async start(request: RunRequest): Promise<RunningWork> {
     const runner = await this.#take();
     const { pid, done } = await runner.run(request);
@@ -63,7 +63,7 @@ export class RunnerPool {
     return { pid, done: finished, signal: (name) => runner.signal(name) };
   }
 
-  /** Ends all processes, whatever they do. */
+  /** Ends all processes, busy ones too. */
   close(): void {
     this.#closed = true;
     for (const runner of this.#all) runner.signal('SIGKILL');
@@ -72,7 +72,7 @@ export class RunnerPool {
 
   #take(): Promise<Runner> {
     const idle = this.#idle.shift();
-    // So that the next job does not wait either.
+    // Prepares a process for the next job.
     setImmediate(() => this.warm());
     if (idle !== undefined) return Promise.resolve(idle);
     if (this.#hasRoom()) return Promise.resolve(this.#fork());
@@ -84,7 +84,7 @@ export class RunnerPool {
     const next = this.#waiting.shift();
     if (next !== undefined) return next(runner.alive ? runner : this.#fork());
     if (!runner.alive) return this.warm();
-    // The first, because it has run before; the last may still be starting.
+    // Reuses this process first; the last one may still be starting.
     this.#idle.unshift(runner);
     if (this.#idle.length > this.#options.spareRunners + 1) this.#idle.pop()?.end();
   }
@@ -104,7 +104,7 @@ export class RunnerPool {
   }
 }
 
-/** One forked process. */
+/** A forked process. */
 class Runner {
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;
@@ -126,7 +126,7 @@ class Runner {
       });
       this.#child.once('error', (error) => {
         reject(error);
-        // A process that never began has no exit.
+        // A process that was never spawned has no exit.
         if (this.#child.pid === undefined) onGone(this);
       });
       this.#child.once('exit', (code, signal) => {
@@ -165,7 +165,7 @@ class Runner {
   }
 
   signal(name: NodeJS.Signals): boolean {
-    // To one that could not be spawned it would go to the whole group of this process.
+    // Without a pid the signal would go to the whole group of this process.
     return this.#child.pid !== undefined && this.#child.kill(name);
   }
 
@@ -175,7 +175,7 @@ class Runner {
   }
 }
 
-/** From source the entry is TypeScript, from `dist` it is not. */
+/** The entry is TypeScript when run from source, and JavaScript in `dist`. */
 function entry(): string {
   const name = import.meta.url.endsWith('.ts') ? 'runner-main.ts' : 'runner-main.js';
   return fileURLToPath(new URL(name, import.meta.url));
