@@ -13,15 +13,17 @@ import { COMMAND_NAME } from '@brine/wire/load';
 export interface ClearRequest {
   readonly class: 'clear';
   readonly cmd?: string;
-  /** Stands for the user, and does not tell the name: a storm of one must not delay others. */
+  /**
+   * A key for the user that does not reveal the name: a storm of one user must not delay others.
+   */
   readonly user?: string;
-  /** Not the master's own user, which no limit may keep from its master. */
+  /** False for the master's own user, which no limit may keep from its master. */
   readonly byLogin?: boolean;
-  /** Its bytes are those of one command: the same ones are never a second. */
+  /** The bytes are unique to one command: equal bytes are never a second command. */
   readonly named?: boolean;
 }
 
-/** Which queue a request goes to, and the little that the gateway needs to know of it. */
+/** The queue of a request, and the few facts that the gateway needs. */
 export type Classified =
   | { readonly class: 'auth'; readonly minion?: string }
   | ClearRequest
@@ -29,13 +31,13 @@ export type Classified =
   /** Refused here: the exact reply of a stock master. */
   | { readonly class: 'refused'; readonly reply: Buffer };
 
-// Opening a clear load takes time in proportion to it. Larger ones are only looked over here, and
-// refused by a worker if need be; real log-ins are 1 KB, real publishes without long lists too.
+// Opening a clear load takes time in proportion to its size. Larger ones are only scanned here, and
+// refused by a worker if need be. Real log-ins have 1 KB, real publishes without long lists too.
 const OPEN_MAX_BYTES = 65_536;
 
 /**
- * Tells what a request frame is by its clear envelope. What a stock master refuses whatever its
- * keys are, is refused here with its very reply, so that no worker sees it. Never throws.
+ * Classifies a request frame by its clear envelope. A request that a stock master refuses with any
+ * key is refused here with the same reply, so that no worker gets it. Never throws.
  *
  * Salt: salt/channel/server.py ReqServerChannel.handle_message, up to the decryption
  */
@@ -44,13 +46,13 @@ export function classify(body: Buffer, minimumAuthVersion: number): Classified {
   return minion === undefined ? classifyInFull(body, minimumAuthVersion) : { class: 'aes', minion };
 }
 
-/** The same of any request; {@link classify} leaves to it what is not of the usual form. */
+/** The same for any request; {@link classify} calls it for unusual forms. */
 export function classifyInFull(body: Uint8Array, minimumAuthVersion: number): Classified {
   try {
     return body.length <= OPEN_MAX_BYTES ? opened(body, minimumAuthVersion) : lookedOver(body);
   } catch (error) {
     if (error instanceof Refusal) return { class: 'refused', reply: refusalReply(error) };
-    // Not a refusal: a fault of ours. It is answered as Salt answers its own.
+    // Not a refusal but a fault of this program, answered as Salt answers its own.
     const fault = new Refusal(RefusalText.HANDLING, { cause: error });
     return { class: 'refused', reply: refusalReply(fault) };
   }
@@ -66,7 +68,7 @@ function clear(envelope: ClearEnvelope): Classified {
   const cmd = envelope.load.get('cmd');
   if (cmd !== '_auth') {
     if (typeof cmd !== 'string') return { class: 'clear' };
-    // If there is a token or a log-in, the request is judged by it, whatever else it has.
+    // With a token or a log-in, the request is judged by it alone.
     const byLogin = envelope.load.has('token') || envelope.load.has('eauth');
     const user = userOf(envelope.load);
     return { class: 'clear', cmd, user, byLogin, ...isNamed(envelope.load.has(COMMAND_NAME)) };
@@ -80,7 +82,7 @@ export function askerOf({ user, byLogin }: ClearRequest): { readonly asker?: str
   return byLogin === true && user !== undefined ? { asker: user } : {};
 }
 
-/** The proof is part of it: a name alone is not enough to take another user's turns. */
+/** Includes the proof: a name alone must not use another user's turns. */
 function userOf(load: SaltMap): string {
   const hash = createHash('sha256');
   for (const field of ['user', 'username', 'eauth', 'key', 'token', 'password']) {

@@ -13,7 +13,7 @@ import { type LostReason, SealedLane, type SealedLaneStats } from './sealed-lane
 import { GatewaySpans } from './spans.ts';
 import { RefusedMinions } from './urgent-log-ins.ts';
 
-/** What the gateway works with. */
+/** The parts of the gateway. */
 export interface GatewayPorts {
   readonly peers: Peers;
   readonly workers: Workers;
@@ -23,7 +23,7 @@ export interface GatewayPorts {
   readonly minimumAuthVersion: number;
   /** Names this process in request ids. */
   readonly incarnation?: string;
-  /** Called once for each reason that sealed requests are given up for, in each outage. */
+  /** Called once per outage for each reason that sealed requests are given up for. */
   readonly onLost?: (reason: LostReason) => void;
 }
 
@@ -31,19 +31,19 @@ export interface GatewayPorts {
 export interface LoginStats {
   readonly waiting: number;
   readonly inFlight: number;
-  /** Came while too many were in hand. */
+  /** Arrived while too many were in hand. */
   readonly refused: number;
-  /** Left unanswered at their deadline. */
+  /** Without an answer at their deadline. */
   readonly silent: number;
-  /** Went before others, because a refused request waits for them. */
+  /** Preferred, because a refused request waits for them. */
   readonly urgent: number;
-  /** Let in one at a time, because returns were pressing. */
+  /** Admitted one at a time, because returns were pressing. */
   readonly gaveWay: number;
-  /** Their minion had hung up before their turn came. */
+  /** Abandoned: their minion had hung up before their turn. */
   readonly abandoned: number;
 }
 
-/** What the gateway has in hand and has counted. */
+/** The requests in hand, and the counts. */
 export interface GatewayStatus {
   readonly inFlight: number;
   readonly answered: number;
@@ -62,8 +62,8 @@ const DRAIN_MS = 3_000;
 const DRAIN_LOOK_MS = 20;
 
 /**
- * Port 4506: takes requests off the socket, sends each to a worker by its class, hands the answer
- * back. Holds no keys and changes no byte. Every request gets one id for all its tries.
+ * Port 4506: takes requests off the socket, sends each to a worker by its class, returns the
+ * answer. Has no keys and changes no byte. Every request gets one id for all its tries.
  */
 export class Gateway {
   readonly #ports: GatewayPorts;
@@ -110,7 +110,7 @@ export class Gateway {
   /** Serves until the socket is closed; rejects when reading fails. */
   async run(): Promise<void> {
     for await (const request of this.#ports.peers) {
-      // Peers that are left without an answer now ask again, and then find the next process.
+      // Peers without an answer ask again, and then reach the next process.
       if (this.#stopping) continue;
       this.#inFlight += 1;
       void this.#serve(request).finally(() => {
@@ -119,7 +119,7 @@ export class Gateway {
     }
   }
 
-  /** Resolves when the workers have all sealed requests that are delivered again, or in time. */
+  /** Resolves when all sealed requests for redelivery are with workers, or in time. */
   async delivered(maxMs: number): Promise<void> {
     const until = performance.now() + maxMs;
     while (this.#sealed.stats.kept > 0 && performance.now() < until) {
@@ -127,7 +127,7 @@ export class Gateway {
     }
   }
 
-  /** Takes no more requests and gives those in hand up to 3 s. */
+  /** Takes no more requests and waits up to 3 s for those in hand. */
   async drain(): Promise<void> {
     this.#stopping = true;
     const until = performance.now() + DRAIN_MS;
@@ -146,7 +146,7 @@ export class Gateway {
       return this.#reply(request, found.reply);
     }
     const id = `${this.#incarnation}-${(this.#next++).toString(36)}`;
-    // Taken here: what a request waits for its minion's share belongs to the gateway.
+    // Measured here: the wait for a minion's share belongs to the gateway.
     const startMs = nowMs();
     if (found.class === 'aes') {
       const minion = found.minion ?? this.#peerName(request);
@@ -184,8 +184,8 @@ export class Gateway {
   }
 
   /**
-   * A log-in that no worker answers is left unanswered: its minion asks again. Only where there is
-   * no worker at all it gets `bad load`, the one text that means "not now".
+   * A log-in that no worker answers is left unanswered: its minion asks again. Without any worker
+   * it gets `bad load`, the one text that means "not now".
    */
   #loginAnswer(outcome: RequestOutcome): Uint8Array | undefined {
     if (outcome.kind === 'reply') return outcome.body;
@@ -221,17 +221,17 @@ export class Gateway {
     const { named = false } = found;
     const by = { ...askerOf(found), named };
     const answer = await this.#publish.send(id, request.body, request, user, by);
-    // It joined another: its answer goes out with that one's.
+    // Joined another request, whose answer serves both.
     if (answer === undefined) return;
     const { askers } = answer;
     const handed = askers.map((one) => this.#reply(one, answer.body));
     this.#spans.request(answer, { id, startMs, askers: askers.length });
-    // If the socket is gone, none heard: the same bytes come again, here or elsewhere. Not to be
-    // asked any later: a stock CLI hangs up within a millisecond of its answer.
+    // If the socket is gone, no peer got the answer, and the same bytes come again, here or
+    // elsewhere. Ask now: a stock CLI hangs up within a millisecond of its answer.
     answer.handed(handed.filter(Boolean).length);
   }
 
-  /** Whether the answer was handed to the socket. */
+  /** True if the socket took the answer. */
   #reply({ peer }: Asker, body: Uint8Array | undefined): boolean {
     const isHanded = body !== undefined && this.#ports.peers.reply(peer, body);
     if (isHanded) this.#answered += 1;
@@ -239,7 +239,7 @@ export class Gateway {
     return isHanded;
   }
 
-  /** A connection, where a request names no peer. */
+  /** Names a connection whose requests name no peer. */
   #peerName({ peer }: ZmqRequest): string {
     let number = this.#nameless.get(peer);
     if (number === undefined) this.#nameless.set(peer, (number = this.#next++));

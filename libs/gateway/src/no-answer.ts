@@ -2,7 +2,10 @@ import type { Expiry, RequestOutcome } from '@brine/bus/rpc';
 import { mapOf, pack, RefusalText } from '@brine/wire';
 import type { Claimed } from './same-bytes.ts';
 
-/** The one unsigned reply that a stock minion gets over. Salt: salt/crypt.py AsyncAuth.sign_in. */
+/**
+ * The one unsigned reply after which a stock minion tries again. Salt: salt/crypt.py
+ * AsyncAuth.sign_in.
+ */
 export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
 
 const TEXTS: Partial<Readonly<Record<Expiry, string>>> = {
@@ -10,14 +13,14 @@ const TEXTS: Partial<Readonly<Record<Expiry, string>>> = {
   rests: 'Workers were lost to requests of this user; try again later',
 };
 
-/** What a client reads if its request, or one before it, stalled workers. */
+/** The text for a client whose request, or one before it, stalled workers. */
 function stalledText(outcome: RequestOutcome): string | undefined {
   return outcome.kind === 'expired' ? TEXTS[outcome.why] : undefined;
 }
 
 /**
- * The answer to a clear request other than publish. Clients raise what stands under `error` by its
- * name (Salt: salt/utils/error.py raise_error).
+ * The answer to a clear request other than publish. Clients raise the error named in `error` (Salt:
+ * salt/utils/error.py raise_error).
  */
 export function commandAnswer(outcome: RequestOutcome): Uint8Array | undefined {
   if (outcome.kind === 'reply') return outcome.body;
@@ -30,9 +33,9 @@ export function commandAnswer(outcome: RequestOutcome): Uint8Array | undefined {
 }
 
 /**
- * What a stock CLI prints cleanly: `{"error": text}` to a publish (Salt: salt/client
- * LocalClient.pub raises PublishError of it). The text says that there is no job only if no worker
- * can have made one.
+ * The answer that a stock CLI prints cleanly: `{"error": text}` to a publish (Salt: salt/client
+ * LocalClient.pub raises PublishError of it). The text denies a job only if no worker can have made
+ * one.
  */
 export function publishFailure(
   outcome: Exclude<RequestOutcome, { kind: 'reply' }>,

@@ -5,9 +5,9 @@ import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 
 /** Workers, as the gateway needs them: `RequestSender` of the bus. */
 export interface Workers {
-  /** Whether one is there that takes requests. */
+  /** True if a worker takes requests. */
   readonly ready: boolean;
-  /** Whether one is there, or was so lately that it, or its successor, is to come. */
+  /** True if a worker is there, or was recently, so that it or its successor is expected. */
   readonly expected: boolean;
   send(request: RequestToSend): Promise<RequestOutcome>;
   stats(): RequestSenderStats;
@@ -19,20 +19,20 @@ export interface Peers extends AsyncIterable<ZmqRequest> {
   reply(peer: ZmqPeer, body: Uint8Array): boolean;
 }
 
-/** What remembers the ids of unanswered publish requests beyond the life of a gateway. */
+/** Remembers the ids of unanswered publish requests beyond the life of a gateway. */
 export interface RequestMemory {
   /** The id to send these bytes under. Rejects if no worker answers within `waitMs`. */
   claim(hash: string, id: string, as: ClaimedAs, waitMs: number): Promise<string>;
   /**
-   * The request of this id was answered. For `keptMs` its CLI may ask again, here or at another
-   * gateway. Rejects as `claim`.
+   * Records an answer to the request of this id. For `keptMs` its CLI may ask again, here or at
+   * another gateway. Rejects as `claim`.
    */
   answered(hash: string, id: string, keptMs: number): Promise<void>;
-  /** All peers that asked heard the answer; said when a gateway ends. Rejects as `claim`. */
+  /** Records at the end of a gateway that all peers got the answer. Rejects as `claim`. */
   heard(hash: string, id: string): Promise<void>;
 }
 
-/** Where spans go: `Telemetry`. */
+/** Takes spans: `Telemetry`. */
 export interface Spans {
   recordSpan(record: SpanRecord): void;
 }
@@ -40,7 +40,7 @@ export interface Spans {
 /** The peer that gets the answer. */
 export type Asker = Pick<ZmqRequest, 'peer'>;
 
-/** The address that a request came from, for workers; none where the peer has hung up. */
+/** The address of a request, for workers; empty if the peer has hung up. */
 export function addressOf({ peer }: Asker): { readonly peer?: string } {
   return peer.address === '' ? {} : { peer: peer.address };
 }

@@ -10,14 +10,14 @@ import {
   type Settled,
 } from './same-bytes.ts';
 
-/** What became of a publish: the answer, for all peers that sent the same bytes. */
+/** The answer to a publish, for all peers that sent the same bytes. */
 export interface PublishAnswer extends Answer {
   readonly askers: readonly Asker[];
-  /** To be called once it is known how many of them were there to hear the answer. */
+  /** To be called with the number of peers that got the answer. */
   readonly handed: (heard: number) => void;
 }
 
-/** What came of a publish. */
+/** The outcome of a publish. */
 interface Delivered extends Claimed {
   readonly outcome: RequestOutcome;
 }
@@ -38,7 +38,7 @@ const NOT_SENT: RequestOutcome = { kind: 'expired', why: 'deadline', handed: fal
 
 const { waitsMs, waitsInHopeMs, retryMs, share } = LIMITS.publish;
 
-/** Publish requests: joined when byte-identical, answered in time whatever is down. */
+/** Publish requests: joined when byte-identical, answered in time during every outage. */
 export class PublishLane {
   readonly #workers: Workers;
   readonly #sameBytes: SameBytes;
@@ -54,12 +54,12 @@ export class PublishLane {
     return { ...this.#sameBytes.stats, failed: this.#failed, users: this.#users.stats };
   }
 
-  /** Tells the next gateway which answers were heard. */
+  /** Reports to the next gateway which answers were delivered. */
   close(): Promise<void> {
     return this.#sameBytes.close();
   }
 
-  /** Resolves with the answer; undefined when the asker joined a request that is under way. */
+  /** Resolves with the answer; undefined when the asker joined a request under way. */
   async send(
     id: string,
     body: Buffer,
@@ -74,8 +74,8 @@ export class PublishLane {
       const claimed = await this.#sameBytes.claim(asked, id, () =>
         this.#claimsUntil(asked.askedAt),
       );
-      // Workers are there, and none took the id. Sent all the same, it would be a second job when
-      // its CLI asks the next gateway.
+      // Workers exist, but none took the id. If it were sent nevertheless, its CLI could make a
+      // second job at the next gateway.
       if (claimed.isUnremembered && this.#workers.expected)
         return { ...claimed, outcome: NOT_SENT };
       const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;
@@ -87,14 +87,14 @@ export class PublishLane {
   }
 
   /**
-   * While workers are expected, a claim without an answer shows that they or this process are slow:
-   * its CLI then asks the next gateway too, and without a claim there would be two jobs.
+   * While workers are expected, a claim without an answer shows that they or this process are slow.
+   * Its CLI then asks the next gateway too, and without a claim there would be two jobs.
    */
   #claimsUntil(askedAt: number): number {
     return askedAt + (this.#workers.expected ? waitsInHopeMs : waitsMs);
   }
 
-  /** Tries under the one id until there is an answer, no worker, or no more patience. */
+  /** Tries under the one id until an answer, the loss of all workers, or the time limit. */
   async #deliver(
     claimed: Claimed,
     sent: Pick<RequestToSend, 'class' | 'body' | 'asker' | 'peer'>,
@@ -114,7 +114,7 @@ export class PublishLane {
       if (now >= until) {
         const isHopeless = !this.#workers.expected && !handed;
         if (isHopeless || now >= askedAt + waitsInHopeMs) return { id, handed, isUnsure, outcome };
-        // Where none is there, it may turn out soon that none comes.
+        // Without workers now, it may soon turn out that none comes.
         const isThere = this.#workers.ready || handed;
         until = Math.min(askedAt + waitsInHopeMs, isThere ? Infinity : now + waitsMs);
       }

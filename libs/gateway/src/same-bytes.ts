@@ -11,34 +11,34 @@ export interface Answer {
   readonly trace?: string;
 }
 
-/** A publish that is under way. */
+/** A publish under way. */
 export interface Open {
   readonly hash: string;
   /** All peers that sent its bytes. */
   readonly askers: Asker[];
-  /** When it was read, by the monotonic clock. */
+  /** The time it was read, by the monotonic clock. */
   readonly askedAt: number;
-  /** How long it may have lain unread before that, ms. */
+  /** The longest time that it may have been unread before, ms. */
   readonly lainMs: number;
   /** It may have been sent long before this gateway began. */
   readonly isEarly: boolean;
-  /** Its bytes are those of one command. */
+  /** Its bytes are unique to one command. */
   readonly named: boolean;
-  /** The id of a try before it that failed although a worker may have published its job. */
+  /** The id of a failed try before it whose job a worker may have published. */
   readonly triedAs: string | undefined;
 }
 
-/** What came of a publish: a worker's answer, a failure, or one after which there may be a job. */
+/** The outcome of a publish: a worker's answer, a failure, or a failure with a possible job. */
 export type Settled = 'answered' | 'failed' | 'perhaps done';
 
-/** The id that a publish goes under, and what is known of it before it is sent. */
+/** The id of a publish, and the facts about it before it is sent. */
 export interface Claimed {
   readonly id: string;
   /** A worker may have published the job. */
   readonly handed: boolean;
-  /** A gateway before this one may have handed it to a worker: no worker could be asked. */
+  /** A gateway before this one may have sent it to a worker: no worker could be asked. */
   readonly isUnsure: boolean;
-  /** No worker has the id: another gateway would send the same bytes under another one. */
+  /** No worker has the id: another gateway would send the same bytes under another id. */
   readonly isUnremembered?: true;
 }
 
@@ -47,35 +47,35 @@ export interface SameBytesStats {
   readonly open: number;
   /** Byte-identical requests that joined one under way. */
   readonly joined: number;
-  /** Requests whose id came from a gateway that had died. */
+  /** Requests whose id came from a dead gateway. */
   readonly resumed: number;
-  /** Requests sent without their id being remembered, because no worker could be asked. */
+  /** Requests sent with an id that no worker remembers, because none could be asked. */
   readonly unremembered: number;
 }
 
-/** How often the clock is looked at, and what counts as a pause, ms. */
+/** The interval of clock checks, and the gap that counts as a pause, ms. */
 const PAUSES = { everyMs: 500, gapMs: 1_000 };
 
-/** No time is cached: right after a pause it would be one from before. */
+/** No cached time: right after a pause it would be an old one. */
 const CLOCK = { perf: { now: () => performance.now() }, ttlResolution: 0 };
 
 /**
  * Publishes with the same bytes are one job while a CLI may be sending them again. They join the
- * one under way, get its answer once more, or go under the id that a dead gateway gave them. The
- * times are in {@link SAME_BYTES}.
+ * request under way, get its answer again, or reuse the id from a dead gateway. The times are in
+ * {@link SAME_BYTES}.
  */
 export class SameBytes {
   readonly #memory: RequestMemory;
   readonly #open = new Map<string, Open>();
-  /** Answers that a next try may ask for. */
+  /** Answers for further tries. */
   readonly #answers = new LRUCache<string, Answer>({ max: SAME_BYTES.maxKept, ...CLOCK });
-  /** The ids of those whose answers were heard. */
+  /** The ids of requests whose answers were delivered. */
   readonly #heard = new LRUCache<string, string>({
     max: SAME_BYTES.maxKept,
     ttl: SAME_BYTES.unheardMs,
     ...CLOCK,
   });
-  /** The ids of those that failed although a worker may have done them. */
+  /** The ids of failed requests that a worker may have carried out. */
   readonly #perhaps = new LRUCache<string, string>({
     max: SAME_BYTES.maxKept,
     ttl: SAME_BYTES.unansweredMs,
@@ -100,7 +100,9 @@ export class SameBytes {
     };
   }
 
-  /** A request comes: undefined if it joins one under way; an answer if these bytes had theirs. */
+  /**
+   * Takes a request. Undefined if it joins one under way; an answer if these bytes had one already.
+   */
   ask(body: Uint8Array, asker: Asker, named: boolean): Open | Answer | undefined {
     const hash = createHash('sha256').update(body).digest('hex');
     const under = this.#open.get(hash);
@@ -129,14 +131,14 @@ export class SameBytes {
   }
 
   /**
-   * The id to send the bytes under. Asked for until there is an answer: what was published without
-   * would be another job after the death of this process, when its CLI asks the next one.
+   * The id to send the bytes under. Asks until there is an answer. A publish without a claim would
+   * become a second job if this process dies and its CLI asks the next one.
    *
    * The worker that publishes could look the id up itself and save the round trip. But a gateway
-   * whose workers have no room must still learn whether one before it handed the bytes over: only
-   * then it may say that there is no job.
+   * without free workers must still know whether one before it passed the bytes on: only then it
+   * may deny the job.
    *
-   * `until`: asked for each time, as workers come and go.
+   * @param until called for each try, as workers come and go
    */
   async claim(open: Open, id: string, until: () => number): Promise<Claimed> {
     const { hash, isEarly, named, askedAt, lainMs, triedAs } = open;
@@ -151,10 +153,11 @@ export class SameBytes {
         if (known !== own) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
-        // If no worker can be asked, none can publish, as a rule: NATS is away, or none is there.
+        // If no worker can be asked, none can publish, as a rule: NATS or all workers are
+        // unreachable.
         if (performance.now() + retryMs >= until()) break;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
-        // On a starved host each answer would come too late, however often it is asked for.
+        // On a starved host every answer would come too late, however often it asks.
         askMs = Math.min(askMs * 2, SAME_BYTES.askMostMs);
       }
     }
@@ -164,9 +167,10 @@ export class SameBytes {
   }
 
   /**
-   * It has its answer; what is returned is to be called with how many were there to hear it. That
-   * of a worker is the one for further tries too. Where there may be a job, further tries ask for
-   * that one: a try can lie in the socket of a starved gateway until the first was given up.
+   * Settles a request with its answer. The returned function takes the number of peers that got it.
+   * A worker's answer serves further tries too. After a failure with a possible job, further tries
+   * ask for that job: a try may wait in the socket of a starved gateway until the first is given
+   * up.
    */
   settle(open: Open, id: string, answer: Answer, settled: Settled): (heard: number) => void {
     const { hash, askers, askedAt, lainMs, isEarly } = open;
@@ -182,10 +186,10 @@ export class SameBytes {
       this.#answers.delete(hash);
       const tookMs = performance.now() - askedAt + lainMs;
       const isSlow = isEarly || tookMs >= SAME_BYTES.slowMs;
-      // Of two tries at once the first had hung up: the third may be on its way just now.
+      // If one of two tries had hung up, a third may be on its way.
       const isUnheard = heard < askers.length;
       const keptMs = isUnheard ? SAME_BYTES.unheardMs : isSlow ? SAME_BYTES.slowKeptMs : 0;
-      // Another gateway takes it up too, from now on.
+      // From now on another gateway may continue the request.
       if (settled === 'perhaps done') this.#remember(hash, id, SAME_BYTES.unansweredMs);
       else if (heard > 0) this.#remember(hash, id, isReply ? keptMs : 0);
       if (keptMs > 0) keep(keptMs);
@@ -193,7 +197,7 @@ export class SameBytes {
     };
   }
 
-  /** Tells what the next gateway may take for a request whose answer died with this one. */
+  /** Reports to the next gateway the delivered requests, whose answers end with this one. */
   async close(): Promise<void> {
     this.#pauses.close();
     // After a failure the same bytes count as another try of the same CLI, for a few seconds.
@@ -203,8 +207,8 @@ export class SameBytes {
 
   #remember(hash: string, id: string, keptMs: number): void {
     this.#memory.answered(hash, id, keptMs).catch(() => {
-      // The note says "unanswered" for 20 s: only another gateway could take it up, with the same
-      // bytes, and its CLI would get the jid of this job.
+      // The note stays "unanswered" for 20 s. Only another gateway could then repeat the request,
+      // with the same bytes, and its CLI would get the jid of this job.
       this.#unremembered += 1;
     });
   }

@@ -6,36 +6,36 @@ import type { Workers } from './ports.ts';
 interface Sealed {
   readonly id: string;
   readonly body: Buffer;
-  /** The minion by its envelope, which is not proven, and its address. */
+  /** The minion in its envelope, which is not proven, and its address. */
   readonly by: Pick<RequestToSend, 'asker' | 'peer'>;
-  /** When it came, by the monotonic clock: a wall clock that is set must not end what is kept. */
+  /** The time of arrival by the monotonic clock: setting the wall clock must not end a wait. */
   readonly at: number;
-  /** When it came, in ms since 1970 with a fraction, for the trace. */
+  /** The time of arrival, in ms since 1970 with a fraction, for the trace. */
   readonly receivedMs: number;
   readonly answer: (outcome: SealedOutcome) => void;
   tries: number;
 }
 
-/** The answer of a sealed request; undefined where there is none. */
+/** The answer of a sealed request; undefined without one. */
 export type SealedOutcome = { readonly body: Uint8Array; readonly trace?: string } | undefined;
 
 /** Counts of the lane of sealed requests. */
 export interface SealedLaneStats {
-  /** Not answered for longer than a peer waits, and still to be delivered. */
+  /** Pending for longer than a peer waits, and still to be delivered. */
   readonly kept: number;
   readonly keptBytes: number;
-  /** Delivered after the worker had once left them unanswered. */
+  /** Delivered after a worker had left them unanswered. */
   readonly redelivered: number;
-  /** Delivered when the peer had most likely asked again: an outage longer than its patience. */
+  /** Delivered when the peer had most likely asked again: the outage exceeded its patience. */
   readonly late: number;
-  /** Given up, all together. */
+  /** Given up, for all reasons together. */
   readonly lost: number;
   readonly lostBy: Readonly<Record<LostReason, number>>;
 }
 
 /**
- * Why a request was given up: its time was over, too much was kept, or too much of its minion,
- * or the gateway ended.
+ * Why a request was given up: too old, too many kept, too many of its minion, or the end of the
+ * gateway.
  */
 export type LostReason = 'old' | 'full' | 'share' | 'stopped';
 
@@ -44,11 +44,10 @@ const { waitsMs, backlog, backlogBytes, backlogPartOfOne, firstRetryMs, longestR
 const RETRIES = { firstMs: firstRetryMs, longestMs: longestRetryMs };
 
 /**
- * Sealed requests (returns above all): they wait as long as it takes, and the answer is given
- * whenever the work is done. A worker that could not store a return leaves it unanswered; then the
- * bytes are kept here and delivered again under the same id, which is stored and counted once. No
- * error text is ever given: after three refusals within milliseconds a stock minion drops its
- * return.
+ * Sealed requests (returns above all) wait without a limit, and are answered whenever the work is
+ * done. A worker that could not store a return leaves it unanswered. Then the bytes are kept here
+ * and delivered again under the same id, which is stored and counted once. The answer is never an
+ * error text: after three refusals within milliseconds a stock minion drops its return.
  */
 export class SealedLane {
   readonly #workers: Workers;
@@ -64,7 +63,7 @@ export class SealedLane {
   readonly #onLost: (reason: LostReason) => void;
   #closed = false;
 
-  /** `onLost` is called for the first request that is given up for a reason, in each outage. */
+  /** `onLost` is called once per outage for each reason that requests are given up for. */
   constructor(workers: Workers, onLost: (reason: LostReason) => void = () => undefined) {
     this.#workers = workers;
     this.#onLost = onLost;
@@ -93,7 +92,7 @@ export class SealedLane {
     });
   }
 
-  /** Gives up what is kept. */
+  /** Gives up all kept requests. */
   close(): void {
     this.#closed = true;
     for (const sealed of this.#waiting) this.#giveUp(sealed, 'stopped');
@@ -119,7 +118,7 @@ export class SealedLane {
       else if (this.#waiting.size === 0) this.#reported.clear();
       return sealed.answer(outcome);
     }
-    // What workers stall on is not theirs again: the minion asks again if it has to be done.
+    // A request that stalls workers is not sent again: the minion repeats it if necessary.
     if (outcome.kind === 'expired' && (outcome.why === 'stalled' || outcome.why === 'rests')) {
       return sealed.answer(undefined);
     }
@@ -132,7 +131,7 @@ export class SealedLane {
     if (this.#closed) return this.#giveUp(sealed, 'stopped');
     if (performance.now() + delay >= sealed.at + waitsMs) return this.#giveUp(sealed, 'old');
     if (full) return this.#giveUp(sealed, 'full');
-    // A minion that sends more than its share of the streams is left without an answer by workers.
+    // Workers do not answer a minion that sends more than its share of the streams.
     const ofMinion = (this.#bytesOf.get(sealed.by.asker ?? '') ?? 0) + sealed.body.length;
     const isFirst = ofMinion === sealed.body.length;
     const isTooMuch = !isFirst && ofMinion > backlogBytes * backlogPartOfOne;

@@ -8,17 +8,17 @@ import {
 } from '@brine/telemetry';
 import type { Spans } from './ports.ts';
 
-/** What the gateway knows of a request that was answered. */
+/** The gateway's facts about a request that was answered. */
 export interface AnsweredRequest {
   readonly id: string;
   /** When it came, in unix ms. */
   readonly startMs: number;
   readonly minion?: string | undefined;
-  /** How many asked the same publish. */
+  /** The number of peers that sent the same publish. */
   readonly askers?: number;
 }
 
-/** Records the gateway's part of a request, if the worker says that its own is recorded. */
+/** Records the gateway's part of a request, if the worker records its own. */
 export class GatewaySpans {
   readonly #spans: Spans;
 
@@ -43,7 +43,7 @@ export class GatewaySpans {
     });
   }
 
-  /** The minion's name is the worker's word: envelopes of payload version 2 have none. */
+  /** The minion's name comes from the worker: envelopes of payload version 2 have none. */
   #returned(jid: string, minion: string, times: Times): void {
     this.#spans.recordSpan({
       name: 'gateway return',
@@ -76,7 +76,7 @@ interface Times {
   readonly endMs: number;
 }
 
-/** The gateway's span of a request by the worker's note; undefined where none is recorded. */
+/** The gateway's span of a request, from the worker's note; undefined if none is recorded. */
 export function noteContext(trace: string | undefined, id: string): SpanContext | undefined {
   const note = trace === undefined ? undefined : readTraceNote(trace);
   if (note === undefined) return undefined;

@@ -2,7 +2,7 @@ import { LIMITS } from '@brine/bus/rpc';
 import { LRUCache } from 'lru-cache';
 
 /**
- * Minions whose sealed request was just answered `bad load`: a return waits for their next log-in,
+ * Minions whose sealed request was just answered `bad load`. A return waits for their next log-in,
  * so it goes before those of minions that only start.
  */
 export class RefusedMinions {
@@ -17,7 +17,7 @@ export class RefusedMinions {
     if (minion !== undefined) this.#minions.set(minion, true);
   }
 
-  /** Whether a request waits for a log-in of this minion; forgets it. */
+  /** True if a request waits for a log-in of this minion; forgets it. */
   take(minion: string | undefined): boolean {
     if (minion === undefined) return false;
     const isUrgent = this.#minions.has(minion);

@@ -2,13 +2,13 @@ import { backoffMs } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
 
-/** One kind of request: how it is built of some events, and what follows when it is above. */
+/** A kind of request: how it is built from events, and the step after its delivery. */
 export interface Parcel<T> {
   load(some: readonly T[]): SaltMap;
   taken(some: readonly T[]): void;
 }
 
-/** What a delivery works with. */
+/** The parts of a delivery. */
 export interface DeliveryParts {
   readonly above: MasterAbove;
   readonly clock: Clock;
@@ -20,13 +20,13 @@ interface WithEvent {
 }
 
 const PAUSES = { firstMs: 250, longestMs: 5_000 };
-/** A master that answers one and the same request by a refusal so often will not take it. */
+/** After this many refusals of the same request a master will not take it. */
 const REFUSALS_MAX = 10;
 
 /**
- * Sends requests to a master above until it has them, however long it is away. A refused request is
- * sent in halves, so that one bad return delays no other. An event that is refused alone, again and
- * again, is given up, and so is one that is older than masters keep jobs.
+ * Sends requests to a master above until they are delivered, however long it is unreachable. A
+ * refused request is sent in halves, so that one bad return delays no other. An event that is
+ * refused alone repeatedly is given up, and so is an event that is older than masters keep jobs.
  */
 export class Delivery {
   readonly #parts: DeliveryParts;
@@ -44,12 +44,12 @@ export class Delivery {
     return this.#counts;
   }
 
-  /** Whether the last request found its way. */
+  /** True if the last request was delivered. */
   get flows(): boolean {
     return this.#flows;
   }
 
-  /** Resolves once all are above or given up; rejects with the signal's reason. */
+  /** Resolves once all are delivered or given up; rejects with the signal's reason. */
   async deliver<T extends WithEvent>(
     all: readonly T[],
     parcel: Parcel<T>,
@@ -105,6 +105,6 @@ export class Delivery {
     if (flows) {
       this.#isLossLogged = false;
       this.#parts.log.info({}, 'the master above takes events again');
-    } else this.#parts.log.warn({}, 'the master above is away: what is for it waits');
+    } else this.#parts.log.warn({}, 'the master above is unreachable: its events wait');
   }
 }

@@ -195,7 +195,7 @@ describe('a master above that is away', () => {
     expect(above.minionsOf(above.loads.at(-1) ?? mapOf({}))).toEqual(['a', 'b']);
     expect(up.stats).toMatchObject({ returns: 2, retries: 3, lost: 0 });
     expect(told).toEqual([
-      'the master above is away: what is for it waits',
+      'the master above is unreachable: its events wait',
       'the master above takes events again',
     ]);
   });

@@ -9,9 +9,9 @@ import { syndicReturn } from './return-batch.ts';
 import type { SyndicMode } from './roads.ts';
 import { roadOf } from './roads.ts';
 
-/** How events are brought up. */
+/** The settings of a lane. */
 export interface LaneSettings {
-  /** Of the syndic; also `syndic/<id>`, the tag that its events stand below. */
+  /** The id of the syndic. Its events get tags below `syndic/<id>`. */
   readonly id: string;
   readonly masterId: string | undefined;
   readonly mode: SyndicMode;
@@ -19,29 +19,29 @@ export interface LaneSettings {
   readonly pauseMs: number;
   /** `syndic_jid_forward_cache_hwm`: jobs whose load is known above. */
   readonly loadsRemembered: number;
-  /** What is older is given up, in ms: by default as old as masters keep jobs. */
+  /** Older events are given up, in ms; by default the time that masters keep jobs. */
   readonly keepMs: number;
 }
 
-/** What a lane works with. */
+/** The parts of a lane. */
 export interface LaneParts {
   readonly above: MasterAbove;
   readonly jobs: Jobs;
-  /** Whether returns of this job go this way; `masterId`: as the return says it. */
+  /** True if returns of this job take this lane; `masterId` comes from the return. */
   isFor(job: KnownJob | undefined, masterId: string | undefined): boolean;
   readonly clock: Clock;
   readonly log: RelayLog;
 }
 
-/** What a lane counts. */
+/** The counts of a lane. */
 export interface LaneStats {
   readonly returns: number;
   readonly events: number;
   /** Not for above, or not for this master above. */
   readonly passed: number;
-  /** Requests that were sent once more. */
+  /** Requests that were sent again. */
   readonly retries: number;
-  /** Older than is kept, refused for good, or not to be read: given up. */
+  /** Given up: too old, refused for good, or unreadable. */
   readonly lost: number;
   /** Events, not returns, that were too old to forward. */
   readonly stale: number;
@@ -52,19 +52,19 @@ const GROUP_MAX = 200;
 const GROUP_BYTES = 4 * 1024 * 1024;
 /** Events that are not about a job are forwarded up to this age. */
 const NEWS_MS = 10 * 60_000;
-/** Keys of forwarded events: one whose acknowledgement was late comes twice. */
+/** Keys of forwarded events: an event with a late acknowledgement comes twice. */
 const RECENT_MAX = 10_000;
 
-/** An event that goes up. */
+/** An event in flight. */
 interface Taken<T> {
   readonly event: EventToForward;
   readonly what: T;
 }
 
 /**
- * Brings the events of this master to one above, in order. Each is acknowledged here only once the
- * master above has it. While that is away the lane waits with the events in flight, and the stream
- * keeps the backlog.
+ * Brings the events of this master to one above, in order. Each is acknowledged here only after its
+ * delivery. While the master above is unreachable, the lane waits with the events in flight, and
+ * the stream keeps the backlog.
  */
 export class ForwardLane {
   readonly #parts: LaneParts;
@@ -86,7 +86,7 @@ export class ForwardLane {
     return { ...counts, retries, lost: lost + unread };
   }
 
-  /** Whether the last request found its way. */
+  /** True if the last request was delivered. */
   get flows(): boolean {
     return this.#delivery.flows;
   }
@@ -98,13 +98,13 @@ export class ForwardLane {
       const startedMs = clock.nowMs();
       await this.forward(group, signal);
       const left = this.#settings.pauseMs - (clock.nowMs() - startedMs);
-      // A full group means a backlog; a pause does not make it shorter.
+      // A full group means a backlog, which a pause would not reduce.
       if (left > 0 && group.length < GROUP_MAX) await clock.sleep(left, signal);
     }
   }
 
   /**
-   * Forwards these; resolves once each is above, passed over or given up. Rejects with the signal's
+   * Forwards these; resolves once each is delivered, skipped or given up. Rejects with the signal's
    * reason, after it has given back the events in flight.
    */
   async forward(group: readonly EventToForward[], signal: AbortSignal): Promise<void> {
@@ -139,12 +139,12 @@ export class ForwardLane {
     try {
       await this.#sortRead(event, data, returns, events);
     } catch {
-      // Whatever is in it: it holds up no other event.
+      // A bad event must not delay the others.
       this.#unread(event);
     }
   }
 
-  /** An event that can not be read is given up: the next try would fail alike. */
+  /** Gives up an unreadable event: the next try would fail too. */
   #unread(event: EventToForward): void {
     this.#counts.unread += 1;
     if (this.#counts.unread === 1) {
@@ -179,7 +179,7 @@ export class ForwardLane {
     return this.#parts.isFor(job, typeof asker === 'string' ? asker : undefined);
   }
 
-  /** A list of expected minions is news as long as returns may come. */
+  /** A list of expected minions stays relevant as long as returns may come. */
   #isNews(event: EventToForward, data: SaltMap): boolean {
     if (data.has('minions')) return true;
     if (this.#parts.clock.nowMs() - event.timeMs <= NEWS_MS) return true;

@@ -4,33 +4,33 @@ import { mapOf, pack, textOf } from '@brine/wire';
 import type { PublishedJob, PublishRequest } from '@brine/wire/load';
 import { buildPublishedJob } from '@brine/wire/load';
 
-/** What a job from above is published with. */
+/** The settings for publishing a job from above. */
 export interface BelowSettings {
-  /** `master_id` of this master: what it published itself does not come round again. */
+  /** `master_id` of this master: jobs that it published itself are not published again. */
   readonly masterId: string | undefined;
-  /** `timeout` in seconds, for a job that says none. */
+  /** `timeout` in seconds, for a job without one. */
   readonly timeout: number;
-  /** `order_masters`: the job says to masters below how long its caller waits. */
+  /** `order_masters`: the job carries its caller's timeout for masters below. */
   readonly orderMasters: boolean;
   /** `ext_job_cache`, which each local client adds to a job's returners; empty for none. */
   readonly extJobCache: string;
-  /** Whose key publishes (`syndic_user`). */
+  /** The user whose key publishes (`syndic_user`). */
   readonly user: string;
 }
 
-/** A job from above as a local client of this master asks for it. */
+/** A job from above as a request of a local client. */
 export interface JobBelow {
-  /** Less the key. */
+  /** Without the key. */
   readonly request: PublishRequest;
-  /** The same for the same job from the same master above, whichever relay heard it. */
+  /** The same for the same job from the same master above, from every relay. */
   readonly id: string;
 }
 
-/** A stock syndic hands these on (salt/minion.py Syndic.syndic_cmd). */
+/** Fields that a stock syndic passes on (salt/minion.py Syndic.syndic_cmd). */
 const AS_STOCK = ['master_id', 'user'] as const;
 /**
- * These it forgets, so that a target with another delimiter means other minions below, and returns
- * lack what `--metadata` and `--return_config` asked for. Only jobs that have them differ.
+ * Fields that it drops. Then a target with another delimiter means other minions below, and returns
+ * lack the values of `--metadata` and `--return_config`. Only jobs with these fields differ.
  */
 const BEYOND_STOCK = [
   'metadata',
@@ -40,7 +40,7 @@ const BEYOND_STOCK = [
   'executor_opts',
 ] as const;
 
-/** What differs between two sendings of one job. */
+/** Fields that differ between two sendings of one job. */
 const PER_SENDING: ReadonlySet<SaltValue> = new Set(['to', 'traceparent', 'tracestate']);
 
 const ID = /^syndic:([0-9a-f]{12}):[0-9a-f]{32}$/;
@@ -50,14 +50,14 @@ export function tokenOf(above: string): string {
   return createHash('sha256').update(above).digest('hex').slice(0, 12);
 }
 
-/** The token of the master above that a job was published for; undefined for jobs of our own. */
+/** The token of the master above that a job was published for; undefined for own jobs. */
 export function askerOf(requestId: string): string | undefined {
   return ID.exec(requestId)?.[1];
 }
 
 /**
- * How a job from above is published here: same jid, no target check, a second less to wait
- * (salt/minion.py Syndic). Undefined where it is this master's own job that comes round.
+ * The request to publish a job from above here: same jid, no target check, a second less to wait
+ * (salt/minion.py Syndic). Undefined for this master's own job that comes back.
  *
  * @param token {@link tokenOf} the master above
  */
@@ -99,7 +99,9 @@ export function jobBelow(
   };
 }
 
-/** Over what makes it this job; a master above that sends it again only counts its serial up. */
+/**
+ * Covers the fields that identify the job; a master above that repeats it only raises the serial.
+ */
 function hashOf(job: PublishedJob): string {
   const { serial: _serial, ...same } = job;
   const rest = new Map([...job.rest].filter(([key]) => !PER_SENDING.has(key)));

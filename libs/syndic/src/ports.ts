@@ -2,14 +2,14 @@ import type { SaltMap } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 
 /**
- * What became of a request to a master above: it has it, it refuses it, or it is away, and then
- * whether it has the request is unknown.
+ * The outcome of a request to a master above: it took it, it refused it, or it is unreachable. In
+ * the last case the master may have it or not.
  */
 export type Sent = 'taken' | 'refused' | 'away';
 
-/** One master above, or several that stand for each other. */
+/** A master above, or several that replace each other. */
 export interface MasterAbove {
-  /** Sends one request once, however long that takes; never rejects. */
+  /** Sends a request once, without a time limit; never rejects. */
   send(load: SaltMap, signal: AbortSignal): Promise<Sent>;
 }
 
@@ -21,41 +21,40 @@ export interface EventToForward {
   /** Set for a return. */
   readonly jid: string | undefined;
   readonly minion: string | undefined;
-  /** Of the data, in bytes. */
+  /** The size of the data, in bytes. */
   readonly size: number;
-  /** When this master had it, in ms since 1970. */
+  /** The time in this master's stream, in ms since 1970. */
   readonly timeMs: number;
-  /** Undefined where it can not be read (any more). */
+  /** Undefined if unreadable or gone. */
   data(): Promise<SaltMap | undefined>;
-  /** The stream need not keep it any longer. */
+  /** The stream may drop it. */
   ack(): void;
-  /** It shall come again. */
+  /** The stream has to deliver it again. */
   giveBack(): void;
 }
 
-/** A job as it is known here. */
+/** The record of a job here. */
 export interface KnownJob {
-  /** The masters above that asked for it, by their tokens; none for a job of this master's own. */
+  /** The tokens of the masters above that asked for it; empty for a job of this master. */
   readonly askers: ReadonlySet<string>;
-  /** The load as this master keeps it, with `Minions`; undefined where it keeps none. */
+  /** The load in this master's job cache, with `Minions`; undefined without one. */
   readonly load: SaltMap | undefined;
 }
 
-/** Where jobs are looked up. */
+/** Looks up jobs. */
 export interface Jobs {
   /** Undefined if only returns of the job are known; never rejects. */
   find(jid: string): Promise<KnownJob | undefined>;
 }
 
-/** How a job came to be published here. */
+/** The outcome of publishing a job here. */
 export type PublishedBelow = 'published' | 'nobody' | 'refused' | 'away';
 
-/** This master, as its own local clients have it. */
+/** This master, as its local clients use it. */
 export interface MasterBelow {
   /**
-   * Publishes a job; the same `id` publishes it once, whichever relay asks. `nobody`: no minion
-   * matches.
-   * Never rejects.
+   * Publishes a job; calls of several relays with the same `id` publish it once. `nobody`: no
+   * minion matches. Never rejects.
    */
   publish(request: PublishRequest, id: string): Promise<PublishedBelow>;
 }
@@ -67,7 +66,7 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** Where the relay writes what it does; pino fits. */
+/** The log of the relay; pino fits. */
 export interface RelayLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;

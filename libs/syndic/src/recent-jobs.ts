@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { askerOf } from './job-below.ts';
 import type { KnownJob } from './ports.ts';
 
-/** What masters above ask of a job that was published here. */
+/** The fields of a job that masters above need later. */
 type JobToRemember = Pick<Job, 'jid' | 'load' | 'minions' | 'requestId'>;
 
 interface Remembered {
@@ -16,7 +16,7 @@ interface Remembered {
 
 const JOBS_MAX = 5_000;
 const BYTES_MAX = 64 * 1024 * 1024;
-/** About what an id of a minion takes in memory. */
+/** Memory of a minion id, roughly. */
 const ID_BYTES = 40;
 const JOB_BYTES = 300;
 
@@ -28,7 +28,7 @@ export class RecentJobs {
     sizeCalculation: ({ load, minions }) => JOB_BYTES + load.length + minions.length * ID_BYTES,
   });
 
-  /** Takes a job; one that is published in pieces is one job. */
+  /** Adds a job; the pieces of a job are joined. */
   add({ jid, load, minions, requestId }: JobToRemember): void {
     const before = this.#jobs.get(jid);
     const asker = askerOf(requestId);
@@ -38,7 +38,7 @@ export class RecentJobs {
     this.#jobs.set(jid, { askers, load: before?.load ?? load, minions: joined });
   }
 
-  /** Undefined for a job that was not seen, or long ago. */
+  /** Undefined for a job that was not seen, or was forgotten. */
   find(jid: string): KnownJob | undefined {
     const job = this.#jobs.get(jid);
     if (job === undefined) return undefined;
@@ -55,7 +55,7 @@ function union(some: readonly string[], more: readonly string[]): readonly strin
   return [...new Set([...some, ...more])];
 }
 
-/** As `get_load` of a job cache gives it (salt/returners/local_cache.py). */
+/** The load as `get_load` of a job cache returns it (salt/returners/local_cache.py). */
 function loadWithMinions(packed: Uint8Array, jid: string, minions: readonly string[]): SaltMap {
   const load = readable(packed);
   load.set('jid', jid);
@@ -64,7 +64,7 @@ function loadWithMinions(packed: Uint8Array, jid: string, minions: readonly stri
   return load;
 }
 
-/** A load that can not be read counts as empty: its returns go up all the same. */
+/** An unreadable load counts as empty, so that its returns still go up. */
 function readable(packed: Uint8Array): SaltMap {
   try {
     const value = unpack(packed);

@@ -4,14 +4,14 @@ import type { SyndicJob } from '@brine/wire/load';
 import { buildSyndicReturn } from '@brine/wire/load';
 import { returnAbove } from './roads.ts';
 
-/** A return with what goes with it. */
+/** A return with its job and minion. */
 export interface ReturnToForward {
   readonly jid: string;
   readonly minion: string;
   readonly data: SaltMap;
 }
 
-/** The `_syndic_return` of several returns, with the load of each job that `loadOf` gives. */
+/** The `_syndic_return` of several returns, with the load of each job from `loadOf`. */
 export function syndicReturn(
   id: string,
   returns: readonly ReturnToForward[],
@@ -19,7 +19,7 @@ export function syndicReturn(
 ): SaltMap {
   const jobs = new Map<string, SyndicJob & { readonly returns: Map<string, SaltMap> }>();
   for (const { jid, minion, data } of returns) {
-    // Of two returns of one minion the second would take the first one's place.
+    // A second return of one minion would replace the first, so it gets another key.
     const key = freeKey(jobs, jid, minion);
     let job = jobs.get(key);
     if (job === undefined) {

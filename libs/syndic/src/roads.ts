@@ -1,19 +1,19 @@
 import { isJid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** `syndic_mode`: all that happens here goes up, or jobs only. */
+/** `syndic_mode`: all events go up, or jobs only. */
 export type SyndicMode = 'sync' | 'cluster';
 
 /** How an event goes up. */
 export type Road = 'return' | 'event' | 'none';
 
-/** What a return tells above of itself (salt/minion.py SyndicManager._process_event). */
+/** The fields of a return for the master above (salt/minion.py SyndicManager._process_event). */
 const RETURN_FIELDS = ['return', 'retcode', 'success', 'fun_args'] as const;
 
 /**
  * How an event goes up (salt/minion.py SyndicManager._process_event).
  *
- * @param masterId of this master: what it asked for itself stays here in a cluster
+ * @param masterId of this master: in a cluster, returns to its own jobs stay here
  */
 export function roadOf(
   tag: string,
@@ -32,7 +32,7 @@ export function roadOf(
   return wanted && !data.has('retcode') ? 'event' : 'none';
 }
 
-/** A return as it stands in a `_syndic_return`. */
+/** A return in the form of a `_syndic_return`. */
 export function returnAbove(data: SaltMap): SaltMap {
   const kept = new Map<SaltValue, SaltValue>();
   for (const field of RETURN_FIELDS) {
