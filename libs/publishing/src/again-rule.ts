@@ -4,27 +4,27 @@ import type { Publications, Unreturned } from './ports.ts';
 
 /** Counts of the again rule. */
 export interface AgainStats {
-  /** How often subscribers were found to have missed publications. */
+  /** How often subscribers had missed publications. */
   readonly windows: number;
-  /** Jobs stored again, by this publisher or by another for the same slot. */
+  /** Jobs stored again, by this publisher or by another in the same slot. */
   readonly again: number;
   readonly failed: number;
 }
 
-/** When jobs are stored again after subscribers missed some, and which. */
+/** The jobs to store again after subscribers missed some, and the times of the looks. */
 export interface Window {
   /** Jobs stored at or after this time count, ms since 1970. */
   readonly fromMs: number;
-  /** How long from now each look is. */
+  /** Delays of the looks from now. */
   readonly looksMs: readonly number[];
-  /** Whether it opens at once while another is open, rather than after it. */
+  /** True to open at once while another window is open, rather than after it. */
   readonly beside: boolean;
 }
 
 /**
  * A minion drops a jid that is among the last 100 it saw (Salt: `minion_jid_queue_hwm`). If a job
- * came again after more jobs than that, the minion would run it twice. 80 leaves room for find_job
- * and the like.
+ * came again after more jobs than that, the minion would run it twice. 80 leaves a margin for
+ * find_job and the like.
  */
 export const MAX_LATER_JOBS = 80;
 const MAX_PER_LOOK = 200;
@@ -33,25 +33,25 @@ const MAX_PER_LOOK = 200;
  * publication does.
  */
 export const MAX_NAMED = 100;
-// Several publishers look at about the same time. Within one slot the stream stores a job once.
+// Several publishers look at about the same time. The stream stores a job once per slot.
 const SLOT_MS = 4_000;
 
 /**
- * A repetition that was stored in time may be read late, behind jobs that were not read yet at the
- * look. Beyond this number of later jobs it is not sent.
+ * A repetition that was stored in time may be read late, behind jobs that were unread at the look.
+ * Beyond this number of later jobs it is not sent.
  */
 export const MAX_LATER_WHEN_SENT = MAX_LATER_JOBS + 15;
 
 /**
- * A publisher that starts reads again, and stores again, what was stored since so long. Those
- * before it may have died before their own looks. A minion that restarted since it ran a job would
- * run it twice, so this is short whatever `not_after` is.
+ * A starting publisher reads the stream from this long ago and stores jobs of that time again.
+ * Earlier publishers may have died before their own looks. A minion that restarted after it ran a
+ * job would run it twice, so this is short for every `not_after`.
  */
 export const READ_BACK_MS = 30_000;
 
 /**
- * For a publisher that starts: minions receive nothing for 1 to 11 s after they lost 4505. Minions
- * may connect before it opens, as a burst, whose window does not reach back as far.
+ * For a starting publisher: minions receive nothing for 1 to 11 s after they lost 4505. Minions
+ * that connect before it opens count as a burst, whose window does not reach back as far.
  */
 export function startWindow(nowMs: number): Window {
   return { fromMs: nowMs - READ_BACK_MS, looksMs: [3_000, 7_000, 12_000], beside: true };
@@ -64,12 +64,12 @@ export function burstWindow(nowMs: number): Window {
 
 /**
  * A PUB socket keeps nothing for absent peers, and stock minions receive nothing for 1 to 11 s
- * after a publisher went. So jobs of that time that are not returned are stored again in
- * PUBLICATIONS under the same jid. They go out with a new serial. A minion that ran the job drops
- * it by its jid; the others run it.
+ * after a publisher went. So jobs of that time without a return are stored again in PUBLICATIONS
+ * under the same jid. They go out with a new serial. A minion that ran the job drops it by its jid;
+ * the others run it.
  *
- * Where few minions have not returned, the repetition names these alone: a minion that restarted
- * since its return remembers no jid and would run the job twice.
+ * If only few minions have not returned, the repetition names these alone: a minion that restarted
+ * after its return remembers no jid and would run the job twice.
  */
 export class AgainRule {
   readonly #jobs: RecentJobs;
@@ -94,8 +94,8 @@ export class AgainRule {
   }
 
   /**
-   * Looks at the times of the window. While an earlier window is open, one that is not `beside`
-   * waits for its end, for subscribers that came after its last look.
+   * Looks at the times of the window. While an earlier window is open, a window that is not
+   * `beside` waits for its end, for subscribers that came after its last look.
    */
   open(window: Window): void {
     if (this.#closed) return;
@@ -119,13 +119,13 @@ export class AgainRule {
 
   #openWaiting(): void {
     const window = this.#waiting;
-    // One that was opened beside this is open for longer.
+    // A window opened beside this one is open for longer.
     if (window === undefined || performance.now() < this.#openUntil) return;
     this.#waiting = undefined;
     this.open(window);
   }
 
-  /** Stores again the jobs since `fromMs` that are not returned. Never rejects. */
+  /** Stores again the jobs since `fromMs` without all returns. Never rejects. */
   async look(fromMs: number): Promise<void> {
     const now = Date.now();
     const jobs = this.#jobs.since(fromMs).filter((job) => {
@@ -133,7 +133,7 @@ export class AgainRule {
       return !job.hidden && job.notAfter > now && later < MAX_LATER_JOBS;
     });
     if (jobs.length === 0) return;
-    // No job may be lost because the store does not answer: all are sent again then.
+    // If the store does not answer, all jobs are sent again, so that none is lost.
     const unreturned = await this.#unreturned(fromMs);
     const slot = String(Math.floor(now / SLOT_MS));
     for (const { jid, seq, notAfter } of jobs.slice(-MAX_PER_LOOK)) {
@@ -144,7 +144,7 @@ export class AgainRule {
         await this.#publications.appendAgain({ jid, seq, notAfter, ...named }, { slot });
         this.#again += 1;
       } catch {
-        // The stream is away or full; the next look tries again.
+        // The stream is unreachable or full; the next look tries again.
         this.#failed += 1;
       }
     }
@@ -157,7 +157,7 @@ export class AgainRule {
   }
 }
 
-/** One job that was read off the stream lately. */
+/** A job that was read from the stream recently. */
 export interface RecentJob {
   readonly jid: string;
   readonly seq: number;
@@ -165,7 +165,7 @@ export interface RecentJob {
   readonly timeMs: number;
   readonly notAfter: number;
   readonly hidden: boolean;
-  /** How many jobs were read before it. */
+  /** The number of jobs read before it. */
   readonly index: number;
 }
 
@@ -173,8 +173,8 @@ export interface RecentJob {
 const MAX_JOBS = 5_000;
 
 /**
- * The jobs that were read off the stream lately, sent or not. The stream has the whole jobs; kept
- * here for minutes, their lists of minions would fill the old generation of the heap.
+ * The jobs that were read from the stream recently, sent or not. The stream has the whole jobs:
+ * their lists of minions, kept here for minutes, would fill the old generation of the heap.
  */
 export class RecentJobs {
   #jobs: RecentJob[] = [];
@@ -197,7 +197,7 @@ export class RecentJobs {
     return this.#jobs.filter((job) => job.timeMs >= timeMs);
   }
 
-  /** How many jobs came after the one at this sequence; Infinity where that is not known here. */
+  /** The number of jobs after the one at this sequence; Infinity if unknown here. */
   later(seq: number): number {
     const job = this.#jobs.findLast((one) => one.seq === seq);
     return job === undefined ? Infinity : this.#count - job.index - 1;
@@ -218,12 +218,12 @@ export class Burst {
   #since = 0;
   #count = 0;
 
-  /** `syndics`: with `order_masters`, any of a few peers may stand for all minions of a master. */
+  /** `syndics`: with `order_masters` each peer may stand for all minions of a master. */
   constructor(of: keyof typeof MIN_BURST) {
     this.#least = MIN_BURST[of];
   }
 
-  /** Notes one new connection; `peers` is how many there are now. True once per burst. */
+  /** Notes a new connection among `peers` present ones. True once per burst. */
   connected(nowMs: number, peers: number): boolean {
     if (nowMs - this.#since > WITHIN_MS) {
       this.#since = nowMs;
@@ -235,14 +235,14 @@ export class Burst {
   }
 }
 
-/** The same publication for these minions alone, whatever its target was. */
+/** The same publication for these minions alone, without its target. */
 export function listedFor(publication: Uint8Array, minions: readonly string[]): Buffer {
   return appendField(appendField(publication, 'tgt', [...minions]), 'tgt_type', 'list');
 }
 
 /**
- * A job for those of its minions that are among `waiting`. Undefined where none of them is: of a
- * job in pieces (`--batch`) each piece has minions of its own.
+ * A job for those of its minions that are in `waiting`. Undefined without any: each piece of a job
+ * in pieces (`--batch`) has minions of its own.
  */
 export function narrowed(job: Job, waiting: readonly string[]): Job | undefined {
   const own = new Set(job.minions);

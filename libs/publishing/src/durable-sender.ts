@@ -11,37 +11,37 @@ import type { DurablePublications, DurableStore, DurableTask, LogIns } from './p
 export interface DurableStats {
   /** Durable jobs that were open at the last look. */
   readonly open: number;
-  /** Minions that were asked, and that were sent the job again; each time counts. */
+  /** Minions that were asked, and minions that were sent the job again; each time counts. */
   readonly asked: number;
   readonly sentAgain: number;
-  /** Looks that failed: the store or the stream was away. */
+  /** Looks that failed: the store or the stream was unreachable. */
   readonly failed: number;
 }
 
-/** What a {@link DurableSender} works with. */
+/** The parts of a {@link DurableSender}. */
 export interface DurableParts {
   readonly store: DurableStore;
   readonly publications: DurablePublications;
   readonly logIns: () => LogIns;
   readonly now: () => number;
-  /** Waits so many ms; resolves at once when the signal is aborted. */
+  /** Waits in ms; resolves at once when the signal is aborted. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly onTrouble: Trouble;
 }
 
-// How often it looks while jobs are open, and while none is known: another publisher may have seen
-// one, or one was published before this publisher started.
+// How often it looks while jobs are open, and while none is known: another publisher may know an
+// open one, or a job was published before this publisher started.
 const BUSY_LOOK_MS = 1_000;
 const IDLE_LOOK_MS = 10_000;
 const FRESH_MS = 30_000;
-// At a start the store is seldom there yet, so the first failures are not logged.
+// At a start the store is rarely ready, so the first failures are not logged.
 const WARNED_AT = 3;
-// Each piece goes to all minions, and each of them opens it: ten pieces a second.
+// Every minion receives and opens each piece: ten pieces a second.
 const PIECE_PAUSE_MS = 100;
 const TASKS_PER_LOOK = 50;
 // Log-ins between two looks; minions beyond this number wait for the next regular turn.
 const HEARD_MAX = 10_000;
-// A question or a repetition that was not sent within this is out of date.
+// A question or a repetition expires after this.
 const NOT_AFTER_MS = 15_000;
 /** Salt: `timeout` of a minion's find_job is the client's gather_job_timeout, 10 s. */
 const QUESTION_DEADLINE_MS = 60_000;
@@ -50,10 +50,10 @@ const FIND_JOB = 'saltutil.find_job';
 const ASKER = 'brine';
 
 /**
- * Sends durable jobs again to minions that were away. The store decides what and when, for one
- * owner at a time (libs/job durable.ts). The sender appends it to PUBLICATIONS under an id that
- * makes a second append harmless, and confirms. It remembers only log-ins, which bring a turn
- * forward.
+ * Sends durable jobs again to minions that were unreachable. The store decides on messages and
+ * times, for one owner at a time (libs/job durable.ts). The sender appends a message to
+ * PUBLICATIONS under an id that makes a second append harmless, and confirms. It remembers only
+ * log-ins, which bring a turn forward.
  */
 export class DurableSender {
   readonly #parts: DurableParts;
@@ -76,7 +76,7 @@ export class DurableSender {
     return this.#stats;
   }
 
-  /** A durable job was published: looks soon. */
+  /** Looks soon, after a durable job was published. */
   wake(): void {
     this.#busyUntil = this.#parts.now() + FRESH_MS;
     this.#wake.abort();
@@ -90,14 +90,14 @@ export class DurableSender {
       if (busy) this.#listen();
       else this.#listenNoMore();
       this.#wake = new AbortController();
-      // While jobs are open it looks each second; waking does not make that more often.
+      // While jobs are open it looks each second; a wake-up does not make that more frequent.
       const signal = busy ? this.#stop.signal : this.#either();
       await this.#parts.wait(busy ? BUSY_LOOK_MS : IDLE_LOOK_MS, signal);
     }
     this.#listenNoMore();
   }
 
-  /** Does what is due now. Never rejects: the store gives out failed work again. */
+  /** Does the actions that are due. Never rejects: the store hands out failed actions again. */
   async look(): Promise<void> {
     try {
       for (let tasks = 0; tasks < TASKS_PER_LOOK && !this.#stop.signal.aborted; tasks += 1) {
@@ -137,7 +137,7 @@ export class DurableSender {
     }
   }
 
-  /** Drops log-ins that the store has taken; one that came since stays. */
+  /** Drops log-ins that the store has taken, but keeps newer ones. */
   #forget(noted: ReadonlyMap<string, number>): void {
     for (const [id, at] of noted) if (this.#heard.get(id) === at) this.#heard.delete(id);
   }
@@ -161,7 +161,7 @@ export class DurableSender {
       }
     };
     follow().catch((error: unknown) => {
-      this.#parts.onTrouble('log-ins are not heard', error);
+      this.#parts.onTrouble('log-ins are not received', error);
       if (this.#logIns === logIns) this.#logIns = undefined;
     });
   }
@@ -172,7 +172,7 @@ export class DurableSender {
   }
 }
 
-/** The question whether minions run a job: a job of its own, hidden as those of a CLI. */
+/** The question whether minions run a job: a hidden job, like those of a CLI. */
 function questionOf(task: DurableTask, ids: readonly string[], now: number): Job {
   const { jid, probe, turn } = task;
   const minions = [...ids];

@@ -43,11 +43,11 @@ export class Sealer {
   }
 }
 
-// Salt: salt/transport/zeromq.py PublishServer.publish_payload, for which target types the master
-// sends one copy per minion.
+// Target types for which the master sends one copy per minion (Salt: salt/transport/zeromq.py
+// PublishServer.publish_payload).
 const PER_MINION_TYPES: ReadonlySet<string> = new Set(['glob', 'pcre', 'list']);
 
-/** How publications are cut into frames. */
+/** The rules for cutting publications into frames. */
 export interface TopicRules {
   /** Salt: `zmq_filtering`. */
   readonly zmqFiltering: boolean;
@@ -56,8 +56,8 @@ export interface TopicRules {
 }
 
 /**
- * The messages that one publication goes out as: `[payload]`, or with `zmq_filtering` one
- * `[topic, payload]` for each topic that minions of its target subscribe to.
+ * The messages of one publication: `[payload]`, or with `zmq_filtering` one `[topic, payload]` for
+ * each topic that minions of its target subscribe to.
  */
 export function* messagesOf(
   payload: Uint8Array,

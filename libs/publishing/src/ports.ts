@@ -25,17 +25,17 @@ export interface Publications {
   appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
 }
 
-/** The highest serial that was ever sent, stored where it outlives the stream. */
+/** The highest serial that was ever sent, stored outside of the stream. */
 export interface HighWater {
-  /** Of one epoch; 0 where none is stored. */
+  /** The serial of an epoch; 0 without a stored one. */
   read(epoch: number): Promise<number>;
   /** Stores it within a second; never throws. */
   note(epoch: number, serial: number): void;
 }
 
 /**
- * Asks the store for the jobs since a time that are not returned: jid → minions that have not.
- * Undefined when the store does not answer.
+ * Asks the store for the jobs since a time without all returns: jid → minions that have not
+ * returned. Undefined when the store does not answer.
  */
 export type Unreturned = (
   sinceMs: number,
@@ -47,7 +47,7 @@ export interface Spans {
   recordSpan(record: SpanRecord): void;
 }
 
-/** What a publisher has done. */
+/** The state and the counts of a publisher. */
 export interface PublisherStatus {
   readonly epoch: number;
   readonly lastSeq: number;
@@ -55,7 +55,7 @@ export interface PublisherStatus {
   /** Publications sent, the repeated ones too. */
   readonly sent: number;
   readonly sentAgain: number;
-  /** Not sent, because they were too old, or too many jobs have come since. */
+  /** Not sent, because they were too old, or too many jobs followed. */
   readonly expired: number;
   /** Not sent, because the job was purged or could not be sealed or handled. */
   readonly lost: number;
@@ -63,7 +63,7 @@ export interface PublisherStatus {
   readonly clockRotations: number;
 }
 
-/** One piece of work from the store (libs/job-cache DurableTask). */
+/** An action from the store (libs/job-cache DurableTask). */
 export interface DurableTask {
   readonly jid: string;
   readonly requestId: string;
@@ -88,7 +88,7 @@ export interface DurableStore {
   confirm(task: DurableTask): Promise<void>;
 }
 
-/** Where questions and repetitions go: `PublicationWriter`. */
+/** The stream for questions and repetitions: `PublicationWriter`. */
 export interface DurablePublications {
   appendJob(job: Job): Promise<Pick<AppendedJob, 'duplicate'>>;
   appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;

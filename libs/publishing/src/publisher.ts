@@ -17,7 +17,7 @@ import type {
 } from './ports.ts';
 import { EpochChoice, SerialClock } from './serials.ts';
 
-/** What a publisher works with. */
+/** The parts of a publisher. */
 export interface PublisherPorts {
   readonly subscribers: Subscribers;
   readonly epochs: Epochs;
@@ -28,11 +28,11 @@ export interface PublisherPorts {
   /** Sends the workers the time at which a job went out. */
   readonly announceSent: (sent: Sent) => void;
   readonly topics: TopicRules;
-  /** Called for a job that was past its time, so that this publisher did not send it. */
+  /** Called for a job that was not sent, because it was past its time. */
   readonly onExpired: (jid: string) => void;
-  /** Called for each job that is to be sent again to minions that are away. */
+  /** Called for each job that is to be sent again to unreachable minions. */
   readonly onDurable: () => void;
-  /** Called for a fault that is mended or counted here. */
+  /** Called for a fault that is repaired or counted here. */
   readonly onTrouble: Trouble;
 }
 
@@ -40,19 +40,19 @@ export interface PublisherPorts {
 const CLOCK_SLACK_US = 1_000_000;
 /** The high water is written once a second. */
 const HIGH_WATER_SLACK_US = 2_000_000;
-/** What was stored longer ago than this says nothing about the clock now, in ms. */
+/** A message older than this proves nothing about the present clock, in ms. */
 const FRESH_MS = 10_000;
-/** Jobs sent again that are counted one by one. */
+/** Repeated jobs whose sendings are counted. */
 const AGAIN_MAX = 1_000;
 const KEY_RETRY_MS = 250;
 const KEY_TRIES = 120;
 
-/** Whether the socket of the minions is closed: the message itself is sound then. */
+/** True if the socket of the minions is closed, so the message itself is sound. */
 function isClosed(error: unknown): boolean {
   return error instanceof ZmqError && error.code === 'SALT_ZMQ_CLOSED';
 }
 
-/** Sends what PUBLICATIONS says, in its order, to the subscribers of 4505. */
+/** Sends the messages of PUBLICATIONS in their order to the subscribers of 4505. */
 export class Publisher {
   readonly jobs = new RecentJobs();
   readonly #ports: PublisherPorts;
@@ -67,7 +67,7 @@ export class Publisher {
   #lost = 0;
   #clockRotations = 0;
   #rotating: Promise<void> | undefined;
-  /** How often jobs were sent again; only traces depend on it. */
+  /** The number of repetitions of a job; only traces depend on it. */
   readonly #again = new Map<string, number>();
 
   constructor(ports: PublisherPorts) {
@@ -89,9 +89,9 @@ export class Publisher {
   }
 
   /**
-   * Gives the sequence of the first message stored since `sinceMs`, from which to read. Comes to
-   * the serial and the AES key that are in force there, from what was stored before. Begins a new
-   * AES key where serials would else go back: the clock has, and the stream was lost.
+   * Returns the sequence to read from: the first message stored since `sinceMs`. Restores the
+   * serial and the AES key in force there from earlier messages. Begins a new AES key if serials
+   * would go back: the clock went back, and the stream was lost.
    */
   async seed(readTimes: () => Promise<PublicationTimes>, sinceMs: number): Promise<number> {
     const { times, lastSeq } = await readTimes();
@@ -103,14 +103,14 @@ export class Publisher {
     this.#choice.seed(epoch, times);
     await this.#useEpoch(epoch);
     const given = await highWater.read(this.#epoch);
-    // Another publisher may have sent what was stored since the first look.
+    // Another publisher may have sent messages that were stored since the first look.
     if (isAhead(given, times) && isAhead(given, (await readTimes()).times)) {
       await this.#rotate('the clock went back and the stream was lost');
     }
     return startSeq;
   }
 
-  /** Sends until the feed ends. Other publishers send what is left in it then. */
+  /** Sends until the feed ends. Other publishers then send the rest. */
   async run(feed: Feed, signal?: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal?.aborted === true;
     for await (const published of feed) {
@@ -131,7 +131,7 @@ export class Publisher {
     const startMs = nowMs();
     if (published.kind === 'marker') {
       this.#serials.newKey(published.timeUs);
-      // A marker of a key that is not there leaves the one before it in force.
+      // A marker of a missing key leaves the one before it in force.
       await this.#useEpoch(published.marker.epoch);
       this.#choice.marker(published.marker.epoch);
       return;
@@ -171,13 +171,13 @@ export class Publisher {
     try {
       frame = this.#ports.sealer.frame(job.publication, serial);
     } catch (error) {
-      // A publication that is no map: no worker stored it. The next ones must go out.
+      // A publication that is no map was not stored by a worker. The next ones must go out.
       this.#lost += 1;
       this.#ports.onTrouble(`publication ${job.jid} can not be sealed`, error);
       return false;
     }
     let copies = 0;
-    // The moment from which a minion may have it; the last of many gets it later.
+    // A minion may have it from now on; the last of many gets it later.
     const sentMs = nowMs();
     for (const message of messagesOf(frame, job, this.#ports.topics)) {
       await this.#ports.subscribers.send(message);
@@ -189,7 +189,7 @@ export class Publisher {
     return true;
   }
 
-  /** The worker that gets the return makes of this time the minion's part of the trace. */
+  /** The worker that gets the return derives the minion's part of the trace from this time. */
   #trace(
     { kind, job, startMs, before }: Sending,
     sentMs: number,
@@ -209,12 +209,12 @@ export class Publisher {
       parentPart: publishingPart('record', piece),
       startMs,
       endMs: nowMs(),
-      // Where a minion's part begins.
+      // The beginning of a minion's part.
       attributes: { ...attributes, 'brine.sent_after_us': Math.round((sentMs - startMs) * 1000) },
     });
   }
 
-  /** Whether so many jobs followed that a minion that ran it would run it again. */
+  /** True if so many jobs followed that a minion that ran it would run it again. */
   #isForgotten({ only, seq }: Again): boolean {
     const isForgotten = only === undefined && this.jobs.later(seq) >= MAX_LATER_WHEN_SENT;
     if (isForgotten) this.#expired += 1;
@@ -232,7 +232,7 @@ export class Publisher {
     if (only !== undefined) return { jid, tgtType: 'list', ...only };
     try {
       const job = await this.#ports.publications.storedJob(seq);
-      // A stream that was lost or put back has given the number to another job.
+      // A stream that was lost or restored has given the number to another job.
       if (job.jid !== jid) throw new Error(`in its place is job ${job.jid}`);
       return waiting === undefined ? job : narrowed(job, waiting);
     } catch (error) {
@@ -258,7 +258,7 @@ export class Publisher {
     }
   }
 
-  /** Serials rise for as long as a process runs. One that starts later would begin lower. */
+  /** Serials rise while a process runs, but a process started later would begin lower. */
   #watchClock(timeUs: number): void {
     const fresh = Math.abs(Date.now() - timeUs / 1000) < FRESH_MS;
     if (fresh && timeUs + CLOCK_SLACK_US < this.#serials.last) {
@@ -283,13 +283,13 @@ export class Publisher {
   }
 }
 
-/** What a publisher that sent a message of the stream has done with its serials. */
+/** Advances the serials as the publisher that sent a message of the stream did. */
 function passOver(serials: SerialClock, { kind, timeUs }: PublicationTimes['times'][number]): void {
   serials.next(timeUs);
   if (kind === 'marker') serials.newKey(timeUs);
 }
 
-/** Whether a serial was given that neither the stream nor the time can have come to. */
+/** True if a serial was given that neither the stream nor the time can explain. */
 function isAhead(given: number, times: PublicationTimes['times']): boolean {
   const serials = new SerialClock();
   for (const time of times) passOver(serials, time);
@@ -297,7 +297,7 @@ function isAhead(given: number, times: PublicationTimes['times']): boolean {
   return given > serials.last && given + HIGH_WATER_SLACK_US > next;
 }
 
-/** One sending of a job. */
+/** A sending of a job. */
 interface Sending {
   readonly kind: 'publish' | 'again';
   readonly job: Pick<Job, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;
@@ -305,6 +305,6 @@ interface Sending {
   readonly notAfter: number;
   /** When the publisher began with the message of the stream. */
   readonly startMs: number;
-  /** How often the job was sent before. */
+  /** The number of earlier sendings. */
   readonly before: number;
 }

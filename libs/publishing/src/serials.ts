@@ -4,10 +4,10 @@ import { MAX_LATER_JOBS } from './again-rule.ts';
 import type { Epochs, HighWater } from './ports.ts';
 
 /**
- * The serial of publications: the time, in microseconds, at which the stream stored each, raised to
- * one more than the one before where that is not greater. Every publisher that reads the same
- * stream comes to the same numbers, today and after a restart. A minion drops a serial that is not
- * greater than the last it saw under the same AES key (Salt: salt/crypt.py Crypticle.loads).
+ * The serial of publications: the time at which the stream stored each, in microseconds, or one
+ * more than the serial before if that is higher. Every publisher that reads the same stream gets
+ * the same numbers, also after a restart. A minion drops a serial that is not greater than the last
+ * it saw under the same AES key (Salt: salt/crypt.py Crypticle.loads).
  */
 export class SerialClock {
   #last = 0;
@@ -24,8 +24,8 @@ export class SerialClock {
   }
 
   /**
-   * A new AES key begins: minions have forgotten the serials of the old one. All of the new key are
-   * above the time of its marker, so that what is below may go out under it too.
+   * Begins a new AES key: minions have forgotten the serials of the old one. Serials of the new key
+   * are above the time of its marker, so lower ones may go out under it too.
    */
   newKey(markerTimeUs: number): void {
     this.#last = markerTimeUs;
@@ -33,10 +33,10 @@ export class SerialClock {
 }
 
 /**
- * Which epoch's AES key seals a message of the stream: that of the last marker before it. The
- * exception is a message that a newer key has overtaken, such as all that a start reads back from
- * before a rotation. Minions have the new key by then; one that receives a frame of the old key
- * logs in and drops the frame.
+ * Chooses the epoch whose AES key seals a message of the stream: that of the last marker before it.
+ * The exception is a message that a newer key has overtaken, such as all that a start reads back
+ * from before a rotation. Minions have the new key by then; a minion that receives a frame of the
+ * old key logs in and drops the frame.
  */
 export class EpochChoice {
   readonly #epochs: Pick<Epochs, 'overtaking'>;
@@ -48,7 +48,7 @@ export class EpochChoice {
     this.#epochs = epochs;
   }
 
-  /** Begins with this epoch; `before` is what the stream holds already. */
+  /** Begins with this epoch; `before` is the present content of the stream. */
   seed(epoch: number, before: PublicationTimes['times']): void {
     this.#marked = epoch;
     this.#readBackTo = before.at(-1)?.seq ?? 0;
@@ -56,12 +56,12 @@ export class EpochChoice {
     this.#rememberedFrom = jobs.at(-MAX_LATER_JOBS)?.seq ?? 0;
   }
 
-  /** The stream says that the key of this epoch is in force from here on. */
+  /** From here on the key of this epoch is in force. */
   marker(epoch: number): void {
     this.#marked = epoch;
   }
 
-  /** The epoch for what stands at this place of the stream. */
+  /** The epoch for a message of the stream. */
   of(published: Exclude<Published, { kind: 'marker' }>, serial: number): number {
     const { seq } = published;
     const jobSeq = published.kind === 'again' ? published.again.seq : seq;
@@ -112,7 +112,7 @@ export class BucketHighWater implements HighWater {
     try {
       await this.#bucket.put(keyOf(epoch), Buffer.from(String(serial), 'latin1'));
     } catch {
-      // A second line of defence: the stream itself says which serials were given.
+      // Only a second line of defence: the stream itself shows which serials were given.
       this.#failures += 1;
     }
   }
