@@ -2,13 +2,13 @@ import { matchesName, matchesRefused } from './expressions.ts';
 import { type Acl, itemsOf, membersOf, readAcl } from './rules.ts';
 
 /**
- * What a logged-in user may do by the rights under one module of `external_auth` (Salt:
+ * The rights of a logged-in user under one module of `external_auth` (Salt:
  * CkMinions.fill_auth_list). These are the rights of the name and of its groups (`group%`). Those
  * of `*` count if no entry has the name.
  *
- * Salt takes the user's own name for an expression and the key for the text: a user named `adm.n`
- * gets what `admin` may there. Here a name is a name.
- * @param permissive `permissive_acl`: `*` is passed over, as Salt's code has it.
+ * Salt matches the key against the user's own name as an expression: a user named `adm.n` gets the
+ * rights of `admin` there. Here a name is a name.
+ * @param permissive `permissive_acl`: `*` is skipped, as in Salt's code
  */
 export function grantedTo(
   provider: unknown,
@@ -19,7 +19,7 @@ export function grantedTo(
   return readAcl(grantedEntries(provider, name, groups, permissive));
 }
 
-/** As {@link grantedTo}, the entries as they stand there: for a token that is to keep them. */
+/** As {@link grantedTo}, with the entries unchanged, for a token that keeps them. */
 export function grantedEntries(
   provider: unknown,
   name: string,
@@ -29,7 +29,7 @@ export function grantedEntries(
   const rights = membersOf(provider) ?? new Map<string, unknown>();
   const granted: unknown[] = [];
   for (const [key, value] of rights) {
-    // `^filename` and its like are settings of the module.
+    // `^filename` and the like are settings of the module.
     if (key === '*' || key.startsWith('^')) continue;
     const meant = key.endsWith('%') ? groups.includes(key.replace(/%+$/, '')) : key === name;
     if (meant) granted.push(...itemsOf(value));
@@ -40,7 +40,7 @@ export function grantedEntries(
 }
 
 /**
- * What `publisher_acl` gives to a user of the host; empty if no entry has the name (Salt:
+ * The rights of a user of the host by `publisher_acl`; empty if no entry has the name (Salt:
  * salt/utils/master.py get_values_of_matching_keys).
  */
 export function publisherAcl(rights: unknown, user: string): Acl {
@@ -55,7 +55,7 @@ export interface Blacklist {
   readonly modules: readonly string[];
 }
 
-/** Whether users or functions are refused whatever rights they have (Salt: salt/acl). */
+/** True if users or functions are refused despite any rights (Salt: salt/acl). */
 export function isBlacklisted(
   { users, modules }: Blacklist,
   names: readonly string[],

@@ -2,7 +2,7 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { allowsCall } from './may-publish.ts';
 import type { Acl } from './rules.ts';
 
-/** What of the master's own functions is called. */
+/** The kinds of the master's own functions. */
 export type SpecialKind = 'runner' | 'wheel';
 
 /** A call of a function of the master itself, as it runs. */
@@ -14,7 +14,7 @@ export interface SpecialCall {
 }
 
 /**
- * Whether a list of rights covers a function of the master itself (Salt: CkMinions.spec_check):
+ * True if a list of rights covers a function of the master itself (Salt: CkMinions.spec_check):
  * `@<module>`, `@runner` or `@runners`, alone or with functions and arguments. Salt judges a load
  * and may then run another part of it. Here the very call that runs is judged. `misspelt` if the
  * name does not have two parts.

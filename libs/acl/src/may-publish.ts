@@ -3,29 +3,29 @@ import { pyStr } from '@brine/wire/text';
 import { matchesFunction } from './expressions.ts';
 import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
 
-/** What a caller wants to run; with several functions `arg` has a list for each. */
+/** The call of a caller; with several functions `arg` has a list for each. */
 export interface AskedCall {
   readonly fun: string | readonly string[];
   readonly arg: readonly SaltValue[];
 }
 
-/** Whom the call would reach. */
+/** The minions that the call would reach. */
 export interface Reach {
   readonly minions: readonly string[];
-  /** The minions that a compound target of the list of rights means. */
+  /** The minions of a compound target in the list of rights. */
   matching(target: string): ReadonlySet<string>;
   /**
-   * True if the call may also reach minions that this master can not see (a master of masters).
-   * Then a target that matches no known minion may still reach some, and no limited entry covers
-   * it (CVE-2022-22941).
+   * True if the call may also reach minions unknown to this master (a master of masters). Then a
+   * target that matches no known minion may still reach some, and no limited entry covers it
+   * (CVE-2022-22941).
    */
   readonly beyond: boolean;
 }
 
 /**
- * Whether a list of rights covers a call (Salt: CkMinions.auth_check). A limited entry counts only
- * where it covers every minion reached. Of several functions each must be allowed; Salt is
- * content with one. `always` names functions that need no right.
+ * True if a list of rights covers a call (Salt: CkMinions.auth_check). A limited entry counts only
+ * if it covers every minion reached. Of several functions each must be allowed, while Salt accepts
+ * one. `always` names functions that need no right.
  */
 export function mayPublish(
   acl: Acl,
@@ -59,7 +59,7 @@ function coverage(reach: Reach): (target: string) => boolean {
 
 function covers(target: string, reach: Reach): boolean {
   if (target === '*') return true;
-  // `@runner` and its like are no minions.
+  // `@runner` and the like are no minions.
   if (target.startsWith('@')) return false;
   if (reach.minions.length === 0) return !reach.beyond;
   const allowed = reach.matching(target);
@@ -77,9 +77,9 @@ const KEYWORD = /^([\p{L}\p{Nl}\p{No}_][\p{L}\p{N}_.-]*)=(?!=).*\n?$/u;
 
 /**
  * Separates keywords from positions as a minion does (salt/minion.py load_args_and_kwargs): maps
- * with `__kwarg__` that is true, at any position, and texts `name=value`. Salt judges only a map at
- * the end, so that an argument could take another's place. The minion decides what the value of
- * such a text means: no rule about that keyword allows it.
+ * with a true `__kwarg__`, at any position, and texts `name=value`. Salt judges only a map at the
+ * end, so that an argument could take another's place. The minion decides the meaning of such a
+ * text: no rule about that keyword allows it.
  */
 function asTheMinionTakes(given: readonly SaltValue[]): {
   readonly args: readonly SaltValue[];
@@ -96,7 +96,7 @@ function asTheMinionTakes(given: readonly SaltValue[]): {
   return { args, kwargs };
 }
 
-/** Whether one of the rules allows a function with these arguments (Salt: `__fun_check`). */
+/** True if one of the rules allows a function with these arguments (Salt: `__fun_check`). */
 export function allowsCall(
   rules: readonly FunctionRule[],
   fun: string,

@@ -1,29 +1,29 @@
-/** Which values arguments must have; null stands for any value. */
+/** Required values of arguments; null stands for any value. */
 export interface ArgumentRule {
   readonly args: readonly (string | null)[];
   readonly kwargs: ReadonlyMap<string, string | null>;
 }
 
-/** A function expression, and where they are limited what its arguments may be. */
+/** A function expression, and the limits of its arguments, if any. */
 export interface FunctionRule {
   readonly fun: string;
-  /** Any of these must allow the arguments; without it all arguments are allowed. */
+  /** Any of these must allow the arguments; without rules all arguments are allowed. */
   readonly arguments?: readonly ArgumentRule[];
 }
 
-/** One entry of a list of rights. */
+/** An entry of a list of rights. */
 export type AclEntry =
-  /** Functions on all minions, or `@runner` and its like. */
+  /** Functions on all minions, or `@runner` and the like. */
   | { readonly kind: 'everywhere'; readonly expression: string }
-  /** Functions on the minions of a compound target, or of `@runner` and its like. */
+  /** Functions on the minions of a compound target, or of `@runner` and the like. */
   | { readonly kind: 'on'; readonly target: string; readonly rules: readonly FunctionRule[] };
 
-/** What a caller may do. */
+/** The rights of a caller. */
 export type Acl = readonly AclEntry[];
 
 /**
- * Reads a list of rights as it stands in `publisher_acl`, `external_auth`, `peer`, or in a token:
- * plain objects and maps alike. What Salt would pass over gives no right.
+ * Reads a list of rights from `publisher_acl`, `external_auth`, `peer`, or from a token, in plain
+ * objects and maps alike. Entries that Salt would skip give no right.
  */
 export function readAcl(value: unknown): Acl {
   return itemsOf(value).flatMap((item): AclEntry[] => {
@@ -66,7 +66,7 @@ function onlyMember(value: unknown): readonly [string, unknown] | undefined {
   return members?.size === 1 ? [...members][0] : undefined;
 }
 
-/** The members of a map with text keys; undefined for everything else. */
+/** The members of a map with text keys; undefined for other values. */
 export function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const entries: [unknown, unknown][] = value instanceof Map ? [...value] : Object.entries(value);

@@ -4,12 +4,12 @@ import { PrivateKey } from './keys.ts';
 
 const SALT = 'brine audit seal 1';
 
-/** What stands before the first row of a writer. */
+/** The seal before the first row of a writer. */
 export const AUDIT_BEGINNING = '0'.repeat(64);
 
 /**
- * Seals rows of the audit: the seal of a row covers the row and the seal of the one before, so that
- * none can be changed, taken out or moved. Its key is derived from the master's private key: write
+ * Seals rows of the audit: the seal of a row covers the row and the seal of the one before. So no
+ * row can be changed, removed or moved. The key is derived from the master's private key: write
  * access to the database is not enough to make seals.
  */
 export class AuditSeal {
@@ -33,14 +33,14 @@ export class AuditSeal {
     row: { readonly writer: string; readonly n: number; readonly body: string },
     before: string,
   ): string {
-    // JSON separates the parts, whatever they contain.
+    // JSON separates the parts unambiguously.
     const text = JSON.stringify([before, row.writer, row.n, row.body]);
     return this.#mac(text);
   }
 
-  /** A digest, 64 hex digits. Without `master.pem` its source can not be found by guessing. */
+  /** A digest, 64 hex digits. Guessing its source needs `master.pem`. */
   blind(digest: string): string {
-    // A row's text begins with `[`, so no seal is ever made here.
+    // A row's text begins with `[`, so this never equals a seal.
     return this.#mac(`blind ${digest}`);
   }
 

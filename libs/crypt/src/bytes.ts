@@ -9,7 +9,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 
 /** Compares two texts in a time that does not depend on where they differ. */
 export function constantTimeEqual(a: string, b: string): boolean {
-  // Over digests, because timingSafeEqual wants equal lengths and the length may be secret too.
+  // Compares digests, because timingSafeEqual needs equal lengths and the length may be secret.
   const left = createHash('sha256').update(a, 'utf8').digest();
   const right = createHash('sha256').update(b, 'utf8').digest();
   return timingSafeEqual(left, right);

@@ -9,24 +9,24 @@ import { BLOCK_BYTES, KEY_BYTES } from './seal.ts';
 /** A nonce is 32 hexadecimal digits (uuid4); it is compared, not read. */
 const NONCE_BYTES = 32;
 
-/** A key string: the base64 text (76 characters) of 56 random bytes. The text is what travels. */
+/** A key string: the base64 text (76 characters) of 56 random bytes. The text itself is sent. */
 export function newKeyString(random: (count: number) => Uint8Array = randomBytes): string {
   return asBuffer(random(KEY_BYTES)).toString('base64');
 }
 
-/** What may be given to `seal`. */
+/** The options of `seal`. */
 export interface SealOptions {
-  /** The nonce of the request that is answered; goes before the body. */
+  /** The nonce of the request that is answered; precedes the body. */
   readonly nonce?: string;
-  /** 16 bytes; drawn at random unless golden bytes are to be made. */
+  /** 16 bytes; random by default, fixed for golden bytes. */
   readonly iv?: Uint8Array;
 }
 
-/** What computes seals in this process: the native part, or Node's and why. */
+/** The code that computes seals in this process: the native part, or Node's and the reason. */
 export type CryptoInUse =
   { readonly crypto: 'native' } | { readonly crypto: 'node'; readonly why: string };
 
-/** What a new Crypticle computes with. */
+/** The code that a new Crypticle computes with. */
 export function cryptoInUse(): CryptoInUse {
   const part = nativePart();
   return typeof part === 'string' ? { crypto: 'node', why: part } : { crypto: 'native' };
@@ -38,8 +38,8 @@ export class Crypticle {
   readonly #seal: Seal;
 
   /**
-   * Computes with the native part where there is one; `node` forces Node's own code. Throws
-   * CryptError SALT_CRYPT_KEY unless the text is the base64 of 56 bytes.
+   * Computes with the native part if it exists; `node` forces Node's own code. Throws CryptError
+   * SALT_CRYPT_KEY unless the text is the base64 of 56 bytes.
    */
   constructor(keyString: string, crypto?: 'node') {
     const text = keyString.trim();
@@ -62,16 +62,16 @@ export class Crypticle {
   }
 
   /**
-   * The packed value inside a blob, or undefined where the prefix is missing (Salt's receivers then
-   * see an empty map). Throws CryptError SALT_CRYPT_MAC for blobs of another key or altered ones,
-   * SALT_CRYPT_LENGTH where a holder of the key sealed no whole blocks.
+   * The packed value inside a blob, or undefined if the prefix is missing (Salt's receivers then
+   * see an empty map). Throws CryptError SALT_CRYPT_MAC for blobs that were altered or have another
+   * key, SALT_CRYPT_LENGTH if an owner of the key did not seal whole blocks.
    */
   open(blob: Uint8Array): Buffer | undefined {
     return this.#seal.open(blob);
   }
 
   /**
-   * As `open`, for the answer to a request with this nonce. Throws CryptError SALT_CRYPT_NONCE when
+   * As `open`, for the answer to a request with this nonce. Throws CryptError SALT_CRYPT_NONCE if
    * it answers another request.
    */
   openReply(blob: Uint8Array, nonce: string): Buffer | undefined {
@@ -86,7 +86,7 @@ export class Crypticle {
   }
 }
 
-/** Random bytes are drawn for so many IVs at once; each is used once. */
+/** IVs drawn at once from the random source; each is used once. */
 const IVS_AT_ONCE = 256;
 let ivs = Buffer.alloc(0);
 
@@ -99,12 +99,12 @@ function newIv(): Buffer {
 
 /**
  * The rule against replayed publications: a serial counts only if it is higher than the last one
- * under the same AES key. One object per key.
+ * under the same AES key. Each key has its own object.
  */
 export class SerialMemory {
   #last = -1n;
 
-  /** True if the serial is new, which is then remembered. */
+  /** True if the serial is new; remembers it. */
   accept(serial: number | bigint): boolean {
     if (typeof serial === 'number' && !Number.isFinite(serial)) return false;
     const value = typeof serial === 'number' ? BigInt(Math.trunc(serial)) : serial;

@@ -1,4 +1,4 @@
-/** What can be wrong with keys, seals and signatures; stable, for callers that branch on it. */
+/** The faults of keys, seals and signatures. Stable, since callers branch on them. */
 export type CryptErrorCode =
   | 'SALT_CRYPT_KEY'
   | 'SALT_CRYPT_MAC'
@@ -8,7 +8,7 @@ export type CryptErrorCode =
   | 'SALT_CRYPT_PADDING'
   | 'SALT_CRYPT_BOX';
 
-/** Every failure of this library. `code` names the condition, `cause` what lay below it, if any. */
+/** The error of this library. `code` names the fault, `cause` is the error below it, if any. */
 export class CryptError extends Error {
   override readonly name = 'CryptError';
   readonly code: CryptErrorCode;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { CryptError } from './errors.ts';
 
 /**
- * The bytes that a fingerprint is made of. `3006`: the lines between BEGIN and END, with their line
- * ends; `key.finger` of minions returns it in every version. `3008`: the whole text as stored,
- * as `salt-key -f` of 3008 prints it. (Salt: salt/utils/crypt.py pem_finger.)
+ * The bytes under a fingerprint. `3006`: the lines between BEGIN and END, with their line ends;
+ * `key.finger` of minions returns it in every version. `3008`: the whole text as stored, as
+ * `salt-key -F` of 3008 prints it. (Salt: salt/utils/crypt.py pem_finger.)
  */
 export type FingerprintStyle = '3006' | '3008';
 

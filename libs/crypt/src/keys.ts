@@ -15,9 +15,9 @@ import { CryptError } from './errors.ts';
 import { usualRsaKey } from './spki.ts';
 import { x931Encrypt, x931Recover } from './x931.ts';
 
-/** How keys are sealed to a peer; MGF1 takes the same hash. */
+/** The padding for sealing keys to a peer; MGF1 takes the same hash. */
 export type EncAlgo = 'OAEP-SHA1' | 'OAEP-SHA224';
-/** How bytes are signed. */
+/** The scheme of signatures. */
 export type SigAlgo = 'PKCS1v15-SHA1' | 'PKCS1v15-SHA224';
 
 const OAEP_HASHES: Readonly<Record<EncAlgo, string>> = {
@@ -45,18 +45,18 @@ const HANDLES = 4;
 const MAX_PEM_CHARACTERS = 16_384;
 const MIN_BITS = 1024;
 const MAX_BITS = 16_384;
-/** OpenSSL's own bound for long moduli; a larger one only makes each check slow. */
+/** OpenSSL's own limit for long moduli; a larger exponent only makes each check slow. */
 const MAX_EXPONENT = 2n ** 64n - 1n;
 const PUBLIC_HEADS = ['-----BEGIN PUBLIC KEY-----', '-----BEGIN RSA PUBLIC KEY-----'];
 const EXPONENT = 65_537;
 
-/** The modulus as bytes, as many as the key is long. */
+/** The modulus as bytes, in the length of the key. */
 function modulusOf(key: KeyObject): Buffer {
   const { n } = key.export({ format: 'jwk' });
   return Buffer.from(n ?? '', 'base64url');
 }
 
-/** Throws unless Salt's schemes can be computed with the key. */
+/** Throws if Salt's schemes can not be computed with the key. */
 function checkRsa(key: KeyObject): { readonly bits: number; readonly modulus: Buffer } {
   const { modulusLength: bits = 0, publicExponent: exponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType !== 'rsa') throw new CryptError('SALT_CRYPT_KEY', 'not an RSA key');
@@ -67,7 +67,7 @@ function checkRsa(key: KeyObject): { readonly bits: number; readonly modulus: Bu
     throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable exponent');
   }
   const modulus = modulusOf(key);
-  // OpenSSL throws on even ones; leading zeros would shift every block.
+  // OpenSSL throws on even moduli; leading zeros would shift every block.
   if (modulus.length * 8 !== bits || ((modulus[modulus.length - 1] ?? 0) & 1) === 0) {
     throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable modulus');
   }
@@ -120,7 +120,7 @@ export class PublicKey {
     return new PublicKey(createPublicKey(privateKey));
   }
 
-  /** Seals a few bytes to the owner; throws CryptError SALT_CRYPT_LENGTH when they are too many. */
+  /** Seals a few bytes to the owner; throws CryptError SALT_CRYPT_LENGTH for too many. */
   oaepEncrypt(data: Uint8Array, algo: EncAlgo): Buffer {
     try {
       return publicEncrypt(
@@ -136,13 +136,13 @@ export class PublicKey {
     }
   }
 
-  /** True if `sig` is the owner's signature of `data`; false for whatever else. */
+  /** True if `sig` is the owner's signature of `data`; false in every other case. */
   verify(data: Uint8Array, sig: Uint8Array, algo: SigAlgo): boolean {
     if (sig.length !== this.#modulus.length) return false;
     return verify(SIGN_HASHES[algo], data, this.#key, sig);
   }
 
-  /** The message behind an X9.31 block of the owner; undefined when it is none. */
+  /** The message of an X9.31 block of the owner, or undefined. */
   x931Recover(sig: Uint8Array): Buffer | undefined {
     return x931Recover(this.#key, this.#modulus, sig);
   }
@@ -166,8 +166,8 @@ export class PrivateKey {
   }
 
   /**
-   * Reads PEM text, PKCS#1 or PKCS#8, with `passphrase` where it is encrypted (`key_pass`).
-   * Throws CryptError SALT_CRYPT_KEY.
+   * Reads PEM text, PKCS#1 or PKCS#8, with `passphrase` if it is encrypted (`key_pass`). Throws
+   * CryptError SALT_CRYPT_KEY.
    */
   static parse(pemText: string, passphrase?: string): PrivateKey {
     if (pemText.length > 2 * MAX_PEM_CHARACTERS) {
@@ -201,7 +201,7 @@ export class PrivateKey {
     return this.#modulus.length * 8;
   }
 
-  /** Opens what was sealed to this key; throws CryptError SALT_CRYPT_PADDING when it was not. */
+  /** Opens bytes that were sealed to this key; throws CryptError SALT_CRYPT_PADDING for others. */
   oaepDecrypt(data: Uint8Array, algo: EncAlgo): Buffer {
     try {
       return privateDecrypt(
@@ -218,8 +218,8 @@ export class PrivateKey {
   }
 
   /**
-   * As {@link oaepDecrypt}, in a thread of Node's own pool, off the event loop. For OAEP-SHA1
-   * only: Web Crypto has no SHA-224, and there is no other way to those threads.
+   * As {@link oaepDecrypt}, in Node's thread pool, off the event loop. For OAEP-SHA1 only: Web
+   * Crypto has no SHA-224, and offers the only way to those threads.
    */
   async oaepDecryptAsync(data: Uint8Array): Promise<Buffer> {
     this.#handles ??= Promise.all(Array.from({ length: HANDLES }, () => this.#importHandle()));
@@ -244,7 +244,7 @@ export class PrivateKey {
     return sign(SIGN_HASHES[algo], data, this.#key);
   }
 
-  /** As {@link sign}, in a thread of Node's own pool, off the event loop. */
+  /** As {@link sign}, in Node's thread pool, off the event loop. */
   signAsync(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       sign(SIGN_HASHES[algo], data, this.#key, (error, signature) => {
@@ -254,14 +254,12 @@ export class PrivateKey {
     });
   }
 
-  /**
-   * The X9.31 block of a short message; throws CryptError SALT_CRYPT_LENGTH when it is too long.
-   */
+  /** The X9.31 block of a short message; throws CryptError SALT_CRYPT_LENGTH if it is too long. */
   x931Encrypt(message: Uint8Array): Buffer {
     return x931Encrypt(this.#key, this.#modulus, message);
   }
 
-  /** The key in DER (PKCS#1): the same bytes whatever the PEM looked like. */
+  /** The key in DER (PKCS#1): the same bytes for every form of the PEM. */
   der(): Buffer {
     return this.#key.export({ type: 'pkcs1', format: 'der' });
   }

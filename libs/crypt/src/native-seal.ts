@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Seal } from './seal.ts';
 import { BLOCK_BYTES, lengthError, MAC_BYTES, macError, paddedLength, PREFIX } from './seal.ts';
 
-/** Made by native/build.mjs from native/src; as far from src/ as from dist/. */
+/** Made by native/build.mjs from native/src; the path is the same from src/ and from dist/. */
 const FILE = '../native/dist/crypticle.node';
 
 /** INTERFACE of native/src/binding.rs. */
@@ -12,15 +12,15 @@ const INTERFACE = 1;
 type KeyHandle = object & { readonly __key: never };
 
 /**
- * What the native part offers. It takes ranges of larger arrays and makes no object: a call costs
- * 0.1 µs beside its bytes. Throws where a range is outside of its array or too small.
+ * The interface of the native part. It takes ranges of larger arrays and makes no object: a call
+ * costs 0.1 µs beside its bytes. Throws if a range is outside of its array or too small.
  */
 export interface NativePart {
   readonly interface: number;
   newKey(key: Uint8Array): KeyHandle;
   /**
-   * Opens `from[start..end]` into `into[at..]`, which needs room for all blocks and may not
-   * overlap. Gives the length of the body, which lies 8 bytes behind `at`, or one of `FAULT`.
+   * Opens `from[start..end]` into `into[at..]`, which needs space for all blocks and may not
+   * overlap. Returns the length of the body, which begins at `at + 8`, or one of `FAULT`.
    */
   open(
     key: KeyHandle,
@@ -31,13 +31,13 @@ export interface NativePart {
     at: number,
   ): number;
   /**
-   * Seals in place. The IV lies at `at`, the body, with a nonce before it, 24 bytes behind. Gives
-   * the length of the blob, which begins at `at`.
+   * Seals in place. The IV is at `at`, the body, with a nonce before it, at `at + 24`. Returns the
+   * length of the blob, which begins at `at`.
    */
   seal(key: KeyHandle, into: Uint8Array, at: number, length: number): number;
 }
 
-/** What `open` gives in place of a length. */
+/** Results of `open` in place of a length. */
 export const FAULT = { MAC: -1, LENGTH: -2, PREFIX: -3 } as const;
 
 let loaded: NativePart | string | undefined;

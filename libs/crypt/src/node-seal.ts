@@ -25,8 +25,8 @@ export class NodeSeal implements Seal {
   }
 
   seal(body: Uint8Array, nonce: string, iv: Uint8Array): Buffer {
-    // Each call into OpenSSL costs more than the bytes of a small reply: one update per cipher and
-    // MAC, and the padding written here, is half the time.
+    // Each call into OpenSSL costs more than the bytes of a small reply. One update per cipher and
+    // MAC, with the padding written here, takes half the time.
     const cipher = createCipheriv(CIPHER, this.#aesKey, iv).setAutoPadding(false);
     const sealed = cipher.update(padded(body, nonce));
     const macStart = BLOCK_BYTES + sealed.length;
@@ -52,12 +52,12 @@ export class NodeSeal implements Seal {
     const length = macStart - BLOCK_BYTES;
     if (length === 0 || length % BLOCK_BYTES !== 0) throw lengthError(blob);
     const decipher = createDecipheriv(CIPHER, this.#aesKey, buffer.subarray(0, BLOCK_BYTES));
-    // Salt strips as many bytes as the last one states, without a check: the MAC was verified.
+    // Salt strips as many bytes as the last one states, unchecked: the MAC was verified.
     decipher.setAutoPadding(false);
-    // Whole blocks and no padding: nothing is left for `final`.
+    // Whole blocks and no padding: `final` would add nothing.
     const whole = decipher.update(buffer.subarray(BLOCK_BYTES, macStart));
     const pad = whole[whole.length - 1] ?? 0;
-    // As Python's data[:-pad]: nothing remains of it for a pad of 0 or beyond the length.
+    // As Python's data[:-pad], which is empty for a pad of 0 or beyond the length.
     return whole.subarray(0, pad === 0 || pad > whole.length ? 0 : whole.length - pad);
   }
 }

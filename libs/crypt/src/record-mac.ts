@@ -3,12 +3,12 @@ import { asBuffer, constantTimeEqual } from './bytes.ts';
 import { PrivateKey } from './keys.ts';
 
 const SALT = 'brine record mac 1';
-/** Half of SHA-256, as RFC 2104 allows: no forger gets more than a few tries. */
+/** Half of SHA-256, as RFC 2104 allows: a forger gets only a few tries. */
 const MAC_BYTES = 16;
 
 /**
- * A code by which a service that has `master.pem` proves that a record is its own: others who may
- * write into the streams can not make one. A code for one purpose is invalid for another.
+ * A code by which a service with `master.pem` proves that it made a record: others that may write
+ * into the streams can not make it. A code for one purpose is invalid for another.
  */
 export class RecordMac {
   readonly #key: KeyObject;
@@ -30,13 +30,13 @@ export class RecordMac {
     const hmac = createHmac('sha256', this.#key);
     for (const part of parts) {
       const bytes = typeof part === 'string' ? Buffer.from(part, 'utf8') : asBuffer(part);
-      // With their lengths no two lists of parts give the same bytes.
+      // With their lengths, no two lists of parts give the same bytes.
       hmac.update(`${bytes.length} `).update(bytes);
     }
     return hmac.digest().subarray(0, MAC_BYTES).toString('base64url');
   }
 
-  /** Whether `mac` was made of these parts; in the same time for every wrong one. */
+  /** True if `mac` was made from these parts; takes the same time for every wrong one. */
   isOf(mac: string, ...parts: readonly (string | Uint8Array)[]): boolean {
     return constantTimeEqual(mac, this.of(...parts));
   }

@@ -4,10 +4,10 @@ import { CryptError } from './errors.ts';
 export const KEY_BYTES = 56;
 export const BLOCK_BYTES = 16;
 export const MAC_BYTES = 32;
-/** Salt's PICKLE_PAD; what does not begin with it opens to nothing. */
+/** Salt's PICKLE_PAD; a text without it opens to an empty map. */
 export const PREFIX = Buffer.from('pickle::', 'latin1');
 
-/** What seals and opens with one key. There are two, equal to the byte: Node's and the native. */
+/** Seals and opens with one key. Node's and the native implementation are equal to the byte. */
 export interface Seal {
   /** As `Crypticle.seal`; the IV has 16 bytes. */
   seal(body: Uint8Array, nonce: string, iv: Uint8Array): Buffer;
@@ -15,7 +15,7 @@ export interface Seal {
   open(blob: Uint8Array): Buffer | undefined;
 }
 
-/** Bytes of prefix, nonce and body with the padding of PKCS #7, which is always there. */
+/** Bytes of prefix, nonce and body with the padding of PKCS #7, which is always present. */
 export function paddedLength(length: number): number {
   return length + BLOCK_BYTES - (length % BLOCK_BYTES);
 }

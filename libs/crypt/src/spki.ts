@@ -1,6 +1,6 @@
 /**
- * What Python's cryptography and OpenSSL write: lines of 64 characters (RFC 7468). Anything else is
- * left to OpenSSL.
+ * The form that Python's cryptography and OpenSSL write: lines of 64 characters (RFC 7468). OpenSSL
+ * reads all others.
  */
 const HEAD = '-----BEGIN PUBLIC KEY-----\n';
 const FOOT = '\n-----END PUBLIC KEY-----';
@@ -15,14 +15,14 @@ const BIT_STRING = 0x03;
 /**
  * The RSAPublicKey (PKCS#1, DER) in a `PUBLIC KEY` PEM of the usual form. Undefined for every other
  * text, also for correct ones. Node takes 300 µs for a key in PEM, since OpenSSL searches for a
- * fitting decoder, and 12 µs for these bytes. In a herd each log-in brings a key.
+ * fitting decoder, and 12 µs for these bytes. Each log-in of a herd brings a key.
  */
 export function usualRsaKey(pem: string): Buffer | undefined {
   if (!pem.startsWith(HEAD) || !pem.endsWith(FOOT)) return undefined;
   const text = pem.slice(HEAD.length, -FOOT.length);
   if (!USUAL_LINES.test(text)) return undefined;
   const der = Buffer.from(text, 'base64');
-  // The same text again: no stray bits behind the last byte, no padding left out.
+  // The text must be the only one for its bytes: no stray bits, no missing padding.
   if (der.toString('base64') !== text.replaceAll('\n', '')) return undefined;
   const content = whole(der, SEQUENCE);
   if (!content?.subarray(0, RSA_ENCRYPTION.length).equals(RSA_ENCRYPTION)) return undefined;
@@ -33,7 +33,7 @@ export function usualRsaKey(pem: string): Buffer | undefined {
   return whole(key, SEQUENCE) === undefined ? undefined : key;
 }
 
-/** What is in the one DER element of the tag that these bytes are, its length in shortest form. */
+/** The content of a single DER element with this tag and the shortest form of its length. */
 function whole(bytes: Buffer, tag: number): Buffer | undefined {
   const first = bytes[1];
   if (bytes[0] !== tag || first === undefined) return undefined;

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { PrivateKey, PublicKey } from './keys.ts';
 
-/** A minion signs this to show that it has its key (Salt: salt/crypt.py gen_token). */
+/** A minion signs this to prove that it has its key (Salt: salt/crypt.py gen_token). */
 const TOKEN_MESSAGE = Buffer.from('salt', 'latin1');
 
-/** The `tok` of a minion: always the same for a key, so worth keeping. */
+/** The `tok` of a minion: constant for a key, so worth keeping. */
 export function minionToken(key: PrivateKey): Buffer {
   return key.x931Encrypt(TOKEN_MESSAGE);
 }

@@ -9,8 +9,8 @@ export interface Certified {
 }
 
 /**
- * What a service has in its directory, by the names of a Kubernetes secret of type `tls`: the
- * authority that it trusts (two while it changes), its certificate, its private key.
+ * The files in the directory of a service, by the names of a Kubernetes secret of type `tls`: the
+ * authority that it trusts (two during a change), its certificate, its private key.
  */
 export const CERTIFICATE_FILES = {
   roots: 'ca.crt',
@@ -18,23 +18,23 @@ export const CERTIFICATE_FILES = {
   key: 'tls.key',
 } as const;
 
-/** From when to when, unix milliseconds; certificates know whole seconds. */
+/** Start and end, unix milliseconds; certificates have whole seconds. */
 export interface Validity {
   readonly from: number;
   readonly until: number;
 }
 
-/** Whom a certificate is for. */
+/** The subject of a certificate. */
 export interface CertificateSubject {
-  /** Common name, and an alternative name: by that NATS finds its user. */
+  /** Common name, and an alternative name, from which NATS finds its user. */
   readonly name: string;
   /** A client cannot pose as a server; servers are clients of each other (extended key usage). */
   readonly use: 'client' | 'server';
-  /** Further DNS names and addresses, by which a server is reached. */
+  /** Further DNS names and addresses of a server. */
   readonly hosts?: readonly string[];
 }
 
-/** An authority signs for years, and seldom: its key is longer. In bits. */
+/** An authority signs rarely and lives for years, so its key is longer. In bits. */
 const AUTHORITY_BITS = 3072;
 const SUBJECT_BITS = 2048;
 
@@ -42,7 +42,7 @@ const SUBJECT_BITS = 2048;
 const DNS_NAME = 2;
 const ADDRESS = 7;
 
-/** Makes an authority: it signs certificates of services and no further authorities. */
+/** Makes an authority: it signs certificates of services, but no further authorities. */
 export function makeAuthority(name: string, validity: Validity): Promise<Certified> {
   return certify({ name, bits: AUTHORITY_BITS, validity }, [
     { name: 'basicConstraints', critical: true, cA: true, pathLenConstraint: 0 },
@@ -52,8 +52,8 @@ export function makeAuthority(name: string, validity: Validity): Promise<Certifi
 }
 
 /**
- * Makes a key and lets an authority certify it.
- * Throws RangeError where the certificate would outlive its authority.
+ * Makes a key and lets an authority certify it. Throws RangeError if the certificate would outlive
+ * its authority.
  */
 export async function issueCertificate(
   authority: Certified,
@@ -79,7 +79,7 @@ interface Request {
   readonly name: string;
   readonly bits: number;
   readonly validity: Validity;
-  /** Signs by itself where there is none. */
+  /** Without an authority the certificate signs itself. */
   readonly authority?: Certified;
 }
 
@@ -87,7 +87,7 @@ async function certify(
   { name, bits, validity, authority }: Request,
   extensions: readonly object[],
 ): Promise<Certified> {
-  // Services carry this library, and only the command that makes certificates needs forge.
+  // Loaded only by the command that makes certificates, since services carry this library too.
   const { default: forge } = await import('node-forge');
   const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
     modulusLength: bits,
@@ -124,7 +124,7 @@ function identifierOf(certificate: pki.Certificate): string {
   return certificate.generateSubjectKeyIdentifier().getBytes();
 }
 
-/** Ground has no `node:net`: what has only digits and dots, or a colon, is no DNS name. */
+/** Ground has no `node:net`: only digits and dots, or a colon, make an address. */
 function isAddress(host: string): boolean {
   return /^[\d.]+$/.test(host) || host.includes(':');
 }

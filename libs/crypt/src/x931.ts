@@ -3,12 +3,12 @@ import { constants, privateEncrypt, publicDecrypt } from 'node:crypto';
 import { CryptError } from './errors.ts';
 
 /*
- * RSA with ANSI X9.31 padding and no hash, as OpenSSL 1 had it behind RSA_X931_PADDING: the scheme
- * of minion tokens. Node refuses that padding on OpenSSL 3 ("invalid x931 digest"), so the block is
- * made here and only the raw power is Node's (Salt: salt/utils/rsax931.py).
+ * RSA with ANSI X9.31 padding and no hash, as OpenSSL 1 had it under RSA_X931_PADDING: the scheme
+ * of minion tokens. Node refuses that padding on OpenSSL 3 ("invalid x931 digest"), so this file
+ * makes the block and Node computes only the raw power (Salt: salt/utils/rsax931.py).
  *
- *   6A | message | CC                            where it fills the modulus
- *   6B | BB … BB | BA | message | CC             else
+ *   6A | message | CC                            if it fills the modulus
+ *   6B | BB … BB | BA | message | CC             otherwise
  */
 const HEAD_FULL = 0x6a;
 const HEAD_PADDED = 0x6b;
@@ -16,7 +16,7 @@ const FILLER = 0xbb;
 const FILLER_END = 0xba;
 const TRAILER = 0xcc;
 
-/** The block of a message for a modulus of so many bytes; throws SALT_CRYPT_LENGTH if too long. */
+/** The block of a message for a modulus of this size; throws SALT_CRYPT_LENGTH if too long. */
 export function x931Block(message: Uint8Array, modulusBytes: number): Buffer {
   const room = modulusBytes - message.length - 2;
   if (room < 0) throw new CryptError('SALT_CRYPT_LENGTH', 'message is too long for the key');
@@ -28,7 +28,7 @@ export function x931Block(message: Uint8Array, modulusBytes: number): Buffer {
   return block;
 }
 
-/** The message of a block; undefined for anything that is not such a block. */
+/** The message of a block; undefined for any other bytes. */
 export function x931Message(block: Buffer): Buffer | undefined {
   const end = block.length - 1;
   if (block[end] !== TRAILER) return undefined;
@@ -47,12 +47,12 @@ export function x931Encrypt(key: KeyObject, modulus: Buffer, message: Uint8Array
   return Buffer.compare(power, other) <= 0 ? power : other;
 }
 
-/** The message behind a signature; undefined when it is none of this key. */
+/** The message of a signature; undefined for a signature of another key. */
 export function x931Recover(key: KeyObject, modulus: Buffer, sig: Uint8Array): Buffer | undefined {
   if (sig.length !== modulus.length || Buffer.compare(sig, modulus) >= 0) return undefined;
   const power = rawPower(key, sig);
   if (power === undefined) return undefined;
-  // The trailer's low nibble shows which of m and n - m was meant.
+  // The trailer's low nibble decides between m and n - m.
   const last = power[power.length - 1] ?? 0;
   return x931Message((last & 0x0f) === (TRAILER & 0x0f) ? power : subtract(modulus, power));
 }
@@ -61,7 +61,7 @@ function rawPower(key: KeyObject, sig: Uint8Array): Buffer | undefined {
   try {
     return publicDecrypt({ key, padding: constants.RSA_NO_PADDING }, sig);
   } catch {
-    // A public key comes from a peer: one that OpenSSL cannot compute with recovers nothing.
+    // A peer chose the public key: with a key that OpenSSL cannot use nothing is recovered.
     return undefined;
   }
 }

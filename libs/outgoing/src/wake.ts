@@ -11,11 +11,11 @@ export function magicPacket(mac: Uint8Array): Buffer {
 }
 
 /**
- * Sends the packet that wakes a machine, by UDP to an IPv4 address, a broadcast address too.
- * @throws Error where it could not be sent
+ * Sends the packet that wakes a machine, by UDP to an IPv4 address, also to a broadcast address.
+ * @throws Error if it could not be sent
  */
 export async function wake(mac: Uint8Array, address: string, port: number): Promise<void> {
-  // A name would be looked up, and might hang.
+  // A lookup of a name might hang.
   if (!isIPv4(address)) throw new Error(`${address} is no IPv4 address`);
   const packet = magicPacket(mac);
   const socket = createSocket('udp4');

@@ -9,18 +9,18 @@ export interface WebRequest {
   readonly method: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly body?: string;
-  /** False: the certificate of the server is not checked. */
+  /** False: the server's certificate is not checked. */
   readonly verify: boolean;
-  /** A file with the certificates that are trusted; absent: those of Node. */
+  /** A file of trusted certificates; absent: those of Node. */
   readonly caBundle?: string;
   readonly connectTimeoutMs: number;
-  /** For all of it, redirections too. */
+  /** For the whole request, including redirections. */
   readonly timeoutMs: number;
-  /** Most bytes of the answer's body. */
+  /** Limit of the answer's body. */
   readonly maxBytes: number;
 }
 
-/** What a web server answered. */
+/** The answer of a web server. */
 export interface WebAnswer {
   readonly status: number;
   readonly reason: string;
@@ -34,11 +34,11 @@ const REDIRECTS_MAX = 5;
 /** Bundles in use have some hundred kilobytes. */
 const BUNDLE_MAX_BYTES = 4 * 1024 * 1024;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Headers that another server must not get. */
+/** Headers for one server, which a redirection must not reveal to another. */
 const OF_ONE_SERVER = ['authorization', 'cookie', 'host'];
 
 /**
- * Asks a web server, and follows redirections.
+ * Sends a request to a web server, and follows redirections.
  * @throws Error with a text for an operator: no connection, too late, too large, no web address
  */
 export async function askWeb(asked: WebRequest): Promise<WebAnswer> {
@@ -151,7 +151,7 @@ function headersOf({ headers }: IncomingMessage): Map<string, string> {
   return found;
 }
 
-/** Faults of connections in the words of Python, which scripts look for. */
+/** Faults of connections with Python's texts, which scripts match. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: '[Errno 111] Connection refused',
   ECONNRESET: '[Errno 104] Connection reset by peer',

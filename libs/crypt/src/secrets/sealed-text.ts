@@ -2,11 +2,11 @@ import { CryptError } from '../errors.ts';
 import type { PrivateKey } from '../keys.ts';
 import { SecretBox } from './secret-box.ts';
 
-/** What a sealed value begins with, so that people see what stands there. */
+/** The prefix of a sealed value, for people that read it. */
 const MARK = 'sealed:';
 
 /**
- * Seals a value that has to go by a stream to one reader of the same master: the stream, its
+ * Seals a value that passes through a stream to one reader of the same master: the stream, its
  * backups, and all other readers get a text. Each text opens at one place alone, as a tag.
  */
 export class SealedText {
@@ -35,13 +35,13 @@ export class SealedText {
       const inner = this.#box.open(Buffer.from(text.slice(MARK.length), 'base64url'));
       return inner.subarray(0, head.length).equals(head) ? inner.subarray(head.length) : undefined;
     } catch (error) {
-      if (error instanceof CryptError) return undefined; // Another's text that begins so.
+      if (error instanceof CryptError) return undefined; // Another text with the same prefix.
       throw error;
     }
   }
 }
 
-/** With its length no place is the beginning of another. */
+/** Includes the length, so that no place is the beginning of another. */
 function headOf(place: string): Buffer {
   const bytes = Buffer.from(place);
   return Buffer.concat([Buffer.from(`${bytes.length} `), bytes]);

@@ -18,9 +18,9 @@ const FORMAT = 1;
 const SALT = 'brine secret box 1';
 
 /**
- * Seals what is kept in shared stores, so that a copy of the store opens nothing. The key is
- * derived from the master's private key: only services that have `master.pem` can open it.
- * Layout: format byte 1, 12 bytes IV, ciphertext, 16 bytes tag; the purpose is authenticated too.
+ * Seals values in shared stores, so that a copy of the store opens nothing. The key is derived from
+ * the master's private key: only services that have `master.pem` can open it. Layout: format byte
+ * 1, 12 bytes IV, ciphertext, 16 bytes tag; the purpose is authenticated too.
  */
 export class SecretBox {
   readonly #key: KeyObject;
@@ -32,8 +32,8 @@ export class SecretBox {
   }
 
   /**
-   * A box for one purpose; what was sealed for another does not open.
-   * Throws CryptError SALT_CRYPT_KEY for an unreadable key.
+   * A box for one purpose; values sealed for another do not open. Throws CryptError SALT_CRYPT_KEY
+   * for an unreadable key.
    */
   static fromMasterKey(pem: string | PrivateKey, purpose: string): SecretBox {
     const key = typeof pem === 'string' ? PrivateKey.parse(pem) : pem;
@@ -51,7 +51,7 @@ export class SecretBox {
     return Buffer.concat([Buffer.from([FORMAT]), iv, sealed, cipher.getAuthTag()]);
   }
 
-  /** Opens what was sealed with the same key for the same purpose; throws SALT_CRYPT_BOX. */
+  /** Opens bytes sealed with the same key for the same purpose; throws SALT_CRYPT_BOX. */
   open(sealed: Uint8Array): Buffer {
     const buffer = asBuffer(sealed);
     const tagStart = buffer.length - TAG_BYTES;
