@@ -1,12 +1,12 @@
 import { backoffMs, isRetryable, OncePer, sleepUnless } from '@brine/tasks';
 
-/** Waits between tries; each is drawn from half of it to all of it. */
+/** Waits between tries, each a random share of at least half. */
 const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
 
-/** Errors that are reported of one outage. */
+/** Errors of one outage that are reported. */
 const REPORTED_MAX = 8;
 
-/** What is reported of outages. */
+/** The reports of outages. */
 export interface OutagePorts {
   /** Called when an outage begins, and once for each further error of it, up to a few. */
   readonly onOutage: (error: unknown) => void;
@@ -24,7 +24,7 @@ export class OutageRetry {
   /** Pieces of work that wait for their next try: an outage ends with the last of them. */
   #failing = 0;
   #sinceMs = 0;
-  /** Errors that were reported of this outage: some take turns while connections are tried. */
+  /** Errors that were reported of this outage, since different errors alternate. */
   readonly #reported = new OncePer(Infinity, { keysMax: REPORTED_MAX });
 
   constructor(ports: OutagePorts, signal: AbortSignal) {
@@ -38,8 +38,8 @@ export class OutageRetry {
   }
 
   /**
-   * Does the work, again while an outage makes it fail. Resolves with undefined once this process
-   * is to stop. Throws an error that is no outage.
+   * Does the work, and repeats it during an outage. Resolves with undefined once this process is to
+   * stop. Throws an error that is no outage.
    */
   async retry<T extends object>(
     work: () => Promise<T>,

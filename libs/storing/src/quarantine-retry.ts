@@ -15,17 +15,17 @@ import { durableRow, jobRow } from './take-jobs.ts';
 import { noticeIn, noticeInQuarantine, storeAll } from './take-notices.ts';
 import { returnRow } from './take-returns.ts';
 
-/** Where a row is tried again. */
+/** The targets of a retry. */
 export interface RetryParts {
   readonly cache: JobCache;
   readonly bus: Bus;
-  /** Gives an event to its returner once more; false where there is no such returner here. */
+  /** Passes an event to its returner again; false if this master does not have it. */
   readonly returnEvent: (row: QuarantineRow) => Promise<boolean>;
 }
 
 /**
- * Tries a row in quarantine again, as if it had just come, and takes it out once it is stored. A
- * row that is refused again stays, with the new reason. Returns whether it is stored. Throws for
+ * Tries a row in quarantine again, as if it had just come, and removes it once it is stored. A row
+ * that is refused again stays, with the new reason. Returns whether it is stored. Throws for
  * outages.
  */
 export async function retryQuarantined(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function retryQuarantined(row: QuarantineRow, parts: RetryParts): P
 async function store(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
   try {
     const refused = await storeAgain(row, parts);
-    // A stray that can be read now, and is refused as what it is, is put away as that.
+    // A stray that can be read now, but is refused, goes to quarantine under its real kind.
     return refused !== undefined && !refused.some(({ kind }) => kind === row.kind);
   } catch (error) {
     if (isAway(error)) throw error;
@@ -45,7 +45,7 @@ async function store(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
   }
 }
 
-/** True for an outage, which says nothing of the row. Every other error is the row's own fault. */
+/** True for an outage. Every other error is the row's own fault. */
 function isAway(error: unknown): boolean {
   if (isRefused(error)) return false;
   return isRetryable(error);

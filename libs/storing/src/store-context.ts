@@ -5,7 +5,7 @@ import type { JobCache, RefusedRow, SaveReport } from '@brine/job-cache';
 import type { Telemetry } from '@brine/telemetry';
 import type { OutageRetry } from './outage-retry.ts';
 
-/** What was put away: rows of the batches, notices, messages that can not be read. */
+/** The kinds of quarantined rows: rows of the batches, notices, unreadable messages. */
 export type RefusedKind = 'jobs' | 'returns' | 'seen' | 'strays';
 
 /** The numbers of the store. */
@@ -16,7 +16,7 @@ export interface StoreCounts {
   addRefused(kind: RefusedKind, refused: readonly RefusedRow[]): void;
 }
 
-/** What every way into the store works with. */
+/** The context of every way into the store. */
 export interface StoreContext {
   readonly cache: JobCache;
   readonly backoff: OutageRetry;
@@ -29,9 +29,9 @@ export interface StoreContext {
 }
 
 /**
- * The body of an event, inline or from the object store; waits while the object store is away.
- * Undefined if the event is settled. It was given back, because we are to stop, or quarantined as
- * it stands in the stream, because its body can not be fetched.
+ * The body of an event, inline or from the object store; waits during an outage of the object
+ * store. Undefined if the event is settled: given back, because this process is to stop, or
+ * quarantined unchanged, because its body can not be fetched.
  */
 export async function fetchBody(
   event: EventMessage,
@@ -52,7 +52,7 @@ export async function fetchBody(
   return undefined;
 }
 
-/** Puts a message that can not be read into quarantine, as it stands in the stream. */
+/** Puts an unreadable message into quarantine, unchanged. */
 export async function keepStray(
   stray: Stray,
   { cache, backoff, counts }: Pick<StoreContext, 'cache' | 'backoff' | 'counts'>,

@@ -11,9 +11,9 @@ const FIND_JOB = 'saltutil.find_job';
 const TEXT_MAX = 1_000;
 
 /**
- * The row of a job below a syndic, of what the syndic reports:
- * `{jid, ids: [minion], syndic, load, deadline: seconds}`. Its minions are those that the master
- * below expects to answer. Throws for a map of another form.
+ * The row of a job below a syndic, from the syndic's report: `{jid, ids: [minion], syndic, load,
+ * deadline: seconds}`. Its minions are those that the master below expects to answer. Throws for a
+ * map of another form.
  */
 export function syndicJob(
   facts: SaltMap,

@@ -66,14 +66,14 @@ export function jobRow(published: JobMessage): JobRow {
   return { ...job, incarnation, seq, subject };
 }
 
-/** The row of a job that is to be sent again to minions that are away. */
+/** The row of a job that is sent again to unreachable minions. */
 export function durableRow({ job, incarnation, seq }: JobMessage): DurableRow {
   return { ...job, incarnation, seq };
 }
 
 /**
- * Groups what is there already, without waiting for more: one by one when little comes, up to `max`
- * when much does. Ends with its source.
+ * Groups items that are already available, without waiting for more: single items at low load, up
+ * to `max` at high load. Ends with its source.
  */
 export async function* gather<T>(
   source: AsyncIterable<T>,

@@ -25,8 +25,8 @@ const SIGHTING_KINDS: ReadonlySet<string> = new Set(['refused', 'expired', 'sent
 type NoticeEvent = EventPosition & Pick<StreamEvent, 'kind' | 'tag' | 'jid' | 'minion'>;
 
 /**
- * What a service reports of minions, and the rows made of it: a log-in, a sighting, acts on record,
- * or the minions that a syndic expects to return.
+ * A service's notice about minions, and its rows: a log-in, a sighting, acts on record, or the
+ * minions that a syndic expects to return.
  */
 export interface Notice {
   readonly event: NoticeEvent;
@@ -38,7 +38,7 @@ export interface Notice {
   readonly audited: readonly AuditRow[];
   /** Jobs below a syndic. */
   readonly jobs: readonly JobRow[];
-  /** Why not all of it can be stored. */
+  /** The error if some rows can not be stored. */
   readonly unfit?: unknown;
 }
 
@@ -47,10 +47,10 @@ type NoticeRows = Partial<Omit<Notice, 'event' | 'body' | 'rows'>>;
 const OPENING_BRACKET = 0x5b;
 
 /**
- * Stores log-ins, sightings and rows on record, and acknowledges them after the commit. A
- * sighting is an event of its kind with a map `{jid, ids: [minion], kind, detail?: {}}`; its time
- * is that of the stream. A notice that can not be read, or that PostgreSQL refuses, goes to
- * quarantine, and the others are stored.
+ * Stores log-ins, sightings and rows on record, and acknowledges them after the commit. A sighting
+ * is an event of its kind with a map `{jid, ids: [minion], kind, detail?: {}}`; its time is that of
+ * the stream. A notice that can not be read, or that PostgreSQL refuses, goes to quarantine, and
+ * the others are stored.
  */
 export async function storeNotices(
   events: readonly EventMessage[],
@@ -74,7 +74,7 @@ export async function storeNotices(
   for (const event of read) event.ack();
 }
 
-/** Stores what can be stored. The rest goes into quarantine with its event, and is returned. */
+/** Stores the valid rows. The others go into quarantine with their events, and are returned. */
 export async function storeAll(
   cache: JobCache,
   notices: readonly Notice[],
@@ -140,7 +140,7 @@ function kindOf(raw: Uint8Array): EventKind {
   return Buffer.from(raw).includes('act') ? 'auth' : 'sighting';
 }
 
-/** Reads a notice; one of no known form is `unfit`. */
+/** Reads a notice; a notice in no known form is `unfit`. */
 export function noticeIn(event: NoticeEvent, body: Uint8Array): Notice {
   const nothing = { logIns: [], sightings: [], audited: [], jobs: [] };
   let rows: NoticeRows;
@@ -160,7 +160,7 @@ function rowsOf(event: NoticeEvent, body: Uint8Array): NoticeRows {
   return event.kind === 'auth' ? logInOf(map, event) : sightingOf(map, event);
 }
 
-/** A log-in that was let in (libs/master `judgeAuth`); every other verdict starts no session. */
+/** An accepted log-in (libs/master `judgeAuth`); every other verdict starts no session. */
 function logInOf(map: SaltMap, event: NoticeEvent): NoticeRows {
   const id = textOf(map, 'id');
   const isIn = textOf(map, 'act') === 'accept' && boolOf(map, 'result') === true;
@@ -207,7 +207,7 @@ function detailOf(map: SaltMap): Record<string, string | number | boolean> {
   return detail;
 }
 
-/** Rows as `AuditWriter` of libs/bus packs them. */
+/** Reads rows as `AuditWriter` of libs/bus packs them. */
 function auditRowsOf(body: Uint8Array): NoticeRows {
   const rows: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
   if (!Array.isArray(rows)) throw new Error('no rows on record');

@@ -33,7 +33,7 @@ export async function takeReturns(
     }
     if (small.length > 0) await storeReturns(small, context);
     if (notices.length > 0) await storeNotices(notices, context);
-    // One at a time: each may be as large as the largest request.
+    // Separately, since each may be as large as the largest request.
     for (const event of large) await storeLarge(event, context);
   }
 }
@@ -74,7 +74,7 @@ async function storeReturns(
   counts.add('returns', report, (endMs - startMs) / 1000);
 }
 
-/** What the row of a return is made of, besides its load. */
+/** The parts of the row of a return, besides its load. */
 type ReturnEvent = EventPosition & Pick<StreamEvent, 'tag' | 'jid' | 'minion'>;
 
 /** The row of a return event with this body. */
@@ -83,7 +83,7 @@ export function returnRow(event: ReturnEvent, load: Uint8Array): ReturnRow {
   const tag = jid === undefined || minion === undefined ? parseTag(event.tag) : undefined;
   const inTag = tag?.kind === 'job-return' ? tag : undefined;
   return {
-    // An empty jid or id is refused as a row: such an event ends in quarantine.
+    // An empty jid or id is refused as a row: such an event goes to quarantine.
     jid: jid ?? inTag?.jid ?? '',
     id: minion ?? inTag?.id ?? '',
     load,
