@@ -41,8 +41,8 @@ import { neededEvents } from './adapters/needed-events.ts';
 import { openSecretReturn } from './adapters/secret-returns.ts';
 
 /**
- * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
- * granted: `salt-run` writes each run into `proc` (Salt: salt/client/mixins.py).
+ * Directories of the cachedir that a stock master makes at its start and that stock tools rely on:
+ * `salt-run` writes each run into `proc` (Salt: salt/client/mixins.py).
  */
 const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
 
@@ -52,16 +52,16 @@ const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 type MasterOptions = ServiceContext['options'];
 type Trouble = (text: string, error?: unknown) => void;
 
-/** What only tests set. */
+/** Settings that only tests change. */
 export interface EventBusSettings {
   /** How long a return waits for the `new` event of its job, in ms; default 1 s. */
   readonly returnWaitMs?: number;
 }
 
 /**
- * Starts the event bus of a host. The order matters. The sockets are there within milliseconds of a
- * restart, and the streams before a service may write. The service is ready when files, keys and
- * feeds are in place.
+ * Starts the event bus of a host. The order matters. The sockets are open within milliseconds of a
+ * restart, and the streams exist before a service may write. The service is ready when files, keys
+ * and feeds are in place.
  */
 export async function startEventBus(
   context: ServiceContext,
@@ -146,7 +146,7 @@ async function start(
   };
 }
 
-/** What {@link startForOne} works with. */
+/** The parts of {@link startForOne}. */
 interface ForOneParts {
   readonly bus: Bus;
   readonly files: JobFiles;
@@ -155,7 +155,7 @@ interface ForOneParts {
   readonly trouble: Trouble;
 }
 
-/** What only one process of a host may do: a successor gets it before the rest. */
+/** The tasks that only one process of a host may run: a successor takes them over first. */
 async function startForOne(
   context: ServiceContext,
   { bus, files, salt, forOne, trouble }: ForOneParts,
@@ -201,7 +201,7 @@ function openSockets(
   });
 }
 
-/** The streams, and the folders that stock tools take for granted. */
+/** The streams, and the directories that stock tools rely on. */
 async function prepare(bus: Bus, options: MasterOptions): Promise<void> {
   const { streamBytes, streamReplicas } = options.brine;
   await ensureStreams(bus, {
@@ -215,7 +215,7 @@ async function prepare(bus: Bus, options: MasterOptions): Promise<void> {
   }
 }
 
-/** What the feeds are made of. */
+/** The parts of the feeds. */
 interface FeedParts extends EventBusSettings {
   readonly bus: Bus;
   readonly files: JobFiles;
@@ -224,7 +224,7 @@ interface FeedParts extends EventBusSettings {
   readonly batches: HostBatches;
   readonly returns: SealedText;
   readonly startedMs: number;
-  /** Whether a Salt is installed whose tools read returns. */
+  /** True if a Salt is installed whose tools read returns. */
   readonly hasSalt: boolean;
 }
 
@@ -282,7 +282,7 @@ async function masterKeyOf(options: MasterOptions): Promise<PrivateKey> {
   return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
 }
 
-/** What {@link localEvents} works with. */
+/** The parts of {@link localEvents}. */
 interface LocalEventsParts {
   readonly connecting: Promise<Bus>;
   readonly keys: LocalKeys;
@@ -299,17 +299,17 @@ function localEvents(
     'brine_event_bus_secrets_total',
     'Local keys, live tokens and secrets of runs that were taken out of events of local tools.',
   );
-  // Made here, at 0: a counter that is not there yet does not show its first step.
+  // Made here, at 0: the first step of a missing counter would not show.
   const taking = {
     key: taken.of({ kind: 'key' }),
     token: taken.of({ kind: 'token' }),
     run: taken.of({ kind: 'run' }),
   };
-  // Events that are fired before the streams are there wait for them; the socket queues the rest.
+  // Events that are fired before the streams exist wait for them; the socket queues the rest.
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
-  // A failure to connect is thrown where the connection is awaited.
+  // A failure to connect is thrown to those that await the connection.
   writer.catch(() => undefined);
-  // Read once, and not before an event needs it: the sockets are there within milliseconds.
+  // Read once, and only for the first event that needs it: the sockets must open at once.
   let reading: Promise<PrivateKey> | undefined;
   const masterKey = (): Promise<PrivateKey> => (reading ??= masterKeyOf(options));
   const append = async (event: Event): Promise<unknown> => {
@@ -335,7 +335,7 @@ function localEvents(
   );
 }
 
-/** The option decides; `auto` follows the Salt of this host. */
+/** Chooses the framing by the option; `auto` follows the Salt of this host. */
 export function chooseDialect(
   framing: 'auto' | 'bare' | 'prefixed',
   salt: InstalledSalt | undefined,
@@ -349,7 +349,9 @@ export function chooseDialect(
 /** Caches that a Brine master writes: the files of this host, and PostgreSQL as pgjsonb sees it. */
 const WRITTEN_CACHES: readonly string[] = ['local_cache', 'pgjsonb'];
 
-/** Which files of jobs are written, by the options of Salt (Salt: salt/utils/job.py store_job). */
+/**
+ * The files of jobs that are written, by the options of Salt (Salt: salt/utils/job.py store_job).
+ */
 export function keptFiles(
   options: Pick<
     ServiceContext['options'],
@@ -365,7 +367,7 @@ export function keptFiles(
   }
   const jobFiles = options.masterJobCache === 'local_cache';
   const isKept = jobFiles && options.jobCache && options.extJobCache === '';
-  // Only stock tools read returns, and they cost more than all the rest of a return here.
+  // Only stock tools read returns, and writing them costs most of a return here.
   const isRead = hasSalt || options.brine.eventFraming !== 'auto';
   return { jobFiles, returnFiles: isKept && isRead, endTimes: options.jobCacheStoreEndtime };
 }
@@ -374,14 +376,14 @@ function hasEntries(value: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** What a gateway may still deliver, and clocks that differ. */
+/** For deliveries of gateways, and for clocks that differ. */
 const MARGIN_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * How long the bytes of a sealed request are valid, in ms. If `request_server_ttl` is set: twice
- * it, since it holds on both sides of the master's time. Else the life of session keys. At least a
- * day.
+ * How long the bytes of a sealed request are valid, in ms. If `request_server_ttl` is set, twice
+ * its value, since it applies before and after the master's time. Otherwise the life of session
+ * keys. At least a day.
  */
 function sealedForMs(
   options: Pick<ServiceContext['options'], 'requestServerTtl' | 'publishSession'>,

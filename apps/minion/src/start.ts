@@ -25,9 +25,9 @@ import { masterAddress, MasterLink } from '@brine/zmq';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs a minion from its configuration to its end and gives the exit code. 0: after a signal. 77:
- * the master has rejected its key. 42: a master with another fingerprint. 78: a configuration that
- * can not be used.
+ * Runs a minion from its configuration to its end and returns the exit code. 0: after a signal. 77:
+ * the master has rejected its key. 42: a master with another fingerprint. 78: an unusable
+ * configuration.
  */
 export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
   const debug = keepInspectorShut();
@@ -105,11 +105,12 @@ async function serve(
 
 function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
   const { jid, fun, startMs, endMs, success, link } = job;
-  // It joins its job's trace if the publication says that the trace is recorded. Otherwise it is a
-  // trace of its own: the minion does not know what the master samples. The jid relates the two.
+  // The span joins its job's trace if the publication states that the trace is recorded. Otherwise
+  // it begins a trace: the minion does not know which jobs the master samples. The jid relates the
+  // two.
   const context = parseTraceparent(link);
   const joins = context?.traceId === jobTraceId(jid);
-  // The cause by its id: of a batch each piece has a publication of its own.
+  // The id names the cause: each piece of a batch has a publication of its own.
   const own = joins ? { jid, parentSpanId: context.spanId } : { context: newContext() };
   telemetry.recordSpan({
     name: 'minion run',

@@ -39,12 +39,12 @@ import { expiredReporter } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 
-/** What it reads and may look at. */
+/** The streams that it reads or checks. */
 const NEEDED_STREAMS = [STREAMS.events, STREAMS.publications, 'KV_brine_secrets'];
 /** The times of messages before the start; they give the serial to continue from. */
 const SEED_COUNT = 1_000;
 
-/** What a publisher reaches outside of this process; the simulation has others. */
+/** The connections of a publisher to the outside; the simulation has others. */
 export const PUBLISHER_EDGES = {
   connectBus,
   loadKeys: loadOrCreateMasterKeys,
@@ -72,7 +72,7 @@ export async function startPublisher(
     ...socketOptions(options),
     ...reporter.hooks((now) => burst.connected(now, server.peers) && again.open(burstWindow(now))),
   });
-  // Connected minions receive nothing once it is closed: releases that run before it do not wait.
+  // Connected minions receive nothing once it is closed, so it closes after the other releases.
   releasers.add(() => server.close());
   reporter.start();
   releasers.add(() => reporter.close());
@@ -95,7 +95,7 @@ export async function startPublisher(
   const reader = await startReading(bus, publisher);
   releasers.add(() => reader.close());
   again.open(startWindow(Date.now()));
-  // Perhaps few of its minions connect here, which would be no burst.
+  // Perhaps few of its minions connect here, which would not count as a burst.
   epochs.onPublisherGone(() => again.open(startWindow(Date.now())));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   const ending = new AbortController();
@@ -131,7 +131,7 @@ function keysOf(options: ServiceContext['options'], { loadKeys }: typeof PUBLISH
   return loadKeys(options.pkiDir, options.keysize, masterKeyOptions(options));
 }
 
-/** Tells which connections there are, as a publisher that no other start is. */
+/** Reports this publisher's connections under an id that is unique to this start. */
 function reporterOf({ options, log }: ServiceContext, bus: Bus): ConnectionReporter {
   return new ConnectionReporter({
     bus,
@@ -141,7 +141,7 @@ function reporterOf({ options, log }: ServiceContext, bus: Bus): ConnectionRepor
   });
 }
 
-/** Receivers of what a publisher does: traces, workers, the log and the record of sightings. */
+/** Receivers of a publisher's reports: traces, workers, the log and the record of sightings. */
 function receivers({ telemetry, log }: ServiceContext, bus: Bus) {
   return {
     spans: telemetry,
@@ -153,7 +153,7 @@ function receivers({ telemetry, log }: ServiceContext, bus: Bus) {
   };
 }
 
-/** Where subscribers connect, and how they are kept. */
+/** The address for subscribers, and the limits of their connections. */
 function socketOptions(options: ServiceContext['options']) {
   return {
     endpoint: tcpEndpoint(options.interface, options.publishPort),
@@ -176,7 +176,7 @@ async function startReading(bus: Bus, publisher: Publisher): Promise<Publication
   return new PublicationReader(bus, { from: { seq } });
 }
 
-/** Throws at the start for a port that is none, so that it is seen at once. */
+/** Throws at startup if a port is not a valid port number. */
 function furtherPorts(configured: readonly ConfigValue[]): number[] {
   return configured.map((port) => {
     if (typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536)

@@ -27,7 +27,7 @@ export async function startWorker(
     pythonOf: (bus) => askedPython(options, bus),
   });
   const { bus, state, masterKey, audit, releasers, processId: workerId } = master;
-  // What gateways ask besides: the ids of requests, and that a refusal is put on record.
+  // Further questions of gateways: the ids of requests, and records of refusals.
   const asked = [
     ...serveRequestIds(bus, state.requests),
     serveStalled(bus, (refused) => {
@@ -50,13 +50,13 @@ export async function startWorker(
       files: master.fetches().status(),
       ...cryptoInUse(),
     }),
-    // A pillar that is being made has its time.
+    // Pillars in progress are finished.
     leave: () => receiver.drain(),
     close: () => releasers.run(),
   };
 }
 
-/** What a request is answered with. */
+/** Answers requests. */
 function answering({
   answerer,
   state,
@@ -64,12 +64,12 @@ function answering({
   stats,
 }: OpenedMaster): (request: IncomingRequest) => Promise<Answer> {
   return async (request) => {
-    // While the copy of the hot state is read again there is no sound answer here.
+    // While the copy of the hot state is read again this worker has no sound answer.
     if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'refuse' };
     const startMs = nowMs();
     const answer = await answerer.answer(request);
     if (answer.kind === 'drop') return answer;
-    // Other commands are told where they are run.
+    // Other commands are counted where they run.
     if (answer.about?.kind === 'login') stats?.ran('_auth', nowMs() - startMs);
     const trace = traces.note(request, answer, startMs);
     return { kind: 'reply', body: answer.body, ...(trace === undefined ? {} : { trace }) };

@@ -12,22 +12,22 @@ import { BANK_BUCKETS, bankRecordOf, type StoredBank, type StoredBanks } from '@
 import { isRetryable, sleepUnless, type Trouble } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 
-/** What {@link BankMirror} works with. */
+/** The parts of {@link BankMirror}. */
 export interface BankMirrorParts {
   readonly files: Pick<BankFiles, 'layout' | 'write' | 'writeData' | 'remove'>;
   readonly banks: StoredBanks;
-  /** The banks that are written: those that a stock master would write by its options. */
+  /** The banks to write: those that a stock master would write by its options. */
   readonly wanted: readonly StoredBank[];
-  /** Whether a minion has a key of any state; it is known once `knowsKeys` is true. */
+  /** True if a minion has a key of any state; known once `knowsKeys` is true. */
   readonly hasKey: (id: string) => boolean;
   readonly knowsKeys: () => boolean;
-  /** Where the places in the buckets are kept. */
+  /** The file with the places in the buckets. */
   readonly journal: string;
   readonly follow: (name: BucketName, after?: BucketPlace) => Promise<Follower>;
   readonly onTrouble: Trouble;
 }
 
-/** As much of a BucketFollower as is needed. */
+/** The part of a BucketFollower that is needed. */
 export type Follower = Pick<BucketFollower, 'take' | 'done' | 'place' | 'caughtUp' | 'close'>;
 
 /** Records that are read and written at once; a mine may have 4 MiB, a pillar 64 MiB. */
@@ -35,24 +35,24 @@ const AT_ONCE = 4;
 /** Changes of one look. */
 const CHANGES_AT_ONCE = 64;
 /**
- * It rests three times as long as it worked, up to a second: a first copy of 100,000 minions must
- * not hold up the sockets of this process.
+ * Rests three times as long as it worked, up to a second: a first copy of 100,000 minions must not
+ * delay the sockets of this process.
  */
 const REST_FACTOR = 3;
 const REST_MAX_MS = 1_000;
-/** The places are kept so often. After a kill some files are written again. */
+/** Interval of saving the places. After a kill some files are written again. */
 const KEEP_EVERY_MS = 10_000;
-/** A bucket or a disk that is away is tried again after so long. */
+/** Wait before a retry when a bucket or a disk is unreachable. */
 const RETRY_MS = 5_000;
-/** How often it is looked whether the keys of minions are known. */
+/** Interval of checking whether the keys of minions are known. */
 const LOOK_MS = 250;
 
-/** Of the host: no room, no more open files, a disk that is gone or read-only. */
+/** Faults of the host: no space, no more open files, a disk that is gone or read-only. */
 const OUTAGES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE', 'EMFILE', 'ENFILE'];
-/** A file or a directory that is not ours. */
+/** A file or a directory without access. */
 const DENIALS = ['EACCES', 'EPERM'];
 
-/** How it went with a change; `passed` where there was nothing to write, or it is odd for good. */
+/** The outcome of a change; `passed` if there was nothing to write, or the record is invalid. */
 type Outcome = 'written' | 'denied' | 'passed';
 
 /** The banks of a journal that this class wrote. */
@@ -62,14 +62,14 @@ interface Journal {
 }
 
 /**
- * Writes what is stored of minions to the files that stock tools of this host read. It follows the
- * buckets in the background, at its own pace, and writes what changed.
+ * Writes the stored data of minions to the files that stock tools of this host read. It follows the
+ * buckets in the background, at its own pace, and writes changes.
  */
 export class BankMirror {
   readonly #parts: BankMirrorParts;
   readonly #followers = new Map<StoredBank, Follower>();
   readonly #atWork = new Set<StoredBank>();
-  /** The file of a minion that grains and pillar share is written by one at a time. */
+  /** Writes in turn the file of a minion that grains and pillar share. */
   readonly #turns = new Map<string, Promise<void>>();
   readonly #counts = { written: 0, removed: 0, failed: 0 };
   readonly #end = new AbortController();
@@ -89,7 +89,7 @@ export class BankMirror {
     return { layout: files.layout, banks: wanted, behind, ...this.#counts };
   }
 
-  /** Whether every change that there is was written. */
+  /** True if every known change was written. */
   get isEven(): boolean {
     return this.#parts.wanted.every((bank) => this.#isEven(bank));
   }
@@ -149,7 +149,7 @@ export class BankMirror {
       }
     } finally {
       this.#atWork.delete(bank);
-      // What failed comes again with the next one: until then the bank is behind.
+      // A failed change comes again with the next follower: until then the bank is behind.
       this.#followers.delete(bank);
       follower.close();
     }
@@ -164,21 +164,21 @@ export class BankMirror {
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
-    // One file that is not ours stops no other. A directory that is not ours may be given back.
+    // A file without access stops no other. A directory without access may become accessible again.
     const isOutage = outcomes.has('denied') && !outcomes.has('written');
     if (isOutage) throw new Error('no file of these minions may be written');
   }
 
   async #write(bank: StoredBank, { key, timeMs }: BucketChange): Promise<Outcome> {
     const record = bankRecordOf(bank, key);
-    // What is no id was never a minion's.
+    // An invalid id was never a minion's.
     if (record === undefined || !isMinionId(record.id)) return 'passed';
     const { id, env } = record;
     try {
       if (this.#parts.files.layout === '3008' || bank === 'mine') {
         await this.#writeBank(bank, id, env, timeMs);
       } else if (env === undefined) {
-        // A stock master of 3006 keeps the last pillar of any environment; this is that of none.
+        // A stock master of 3006 keeps the last pillar of any environment; this is the one of none.
         await this.#inTurn(id, () => this.#writeData(id, timeMs));
       } else {
         return 'passed';
@@ -186,7 +186,7 @@ export class BankMirror {
       return 'written';
     } catch (error) {
       this.#counts.failed += 1;
-      // An outage is tried again with all of its changes; one odd record stops no other.
+      // An outage is retried with all its changes; an invalid record stops no other.
       if (isOutage(error)) throw error;
       this.#logOnce(`the data of minion ${id} were not written`, error);
       return isSystemError(error, ...DENIALS) ? 'denied' : 'passed';
@@ -221,7 +221,7 @@ export class BankMirror {
 
   async #inTurn(id: string, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(id) ?? Promise.resolve();
-    // How the one before ended is its own matter.
+    // The caller before handles its own error.
     const turn = before.catch(() => undefined).then(work);
     this.#turns.set(id, turn);
     try {
@@ -237,7 +237,7 @@ export class BankMirror {
   }
 
   async #rest(ms: number): Promise<void> {
-    // It is woken at the end; then there is nothing more to do.
+    // Woken at the end, when there is nothing more to do.
     await sleepUnless(ms, this.#end.signal, { ref: false });
   }
 
@@ -258,7 +258,7 @@ export class BankMirror {
     }
   }
 
-  /** Nothing for a journal of another layout, or one that can not be read: all is written again. */
+  /** Empty for an unreadable journal, or one of another layout: everything is written again. */
   async #readJournal(): Promise<Journal['places']> {
     try {
       const bytes = await readIfThere(this.#parts.journal);
@@ -282,7 +282,7 @@ function isJournal(value: unknown, layout: string): value is Journal {
   });
 }
 
-/** Of the disk, or of NATS: it may pass. */
+/** A fault of the disk or of NATS, which may pass. */
 function isOutage(error: unknown): boolean {
   return isRetryable(error) || isSystemError(error, ...OUTAGES);
 }

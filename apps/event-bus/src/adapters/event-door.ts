@@ -5,36 +5,36 @@ import { pack, type SaltMap, textOf, unpackMap, WireError } from '@brine/wire';
 import { hasSecretArguments, hasSecretReturn } from '@brine/wire/load';
 import type { LocalKeys } from './local-keys.ts';
 
-/** What the door looks at events with. */
+/** The parts of the door. */
 export interface EventDoorParts {
   readonly keys: Pick<LocalKeys, 'isOwn' | 'all'>;
   readonly mac: () => Promise<Pick<RecordMac, 'of'>>;
-  /** Whether a text is a token that counts. Rejects while NATS is away. */
+  /** True if a text is a valid token. Rejects while NATS is unreachable. */
   readonly isToken: (text: string) => Promise<boolean>;
-  /** Called for each secret that was taken out. */
+  /** Called for each secret that was removed. */
   readonly onSecret: (kind: SecretKind) => void;
-  /** Removes what a stock tool itself has written of a run into the job cache of this host. */
+  /** Removes the entry of a run that a stock tool wrote into the job cache of this host. */
   readonly forget: (jid: string) => void;
 }
 
-/** What may not stand in an event. */
+/** The kinds of secrets in events. */
 export type SecretKind = 'key' | 'token' | 'run';
 
 /** Tokens are digests by `hash_type`, in hex: md5 to sha512. */
 const TOKEN_LENGTHS: ReadonlySet<number> = new Set([32, 40, 56, 64, 96, 128]);
 const HEX = /[0-9a-f]{32,}/g;
-/** An event with more of them is a list of digests: all of those behind are taken out unasked. */
+/** An event with more candidates is a list of digests: all further ones are removed unasked. */
 const ASKED_MAX = 64;
 const COVER = 0x2a;
 /** Events of a runner or a wheel that a stock tool runs itself (salt/client/mixins.py `low`). */
 const OF_RUN = /^salt\/(run|wheel)\/(\d{20})\/(new|ret)$/;
-/** Stands for the return of a run that is a secret; the tool has printed it already. */
+/** Replaces a secret return of a run; the tool has printed it already. */
 const NOT_SHOWN = 'not shown: it is a secret';
 
 /**
- * The door at the pull socket: local keys and live tokens leave an event before anything keeps or
- * shows it, and so do arguments and returns of functions that take or give secrets. Stock runners
- * that manage the reactor send the master's key; the event goes on with a proof in its place.
+ * The door at the pull socket. Local keys and live tokens leave an event before it is kept or
+ * shown. So do arguments and returns of functions that take or give secrets. Stock runners that
+ * manage the reactor send the master's key; the event continues with a proof in its place.
  */
 export function eventDoor(parts: EventDoorParts): EventDoor {
   return (tag, body) => {
@@ -84,7 +84,7 @@ function readMap(body: Uint8Array): SaltMap | undefined {
   }
 }
 
-/** The event with stars over its secrets: as long as before, so that nothing else moves. */
+/** The event with stars over its secrets: as long as before, so that no offset changes. */
 function covered(body: Uint8Array, parts: EventDoorParts): Passed | Promise<Passed> {
   const bytes = Buffer.from(body);
   for (const key of parts.keys.all()) {
@@ -106,7 +106,7 @@ async function coverTokens(
 ): Promise<Passed> {
   const texts = [...new Set(found.map(([text]) => text))];
   const asked = texts.slice(0, ASKED_MAX);
-  // While NATS is away, what has the form of a token is taken for one.
+  // While NATS is unreachable, every text in the form of a token is taken for one.
   const answers = await Promise.all(asked.map((text) => isToken(text).catch(() => true)));
   const harmless = new Set(asked.filter((_text, at) => answers[at] === false));
   for (const { 0: text, index = 0 } of found) {

@@ -11,10 +11,10 @@ import type { HostKeys } from './keys/host-keys.ts';
 
 type Options = ServiceContext['options'];
 
-/** In cachedir: how far the files are. */
+/** The file of places, in cachedir. */
 const JOURNAL = '.brine-banks.json';
 
-/** What the files of minion data are made with. */
+/** The parts for the files of minion data. */
 export interface HostBanksParts {
   readonly bus: Bus;
   readonly salt: InstalledSalt | undefined;
@@ -22,7 +22,7 @@ export interface HostBanksParts {
   readonly onTrouble: Trouble;
 }
 
-/** Starts to write minion data for the stock tools of this host; undefined where none read it. */
+/** Starts to write minion data for the stock tools of this host; undefined if none read it. */
 export async function startHostBanks(
   { options, log }: ServiceContext,
   { bus, salt, keys, onTrouble }: HostBanksParts,
@@ -32,7 +32,7 @@ export async function startHostBanks(
   const wanted = layout === undefined ? [] : wantedBanks(options, layout);
   const journal = join(cachedir, JOURNAL);
   if (layout === undefined || wanted.length === 0) {
-    // Pillars in plain text that are not looked after any more: the operator should know.
+    // Pillars in plain text that are no longer maintained: the operator should know.
     if ((await textIfThere(journal)) !== undefined) {
       const text = 'files with minion data are not written any more; remove them and the journal';
       log.warn({ cachedir, dirs: ['grains', 'pillar', 'mine', 'minions'], journal }, text);
@@ -55,7 +55,7 @@ export async function startHostBanks(
   return mirror;
 }
 
-/** How the stock tools of this host want minion data; undefined where there are none. */
+/** The layout of minion data for the stock tools of this host; undefined without any. */
 export function bankLayout(
   {
     cache,
@@ -64,7 +64,7 @@ export function bankLayout(
   salt: Pick<InstalledSalt, 'version'> | undefined,
 ): BankLayout | undefined {
   const { minionBanks } = brine;
-  // Stock tools that look into another cache do not look at files.
+  // Stock tools with another cache do not read files.
   if (minionBanks === 'never' || cache !== 'localfs') return undefined;
   if (minionBanks !== 'auto') return minionBanks;
   if (salt === undefined) return undefined;

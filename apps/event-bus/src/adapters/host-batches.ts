@@ -4,12 +4,12 @@ import { isJid } from '@brine/job';
 import type { Trouble } from '@brine/tasks';
 import { isMap, mapIn, mapOf, type SaltMap, textOf, unpack } from '@brine/wire';
 
-/** What the batches of a host work with. */
+/** The parts of the batches of a host. */
 export interface HostBatchesParts {
   readonly files: Pick<BatchFiles, 'writeState' | 'readOwnState' | 'active' | 'mark'>;
-  /** Name of this host, for what is published for an adopted batch. */
+  /** Name of this host, for jobs of an adopted batch. */
   readonly host: string;
-  /** Hands a batch to the workers; false where it is theirs already. */
+  /** Offers a batch to the workers; false if they have it already. */
   readonly offer: (jid: string, data: SaltMap, by: SaltMap) => Promise<boolean>;
   readonly onTrouble: Trouble;
   readonly onAdopted: (jid: string, user: string) => void;
@@ -18,16 +18,16 @@ export interface HostBatchesParts {
 const TAG = /^salt\/batch\/(\d{20})\/(new|progress|complete|halted)$/;
 /** Events that wait for the disk; beyond that state files are a step behind. */
 const WAITING_MAX = 1_000;
-/** A stock command of 3008 says so of a batch that the master is to run. */
+/** The mark of a stock command of 3008 for a batch that the master is to run. */
 const STOCK_ASYNC = 'master';
 
 /**
- * Keeps what stock tools of 3008 read about batches on this host (`batch.status` of `salt-run`),
- * and hands the batches of their `salt --async -b` to the workers (Salt:
+ * Writes the files that stock tools of 3008 read about batches on this host (`batch.status` of
+ * `salt-run`), and passes the batches of their `salt --async -b` to the workers (Salt:
  * salt/utils/batch_manager.py).
  *
- * A state in an event is only shown. Work comes from the disk alone, where the master's user may
- * write and no other: a user with the right to a runner can fire any event.
+ * A state in an event is only shown. Batches are taken from the disk alone, where only the master's
+ * user may write: a user with the right to a runner can fire any event.
  */
 export class HostBatches {
   readonly #parts: HostBatchesParts;
@@ -49,14 +49,14 @@ export class HostBatches {
     });
   }
 
-  /** Adopts what a stock command left while no event bus ran. */
+  /** Adopts batches that a stock command left while no event bus ran. */
   start(): void {
     this.#queue('batches of this host could not be read', async () => {
       for (const jid of await this.#parts.files.active()) await this.#adopt(jid);
     });
   }
 
-  /** Resolves when all that was seen is kept. */
+  /** Resolves when all events so far are kept. */
   close(): Promise<void> {
     return this.#last;
   }
@@ -89,7 +89,8 @@ export class HostBatches {
     if (state === undefined || textOf(state, 'driver') !== STOCK_ASYNC) return;
     if (state.get('halted') === true) return;
     const user = textOf(state, 'user') ?? 'root';
-    // As `keptCaller` of libs/master: the file is of the master's user, which may do anything.
+    // Like `keptCaller` of libs/master: the file belongs to the master's user, which may do
+    // anything.
     const caller = mapOf({ kind: 'user', user, principal: user, free: true });
     const by = mapOf({ caller, principal: user, host: this.#parts.host });
     const begun = await this.#parts.offer(jid, mapOf({ adopt: state }), by);

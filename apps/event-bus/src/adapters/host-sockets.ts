@@ -15,34 +15,34 @@ import type { Trouble } from '@brine/tasks';
 /** Names below sock_dir (Salt: salt/utils/event.py, salt/transport/zeromq.py). */
 const PUB = 'master_event_pub.ipc';
 const PULL = 'master_event_pull.ipc';
-/** Stock tools only ask whether these exist: `salt` the first, salt-api both. */
+/** Stock tools only check that these exist: `salt` the first, salt-api both. */
 const MARKERS = ['publish_pull.ipc', 'workers.ipc'];
 
 const LEAVE_LOOK_MS = 100;
 
-/** Directories below sock_dir, each with the version whose tools it is for. */
+/** Directories below sock_dir, each with the Salt version of its tools. */
 const FURTHER = [
   ['bare', '3008.2'],
   ['prefixed', '3006.26'],
   ['3007', '3007.13'],
 ] as const;
 
-/** What the sockets of a host are made from. */
+/** The options of the sockets of a host. */
 export interface HostSocketsOptions {
   readonly sockDir: string;
-  /** Of the sockets in sock_dir itself. */
+  /** The framing of the sockets in sock_dir itself. */
   readonly dialect: SocketDialect;
   /** True with publisher_acl or external_auth: then the master's group may read events. */
   readonly readableByGroup: boolean;
   readonly onEvent: (event: Uint8Array) => Promise<void>;
   readonly onTrouble: Trouble;
-  /** Sockets that outlive this process, where its supervisor holds them. */
+  /** Sockets that outlive this process, if its supervisor keeps them open. */
   readonly held?: BoundSocket;
 }
 
 /**
- * The sockets of one host. Those in sock_dir are as the Salt installed there expects them. For
- * tools of other versions there are complete sets: `bare/`, `prefixed/`, and `3007/`.
+ * The sockets of one host. Those in sock_dir fit the Salt installed there. Tools of other versions
+ * get complete sets: `bare/`, `prefixed/`, and `3007/`.
  */
 export class HostSockets {
   readonly readerSockets: readonly ReaderSocket[];
@@ -53,7 +53,7 @@ export class HostSockets {
     this.#receivers = receivers;
   }
 
-  /** Opens all sockets; what was opened is closed again when one fails. Throws IpcError. */
+  /** Opens all sockets; if one fails, the open ones are closed again. Throws IpcError. */
   static async open(options: HostSocketsOptions): Promise<HostSockets> {
     const sockets: ReaderSocket[] = [];
     const receivers: EventReceiver[] = [];
@@ -90,7 +90,7 @@ export class HostSockets {
     return [...readers, ...writers].reduce((sum, one) => sum + one, 0);
   }
 
-  /** Takes no more connections; resolves when the last tool that is connected has hung up. */
+  /** Takes no more connections; resolves when the last connected tool has hung up. */
   async left(signal: AbortSignal): Promise<void> {
     for (const { publisher } of this.readerSockets) publisher.stopListening();
     for (const receiver of this.#receivers) receiver.stopListening();
@@ -122,7 +122,7 @@ function directories(options: HostSocketsOptions): readonly Place[] {
       places.push({ dir, dialect: dialectOf(version) });
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
-      // The main sockets fit, so the master works; only this convenience does not.
+      // The main sockets work, and so does the master; only this convenience fails.
       options.onTrouble(`no sockets for other Salt versions: ${error.message}`);
     }
   }

@@ -6,27 +6,30 @@ import { LastRuns } from '@brine/service';
 import type { Trouble } from '@brine/tasks';
 import { ROOM_AT, StreamAlarm } from './stream-alarm.ts';
 
-/** What housekeeping works with. */
+/** The parts of housekeeping. */
 export interface HousekeepingOptions {
   readonly bus: Bus;
   readonly files: JobFiles;
   readonly keepJobsSeconds: number;
-  /** `brine.events_keep`: how long messages stay that all readers have. */
+  /** `brine.events_keep`: how long messages stay after all readers have them. */
   readonly eventsKeepSeconds: number;
-  /** Positions of readers that keep their places themselves: what comes after them stays. */
+  /** Positions of readers that keep their places themselves: later messages stay. */
   readonly needed: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
   readonly onTrouble: Trouble;
   readonly onRelief: (text: string) => void;
 }
 
-/** Streams are trimmed less often than this while they have room. */
+/** Streams below their alarm are trimmed less often than this. */
 const LOOK_EVERY_MS = 5_000;
 const PURGE_EVERY_MS = 60_000;
 const CLEAN_EVERY_MS = 15 * 60_000;
 const FIRST_CLEAN_MS = 60_000;
 
-/** Regular work of the streams' owner: purges what all have read, removes files of old jobs. */
+/**
+ * Regular duties of the streams' owner: purges messages that all have read, removes files of old
+ * jobs.
+ */
 export function startHousekeeping(options: HousekeepingOptions): {
   status(): object;
   close(): Promise<void>;

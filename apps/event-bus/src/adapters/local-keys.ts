@@ -1,7 +1,7 @@
 import { readUserKeys } from '@brine/cachedir';
 import type { Trouble } from '@brine/tasks';
 
-/** A key file that is made meanwhile is known at the next look. */
+/** A new key file is known within this time. */
 const LOOK_EVERY_MS = 60_000;
 
 /** The keys of the users of this host, from their files, for the door at the pull socket. */
@@ -19,19 +19,19 @@ export class LocalKeys {
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
   }
 
-  /** @param user the user of the master; root may do what they may */
+  /** @param user the user of the master; root has the same rights */
   static async open(cachedir: string, user: string, onTrouble: Trouble): Promise<LocalKeys> {
     const keys = new LocalKeys(cachedir, [user, 'root'], onTrouble);
     await keys.#look();
     return keys;
   }
 
-  /** All keys that were seen at the last look. */
+  /** All keys of the last read. */
   all(): Iterable<string> {
     return this.#keys.keys();
   }
 
-  /** Whether a key is one of the master's own user. Looks again for one that is not known. */
+  /** True for a key of the master's own user. Reads the files again for an unknown key. */
   async isOwn(key: string): Promise<boolean> {
     if (!this.#keys.has(key)) await this.#look();
     return this.#own.includes(this.#keys.get(key) ?? '');

@@ -8,19 +8,19 @@ import {
 import type { LocalEvents, Readers } from '@brine/host';
 import { addConnectionMetrics, type Metrics, type Sample } from '@brine/service';
 
-/** How often the streams are asked how full they are. */
+/** Interval of reading the fill levels of the streams. */
 const STREAMS_EVERY_MS = 5_000;
 
-/** What the metrics of an event bus are read from. */
+/** The sources of an event bus's metrics. */
 export interface MeasuredParts {
   readonly bus: Bus;
   readonly readers: Readers;
   readonly local: LocalEvents;
-  /** When the AES key in use was made, unix ms; undefined where that is not known. */
+  /** When the AES key in use was made, unix ms; undefined if unknown. */
   readonly keyMadeMs: () => number | undefined;
 }
 
-/** How full the streams are, and their readers, as they were last asked. */
+/** The fill levels of the streams, and their readers, from the last poll. */
 export interface MeasuredStreams {
   readonly streams: readonly StreamUsage[];
   readonly lags: readonly StreamReaderLag[];
@@ -51,7 +51,7 @@ export function exposeMetrics(
   return exposeStreams(metrics, bus);
 }
 
-/** How full the streams are and how far behind their readers; a gap while NATS does not say. */
+/** The fill levels of the streams and the lag of their readers; a gap while NATS is silent. */
 function exposeStreams(metrics: Metrics, bus: Bus): ReturnType<typeof exposeMetrics> {
   let usage: readonly StreamUsage[] = [];
   let lags: readonly StreamReaderLag[] = [];
@@ -62,7 +62,7 @@ function exposeStreams(metrics: Metrics, bus: Bus): ReturnType<typeof exposeMetr
     try {
       [usage, lags] = await Promise.all([streamUsage(bus), readerLags(bus)]);
     } catch {
-      // The gap in the metrics says it, and so does brine_nats_connected.
+      // The gap in the metrics shows it, and so does brine_nats_connected.
       [usage, lags] = [[], []];
     } finally {
       asking = false;

@@ -13,14 +13,13 @@ export interface MinionEvent {
 export type AcceptedMinions = () => Iterable<string>;
 
 const BEACONS = 'salt/beacon/';
-/** How often the number of minions is looked at. */
+/** Interval of checking the number of minions. */
 const LOOK_MS = 1_000;
 
 /**
- * When minions were last heard, in the metrics of salt-exporter: any event of theirs, and the
- * status beacon as their heartbeat. Only accepted minions have metrics, and none where there are
- * more than `max`. A minion whose beacon has not come counts as heard when it was first seen to be
- * accepted.
+ * The time of the last event of minions, in the metrics of salt-exporter: any event, and the status
+ * beacon as their heartbeat. Only accepted minions have metrics, and above `max` none has. A minion
+ * without a beacon counts from the time when it was first seen to be accepted.
  */
 export class MinionTimes {
   readonly #max: number;
@@ -33,12 +32,12 @@ export class MinionTimes {
   constructor(accepted: AcceptedMinions, max: number) {
     this.#accepted = accepted;
     this.#max = max;
-    // A cache without any place can not be made; with none allowed, nothing is put there.
+    // The cache needs at least one place; with a maximum of 0 it stays empty.
     this.#events = new LRUCache({ max: Math.max(1, max) });
     this.#beats = new LRUCache({ max: Math.max(1, max) });
   }
 
-  /** Whether events are to be noted: not while there are more minions than have metrics. */
+  /** True if events are to be noted: not while there are more minions than have metrics. */
   get wanted(): boolean {
     if (performance.now() - this.#lookedAtMs < LOOK_MS) return this.#isWanted;
     this.#lookedAtMs = performance.now();

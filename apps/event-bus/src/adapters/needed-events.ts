@@ -3,15 +3,14 @@ import { NOT_SEALED, runIn } from '@brine/cluster-work';
 import { placeIn } from '@brine/event-return';
 
 /**
- * A returner whose process is gone for so long delays no trimming of the streams any more, in ms.
- * While a process has it the record is written each hour.
+ * A returner without a process stops delaying the trimming of the streams after this, in ms. A
+ * running process writes the record each hour.
  */
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 
 /**
- * The positions from which on `event_return` still needs events, at a time (unix ms), out of its
- * bucket. It keeps its places itself, since a durable reader of NATS would get events out of their
- * order after a crash.
+ * The positions from which `event_return` still needs events, at a time (unix ms), from its bucket.
+ * It keeps its places itself, since a durable reader of NATS would reorder events after a crash.
  */
 export async function neededEvents(
   entries: AsyncIterable<BucketEntry> | Iterable<BucketEntry>,

@@ -6,9 +6,8 @@ import { endsRun, hasSecretReturn } from '@brine/wire/load';
 const OF_RUNNER = 'salt/run/';
 
 /**
- * Opens a return that is a secret for the tools that wait at the sockets of this host: a stock
- * `salt-run -a` gets its token there and nowhere else. The stream keeps it sealed, and every other
- * reader of the stream gets it so.
+ * Opens a secret return for the tools that wait at the sockets of this host: a stock `salt-run -a`
+ * gets its token there and nowhere else. The stream keeps it sealed, also for every other reader.
  *
  * @returns the body with the return, or undefined for any other event
  */
@@ -31,7 +30,7 @@ function readMap(body: Uint8Array): SaltMap | undefined {
   try {
     return unpackMap(body);
   } catch (error) {
-    if (error instanceof WireError) return undefined; // The readers count it.
+    if (error instanceof WireError) return undefined; // The readers count the error.
     throw error;
   }
 }

@@ -13,7 +13,7 @@ function textsOf(shares: readonly number[]): string[] {
 
 test('a stream that fills is reported at 70 %, at 90 % and once it has room again', () => {
   expect(textsOf([0.1, 0.69, 0.71, 0.8, 0.91, 1, 0.95, 0.8, 0.64, 0.1])).toEqual([
-    'stream EVENTS is 71 % full: is a reader behind, as the store while PostgreSQL is away?',
+    'stream EVENTS is 71 % full: is a reader behind, as the store while PostgreSQL is unreachable?',
     'stream EVENTS is 91 % full: ' +
       'once it is full returns stay without an answer and jobs are refused',
     'stream EVENTS has room again: 64 % full',

@@ -1,23 +1,23 @@
 import { STREAMS, type StreamUsage } from '@brine/bus';
 
-/** Share of a stream's room from which on the service logs a warning. */
+/** Above this share of its limit a stream gets a warning in the log. */
 export const ALARM_AT = 0.7;
-/** Share below which a stream has room again; lower, so that not every purge is logged. */
+/** Below this share the warning ends; lower, so that not every purge is logged. */
 export const ROOM_AT = 0.65;
 
 /** The warnings, the worse first. */
 const LEVELS = [
   { share: 0.9, hint: 'once it is full returns stay without an answer and jobs are refused' },
-  { share: ALARM_AT, hint: 'is a reader behind, as the store while PostgreSQL is away?' },
+  { share: ALARM_AT, hint: 'is a reader behind, as the store while PostgreSQL is unreachable?' },
 ] as const;
 
-/** A line about a stream for the log; `over`: it has room again. */
+/** A line about a stream for the log; `over`: the warning has ended. */
 export interface StreamAlarmLine {
   readonly text: string;
   readonly over: boolean;
 }
 
-/** One line when a stream fills, one when it is nearly full, one when it has room again. */
+/** Logs when a stream fills, when it is nearly full, and when the warning ends. */
 export class StreamAlarm {
   /** By stream, the level that was logged. */
   readonly #logged = new Map<string, number>();
@@ -27,7 +27,7 @@ export class StreamAlarm {
     return Math.max(0, ...usage.filter(counts).map(({ share }) => share));
   }
 
-  /** What is new since the last look. */
+  /** The changes since the last look. */
   look(usage: readonly StreamUsage[]): readonly StreamAlarmLine[] {
     const words: StreamAlarmLine[] = [];
     for (const { stream, share } of usage.filter(counts)) {
@@ -46,7 +46,7 @@ export class StreamAlarm {
   }
 }
 
-/** Bodies of requests live minutes, and the oldest make room for new ones. */
+/** Bodies of requests live for minutes, and the oldest give way to new ones. */
 function counts({ stream }: StreamUsage): boolean {
   return stream !== STREAMS.bodies;
 }

@@ -11,23 +11,23 @@ import {
 import type { Trouble } from '@brine/tasks';
 import type { PublishPeer } from '@brine/zmq';
 
-/** What the teller works with. */
+/** The parts of the reporter. */
 export interface ConnectionReporterParts {
   readonly bus: Bus;
   readonly host: string;
-  /** Names this process, and no other one. */
+  /** Identifies this process among all publishers. */
   readonly by: string;
   readonly onTrouble: Trouble;
 }
 
-/** Changes of so long are one word, ms. */
+/** Changes within this time are one message, ms. */
 const CHANGES_MS = 250;
-/** A word goes out at least so often, so that its absence means something, ms. */
+/** A message is sent at least this often, so that its absence shows a dead publisher, ms. */
 const BEAT_MS = 2_000;
 
 /**
- * Tells the owner of presence which connections 4505 has, by their addresses: what changed, and all
- * of it when it asks.
+ * Reports the connections of 4505 by address to the owner of presence: the changes, and all of them
+ * on request.
  */
 export class ConnectionReporter {
   readonly #parts: ConnectionReporterParts;
@@ -43,20 +43,23 @@ export class ConnectionReporter {
     this.#board = new ConnectionBoard(parts.by, parts.host);
   }
 
-  /** Begins to tell; the port is open. */
+  /** Starts the reports; the port is open. */
   start(): void {
     this.#stopFollowing = onPresence(
       this.#parts.bus,
       'hello',
       () => this.#reportAll(),
-      (error) => this.#parts.onTrouble('presence is not told', error),
+      (error) => this.#parts.onTrouble('connections are not reported to presence', error),
     );
     this.#timer = setInterval(() => this.#look(), CHANGES_MS);
     this.#timer.unref();
     this.#reportAll();
   }
 
-  /** What a server calls. @param onConnect gets the time of each new connection, unix ms */
+  /**
+   * Hooks for a server.
+   * @param onConnect gets the time of each new connection, unix ms
+   */
   hooks(onConnect: (nowMs: number) => unknown) {
     return {
       onConnect: (peer: PublishPeer): void => {
@@ -64,7 +67,7 @@ export class ConnectionReporter {
         onConnect(Date.now());
       },
       onTopics: (peer: PublishPeer): void => {
-        // It may say now whose it is.
+        // Only now the peer may name its minion.
         const place = placeIn(peer);
         if (this.#places.has(peer) && this.#places.get(peer) !== place) this.#put(peer, place);
       },
@@ -78,8 +81,8 @@ export class ConnectionReporter {
   }
 
   /**
-   * Says that this publisher ends. To be called before its connections end, which then is no sign
-   * of their minions.
+   * Announces the end of this publisher. To be called before its connections end, which then is no
+   * sign of their minions.
    */
   close(): void {
     if (this.#closed) return;
@@ -97,7 +100,7 @@ export class ConnectionReporter {
   }
 
   #look(): void {
-    // Words that can not go out are lost; their numbers tell the owner.
+    // Lost messages need no retry: the owner notices the gap in their numbers.
     if (performance.now() - this.#reportedAt >= BEAT_MS) this.#publish(this.#board.changes());
     while (this.#board.hasChanged) this.#publish(this.#board.changes());
   }

@@ -5,8 +5,8 @@ import { mapOf, pack } from '@brine/wire';
 const MAX_IN_HAND = 256;
 
 /**
- * Writes as a sighting that a job was not sent because it was past its time. `onTrouble` is called
- * for the first failure in a row; only evidence is missing then.
+ * Writes a sighting for a job that was not sent because it was past its time. `onTrouble` is called
+ * for the first failure in a row; a failure only costs evidence.
  */
 export function expiredReporter(
   events: Pick<EventWriter, 'append'>,

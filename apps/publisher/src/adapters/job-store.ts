@@ -8,7 +8,7 @@ import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@bri
 const TIMEOUT_MS = 10_000;
 const UNRETURNED_TIMEOUT_MS = 1_500;
 
-/** The durable jobs as the job cache serves them (`brine.jobs.durable_take`, `…_confirm`). */
+/** The durable jobs in the job cache (`brine.jobs.durable_take`, `…_confirm`). */
 export function durableStoreOf(bus: Bus): DurableStore {
   return {
     take: async (heard, probe) => {
@@ -54,7 +54,7 @@ function readTask(task: SaltMap): DurableTask {
   };
 }
 
-/** Jobs that are not returned, as the job cache serves them (`brine.jobs.outstanding`). */
+/** Jobs without all returns, from the job cache (`brine.jobs.outstanding`). */
 export function unreturnedBy(bus: Bus): Unreturned {
   return async (sinceMs) => {
     try {
@@ -72,7 +72,7 @@ export function unreturnedBy(bus: Bus): Unreturned {
         }),
       );
     } catch {
-      // Away or busy: the caller sends all of them again rather than loses one.
+      // Unreachable or busy: the caller sends all of them again rather than lose one.
       return undefined;
     }
   };

@@ -3,7 +3,7 @@ import type { AgainRule, DurableSender, Publisher } from '@brine/publishing';
 import { addConnectionMetrics, type ServiceContext } from '@brine/service';
 import type { PublishServer } from '@brine/zmq';
 
-/** What the publisher's metrics are read from. */
+/** The sources of the publisher's metrics. */
 export interface MeasuredParts {
   readonly publisher: Publisher;
   readonly again: AgainRule;
@@ -12,7 +12,7 @@ export interface MeasuredParts {
   readonly bus: Bus;
 }
 
-/** Figures of the publisher for `/metrics`, read when they are asked for. */
+/** Figures of the publisher for `/metrics`, read on request. */
 export function exposeMetrics(metrics: ServiceContext['metrics'], parts: MeasuredParts): void {
   const { publisher, again, durable, server, bus } = parts;
   const gauge = (name: string, help: string, read: () => number): void =>

@@ -8,7 +8,7 @@ import { LastRuns } from '@brine/service';
 import type { Trouble } from '@brine/tasks';
 import { mapOf, pack } from '@brine/wire';
 
-/** A deleted key file takes a second to be believed; a sync that stands still is not waited for. */
+/** A deleted key file counts after a second; this limits the wait for a sync that stands still. */
 const SETTLE_MS = 5_000;
 const PRUNE_EVERY_MS = 600_000;
 
@@ -17,14 +17,14 @@ export interface AesRotation {
   readonly rotations: number;
   /** When the key in use was made, unix ms. */
   readonly keyMadeMs: number | undefined;
-  /** Asks for a new key, because one that reads publications is no longer to be trusted. */
+  /** Asks for a new key, because a reader of publications is no longer trusted. */
   want(): void;
-  /** When keys were looked through last. */
+  /** When keys were last checked. */
   status(): object;
   close(): Promise<void>;
 }
 
-/** Joins the wishes of this host to the AES keys that all services share. */
+/** Starts the rotation: requests of this host change the AES keys that all services share. */
 export async function startRotation(parts: {
   readonly bus: Bus;
   readonly keys: MasterKeys;
@@ -50,7 +50,7 @@ export async function startRotation(parts: {
     masterId,
     rotate: () => epochs.rotate(),
     fire: (tag, body) => {
-      // One event per epoch, although another host may see the same wish.
+      // One event per epoch, although another host may see the same request.
       const msgId = `key:rotate:${epochs.current().epoch}`;
       return events.append({ kind: 'key', tag, body, msgId });
     },
@@ -82,7 +82,7 @@ export async function startRotation(parts: {
   };
 }
 
-/** What {@link Rotation} works with. */
+/** The parts of {@link Rotation}. */
 interface RotationParts {
   readonly cachedir: string;
   readonly masterId: string;
@@ -91,17 +91,17 @@ interface RotationParts {
   readonly fire: (tag: string, data: Uint8Array) => Promise<unknown>;
   /** Waits, for a bounded time, until deleted key files are in the record of keys. */
   readonly settled: () => Promise<unknown>;
-  /** Whether the key in use has reached the age at which it is renewed. */
+  /** True if the key in use has reached the age for its renewal. */
   readonly isOld: () => boolean;
   readonly onTrouble: Trouble;
 }
 
 /**
- * Makes a new AES key in three cases: a stock tool asks for one by the drop file, as after
+ * Makes a new AES key in three cases: a stock tool asks for it with the drop file, as after
  * `salt-key -d`; a key was deleted or rejected by any means; the key in use is old. A deleted
- * minion must not read later jobs, so every service has to know of the deletion before the new key
- * is handed out. The drop file is removed only after the key is in force: after a restart in
- * between the key rotates once more rather than not at all.
+ * minion must not read later jobs, so every service has to know of the deletion before it gets the
+ * new key. The drop file is removed only after the key is in force: after a restart in between the
+ * key rotates once more rather than not at all.
  */
 class Rotation {
   readonly #parts: RotationParts;
@@ -116,21 +116,21 @@ class Rotation {
     this.#watch = new DropFileWatch(parts.cachedir, () => void this.look());
   }
 
-  /** How often a new key was made. */
+  /** The number of rotations. */
   get rotations(): number {
     return this.#rotations;
   }
 
-  /** Asks for a new key; wishes that come before it is made are one wish. */
+  /** Asks for a new key; requests that come before it is made are one request. */
   want(): void {
     this.#wanted = true;
     void this.look();
   }
 
-  /** Looks for wishes and acts on them; calls that overlap share one look. */
+  /** Checks for requests and acts on them; overlapping calls share one check. */
   look(): Promise<void> {
     this.#running ??= this.#act()
-      // The watch looks again every two seconds.
+      // The watch polls every two seconds.
       .catch((error: unknown) => this.#parts.onTrouble('AES key was not rotated', error))
       .finally(() => {
         this.#running = undefined;

@@ -10,17 +10,17 @@ import { startRotation } from './aes-rotation.ts';
 import { type KeyAct, startKeySync } from './key-files.ts';
 import { watchUserKeys } from './user-keys.ts';
 
-/** What is known of the keys of a host. */
+/** The keys of a host. */
 export interface HostKeys {
   readonly inStep: () => boolean;
   readonly accepted: () => Iterable<string>;
-  /** Whether a minion has a key of any state. */
+  /** True if a minion has a key of any state. */
   readonly has: (id: string) => boolean;
   readonly keyMadeMs: () => number | undefined;
   readonly status: () => object;
 }
 
-/** The files with keys of this host: users', minions', and the wish for a new AES key. */
+/** The key files of this host: users' keys, minions' keys, and the request for a new AES key. */
 export async function startHostKeys(
   context: ServiceContext,
   bus: Bus,
@@ -35,7 +35,7 @@ export async function startHostKeys(
   const userOptions = { ...options, host: options.brine.host };
   const users = await watchUserKeys(userOptions, secrets, box, onTrouble);
   releasers.add(() => users.close());
-  // A key that was deleted while no master ran is found before there is a rotation to ask.
+  // A key that was deleted while no master ran is found before the rotation exists.
   const wish = { early: false, tell: (): void => void (wish.early = true) };
   const audit = new AuditWriter(new EventWriter(bus), AuditSeal.fromMasterKey(keys.privateKey), {
     name: `keys-${options.brine.host}`,

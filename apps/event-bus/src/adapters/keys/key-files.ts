@@ -5,23 +5,25 @@ import { journalPath, KeyJournal, KeyStore, KeySync } from '@brine/pki';
 import type { Trouble } from '@brine/tasks';
 import { BucketKeyRecords } from './key-records.ts';
 
-/** What keeps the key files of a host and the shared record the same. */
+/** Keeps the key files of a host and the shared record equal. */
 export interface KeyFilesSync {
-  /** True once all keys were brought together; an alarm later does not change that. */
+  /**
+   * True once files and record were equal for the first time; a later alarm does not change that.
+   */
   readonly inStep: boolean;
-  /** True while it stands still until an operator decides, or because `pki_dir` is not there. */
+  /** True while it waits for an operator's decision, or because `pki_dir` is missing. */
   readonly stopped: boolean;
   /** Minions whose keys are accepted. */
   accepted(): Iterable<string>;
-  /** Whether a minion has a key of any state. */
+  /** True if a minion has a key of any state. */
   has(id: string): boolean;
-  /** Looks at the files and waits until their changes are in the record; false if not in time. */
+  /** Reads the files and waits until their changes are in the record; false if not in time. */
   settled(timeoutMs: number): Promise<boolean>;
   status(): object;
   close(): Promise<void>;
 }
 
-/** A key went from one state to another because its file was moved, made or removed here. */
+/** A change of a key's state, because its file was moved, made or removed here. */
 export interface KeyAct {
   readonly id: string;
   readonly before: KeyRecord['state'] | undefined;
@@ -78,7 +80,7 @@ export async function startKeySync(options: {
   };
 }
 
-/** The records, telling of each state that the sync writes. */
+/** The records, with a report of each state that the sync writes. */
 function reportingRecords(
   records: BucketKeyRecords,
   onAct: (act: KeyAct) => Promise<void> = () => Promise.resolve(),

@@ -28,7 +28,7 @@ export class BucketKeyRecords implements KeyRecords {
     });
   }
 
-  /** Entries that are no key records of ours; they are left alone. */
+  /** Entries without a valid key record; they are left alone. */
   get unreadable(): number {
     return this.#unreadable;
   }
@@ -80,7 +80,7 @@ export class BucketKeyRecords implements KeyRecords {
       this.#unreadable += 1;
       return;
     }
-    // The echo of our own write says nothing new.
+    // The echo of an own write changes nothing.
     if (this.#set(id, { record, revision: entry.revision })) this.#onChange(id);
   }
 

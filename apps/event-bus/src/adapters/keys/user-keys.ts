@@ -18,14 +18,14 @@ export interface UserKeysOptions {
   readonly clientAclVerify: boolean;
 }
 
-/** More local users than this with keys of their own are a mistake in a pattern. */
+/** More local users with keys than this are a mistake in a pattern. */
 const MAX_USERS = 500;
 /** A name, not a pattern. */
 const PLAIN_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@$\\-]*$/;
 
 /**
  * Makes sure that each user with the right to publish has a key file here, and that the workers
- * know it. The keys of a host stand, sealed, in one entry of the bucket of secrets.
+ * know it. The keys of a host are, sealed, in one entry of the bucket of secrets.
  */
 export async function syncUserKeys(
   options: UserKeysOptions,
@@ -46,10 +46,10 @@ export async function syncUserKeys(
   return keys;
 }
 
-/** A key file that was removed is written again within this time. */
+/** A removed key file is written again within this time. */
 const LOOK_EVERY_MS = 60_000;
 
-/** As {@link syncUserKeys}, then again and again, so that removed files come back. */
+/** As {@link syncUserKeys}, repeated, so that removed files come back. */
 export async function watchUserKeys(
   options: UserKeysOptions,
   bucket: Pick<Bucket, 'get' | 'put'>,
