@@ -18,14 +18,14 @@ import { logStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
 const ENVELOPE_SLACK_BYTES = 65_536;
-// Connections with nothing in hand are ended; what is in hand is mostly answered within this.
+// Idle connections are closed; requests in hand are mostly answered within this.
 const CLOSE_MS = 3_000;
-// With a successor there is time. Runner and wheel requests take up to 28 s. Returns that no worker
+// A successor gives more time. Runner and wheel requests take up to 28 s. Returns that no worker
 // could keep are delivered again for up to 120 s.
 const LEAVE_MS = 30_000;
 const LEAVE_KEPT_MS = 120_000;
 
-/** What a gateway reaches outside of this process; the simulation has others. */
+/** The connections of a gateway to the outside; the simulation has others. */
 export const GATEWAY_EDGES = {
   connectBus,
   bind: (options: RequestServerOptions) => RequestServer.bind({ ...options, boundPort }),
@@ -74,7 +74,7 @@ export async function startGateway(
   gateway.run().catch(context.fail);
   releasers.add(() => gateway.drain());
   releasers.add(() => server.leave(CLOSE_MS));
-  // A gateway that stops announces no delays: this is closed first, though it was opened early.
+  // A gateway that stops announces no delays, so this closes first, though it was opened early.
   releasers.add(() => delays.close());
   log.info({ endpoint: server.endpoint }, 'serving requests');
   return {

@@ -101,8 +101,8 @@ describe('NATS is away while minions return', () => {
     expect(tries.length).toBeGreaterThan(SIMULATED);
     await expectCountedOnce(SIMULATED + STOCK_IDS.length, job.jid ?? '', stockJid);
     const said = await master.log();
-    expect(said.split('NATS is away: holding returns')).toHaveLength(2);
-    expect(said.split('NATS is back: delivering what was held')).toHaveLength(2);
+    expect(said.split('NATS is unreachable: keeping returns')).toHaveLength(2);
+    expect(said.split('NATS is back: delivering the kept returns')).toHaveLength(2);
     const late = LONG ? 1 : SIMULATED / 4;
     expect(await told('brine_gateway_late_total')).toBeGreaterThanOrEqual(late);
     expect(await told('brine_gateway_lost_total')).toBe(0);

@@ -7,14 +7,14 @@ import type { RequestServer } from '@brine/zmq';
 
 type Metrics = ServiceContext['metrics'];
 
-/** What the gateway's metrics are read from. */
+/** The sources of the gateway's metrics. */
 export interface MeasuredParts {
   readonly gateway: Gateway;
   readonly server: RequestServer;
   readonly bus: Bus;
 }
 
-/** Figures of the gateway for `/metrics`, read when they are asked for. */
+/** Figures of the gateway for `/metrics`, read on request. */
 export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: MeasuredParts): void {
   const gauge = (name: string, help: string, read: () => number | Sample[]): void =>
     metrics.gaugeOf(`brine_gateway_${name}`, help, read);
@@ -63,8 +63,8 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
 }
 
 /**
- * Measures what became of requests, and how long that took. A value whose spans are recorded, by
- * the worker's word, has them as its exemplar.
+ * Measures the outcomes of requests, and their times. A value has its spans as an exemplar if the
+ * worker recorded them.
  */
 export function measureOutcomes(
   metrics: Metrics,

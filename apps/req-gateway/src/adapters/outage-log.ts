@@ -2,7 +2,7 @@ import type { Bus } from '@brine/bus';
 import type { LostReason } from '@brine/gateway';
 import type { Log } from '@brine/telemetry';
 
-/** What the log says when sealed requests are given up; once for each outage. */
+/** The lines of the log when sealed requests are given up; once for each outage. */
 export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
   old: 'giving up requests that could not be delivered for 120 s',
   full: 'giving up requests: too many wait to be delivered',
@@ -10,7 +10,7 @@ export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
   stopped: 'giving up requests that are not delivered yet, to stop',
 };
 
-/** Logs when NATS goes and when it comes back, once each, with what waits. */
+/** Logs the loss and the return of NATS, once each, with the numbers of waiting requests. */
 export function logOutages(
   bus: Pick<Bus, 'onDisconnect' | 'onReconnect'>,
   log: Pick<Log, 'error' | 'info'>,
@@ -19,12 +19,12 @@ export function logOutages(
   let sinceMs: number | undefined;
   bus.onDisconnect(() => {
     sinceMs = performance.now();
-    log.error(held(), 'NATS is away: holding returns, for up to 120 s each');
+    log.error(held(), 'NATS is unreachable: keeping returns, for up to 120 s each');
   });
   bus.onReconnect(() => {
     if (sinceMs === undefined) return;
     const seconds = Math.round(performance.now() - sinceMs) / 1000;
     sinceMs = undefined;
-    log.info({ seconds, ...held() }, 'NATS is back: delivering what was held');
+    log.info({ seconds, ...held() }, 'NATS is back: delivering the kept returns');
   });
 }

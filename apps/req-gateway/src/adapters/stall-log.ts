@@ -2,7 +2,7 @@ import type { Bus } from '@brine/bus';
 import { reportStalled, type Stall } from '@brine/bus/rpc';
 import type { Log } from '@brine/telemetry';
 
-/** Tells the log, and has a worker put on record, that two workers were lost to one asker. */
+/** Logs that two workers were lost to one asker, and has a worker put it on record. */
 export function logStall(
   bus: Bus,
   log: Pick<Log, 'error' | 'warn'>,
