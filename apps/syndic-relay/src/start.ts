@@ -16,13 +16,13 @@ import { linkTo, loadSyndic, namedMasters } from './adapters/masters-above.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { Upward, type Way } from './adapters/upward.ts';
 
-/** Time for a successor to sign in above and to subscribe; one that is away is not waited for. */
+/** Time for a successor to sign in above and to subscribe; unreachable masters do not extend it. */
 const LEAVE_MS = 10_000;
 
 /**
  * Starts the link to the masters above: jobs come down, events and returns go up. Without
- * `syndic_master` the service is idle and ready, as there is nothing to do. A master above that is
- * away is no reason not to be ready: what is for it waits.
+ * `syndic_master` the service is idle and ready, as there is nothing to do. An unreachable master
+ * above does not make the service unready: its events wait.
  */
 export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;
@@ -39,7 +39,7 @@ export async function startSyndicRelay(context: ServiceContext): Promise<Running
   };
 }
 
-/** What {@link relay} works with. */
+/** The parts of {@link relay}. */
 interface RelayParts {
   readonly bus: Bus;
   readonly names: readonly string[];
@@ -109,7 +109,7 @@ async function relay(
       up: ways.map(({ status }) => status),
       down: downward.stats,
     }),
-    // The successor signs in above meanwhile; what both hear is one job below.
+    // The successor signs in above meanwhile; a job that both receive is one job below.
     leave: () => pause(LEAVE_MS),
     close: () => releasers.run(),
   };
@@ -132,7 +132,7 @@ function laneSettings(options: MasterOptions, id: string): LaneSettings {
 }
 
 /**
- * One way to each master, for the returns it asked for and for all events; with several, one more
+ * One way to each master, for its returns and for all events. With several masters a further way
  * for returns that none of them asked for.
  */
 function waysTo(links: readonly MasterAboveLink[], options: MasterOptions): readonly Way[] {
@@ -142,7 +142,7 @@ function waysTo(links: readonly MasterAboveLink[], options: MasterOptions): read
   }
   const tokens = new Set(links.map(({ token }) => token));
   const names = new Set(links.map(({ link }) => link.name));
-  // As stock syndics: a master_id that is a name in syndic_master is that master.
+  // Like stock syndics: a master_id that is a name in syndic_master is that master.
   const asker: (askers: ReadonlySet<string>, masterId: string | undefined) => boolean = (
     askers,
     masterId,
@@ -171,7 +171,7 @@ function waysTo(links: readonly MasterAboveLink[], options: MasterOptions): read
   ];
 }
 
-/** The user whose local key publishes; rights handed down hold with the master's own only. */
+/** The user whose local key publishes. Rights that come from above need the master's own user. */
 function keyUser(options: MasterOptions): string {
   return options.syndicUser === '' ? options.user : options.syndicUser;
 }

@@ -7,23 +7,23 @@ import { clearEnvelope } from '@brine/wire/frames';
 import type { PublishRequest } from '@brine/wire/load';
 import { buildPublish } from '@brine/wire/load';
 
-/** How jobs of masters above are published here. */
+/** The parts for publishing jobs of masters above here. */
 export interface BelowParts {
   readonly requests: Pick<RequestSender, 'send'>;
-  /** The local key of the master's user; undefined while there is none. */
+  /** The local key of the master's user; undefined if it is missing. */
   readonly readKey: () => Promise<string | undefined>;
   readonly log: RelayLog;
   readonly nowMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/**
- * Publishers send no job that is older than 30 s (`brine.not_after`), so a worker must be quicker.
- */
+/** Publishers do not send jobs older than 30 s (`brine.not_after`), so a worker must be quicker. */
 const PATIENCE_MS = 25_000;
 const RETRY_MS = 250;
 
-/** This master as the relay publishes to it: by a worker, with the key of the master's user. */
+/**
+ * This master as the relay publishes to it: through a worker, with the key of the master's user.
+ */
 export class RequestsBelow implements MasterBelow {
   readonly #parts: BelowParts;
 

@@ -2,7 +2,7 @@ import type { BelowSettings, MasterBelow, PublishedBelow, RelayLog } from '@brin
 import { jobBelow } from '@brine/syndic';
 import type { PublishedJob } from '@brine/wire/load';
 
-/** What became of jobs from above. */
+/** The outcome of jobs from above. */
 export interface DownwardStats {
   readonly inHand: number;
   readonly published: number;
@@ -11,14 +11,14 @@ export interface DownwardStats {
   readonly refused: number;
   /** No worker took them in time, or too many were in flight. */
   readonly lost: number;
-  /** This master's own, that came round. */
+  /** This master's own jobs that came back. */
   readonly own: number;
 }
 
 /** Jobs that wait for a worker at once; further ones of a master above are lost. */
 const IN_HAND_MAX = 1_000;
 
-/** Publishes here what masters above publish. */
+/** Publishes jobs of masters above here. */
 export class Downward {
   readonly #below: MasterBelow;
   readonly #settings: BelowSettings;

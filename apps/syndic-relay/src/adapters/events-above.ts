@@ -7,13 +7,13 @@ import type { SaltMap } from '@brine/wire';
 import { unpackMap, WireError } from '@brine/wire';
 import { buildNewJob } from '@brine/wire/load';
 
-/** Between two looks for a body while NATS is away. */
+/** Wait between two tries to fetch a body while NATS is unreachable, ms. */
 const BODY_RETRY_MS = 500;
 
-/** How long to wait, until the relay stops. */
+/** Waits, at most until the relay stops. */
 export type Wait = (ms: number) => Promise<void>;
 
-/** Events of the stream in groups, as they go up. */
+/** Groups of events from the stream, as they go up. */
 export async function* eventsAbove(
   batches: AsyncIterable<readonly EventMessage[]>,
   wait: Wait,
@@ -22,8 +22,8 @@ export async function* eventsAbove(
 }
 
 /**
- * The two events of each job that a stock master's bus has: `new`, by which the master above learns
- * the expected minions, and `publish`.
+ * The two events of each job on a stock master's bus: `new`, which brings the expected minions to
+ * the master above, and `publish`.
  */
 export async function* jobsAbove(
   published: AsyncIterable<Published>,
@@ -49,7 +49,7 @@ function eventAbove(event: EventMessage, wait: Wait): EventToForward {
   };
 }
 
-/** Undefined for what is no map, or lost its body. */
+/** Undefined for a body that is no map, or is lost. */
 async function bodyOf(event: EventMessage, wait: Wait): Promise<SaltMap | undefined> {
   for (;;) {
     try {

@@ -1,13 +1,13 @@
 import type { MasterAbove, Sent } from '@brine/syndic';
 import type { SaltMap } from '@brine/wire';
 
-/** `syndic_failover`: in the order of the configuration, or in any. */
+/** `syndic_failover`: in the order of the configuration, or in a random one. */
 export type FailoverOrder = 'random' | 'ordered';
 
 /**
- * Several masters above that stand for each other, for what none of them asked for: the first that
- * takes it has it (salt/minion.py SyndicManager.iter_master_options). `rounds` times round all of
- * them (`syndic_retries`), then the caller waits.
+ * Sends unsolicited events to the first of several upper masters that accepts them (salt/minion.py
+ * SyndicManager.iter_master_options). Tries all of them `rounds` times (`syndic_retries`), then the
+ * caller waits.
  */
 export function failover(
   masters: readonly MasterAbove[],
@@ -23,7 +23,7 @@ export function failover(
         for (const master of all) {
           if (signal.aborted) return 'away';
           last = await master.send(load, signal);
-          // Of a refusal too: the next one would refuse it as well.
+          // After a refusal too: the next master would refuse as well.
           if (last !== 'away') return last;
         }
       }

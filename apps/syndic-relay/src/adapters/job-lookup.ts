@@ -7,12 +7,12 @@ import { askerOf, RecentJobs } from '@brine/syndic';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 
-/** How far back the stream of jobs is read: its owner keeps that much anyway (`trimStreams`). */
+/** The stream of jobs is read back this far: its owner keeps that much anyway (`trimStreams`). */
 const READ_BACK_MS = 15 * 60_000;
 const STORE_TIMEOUT_MS = 3_000;
-/** A return may be read before its job, which went into another stream. */
+/** A return may be read before its job, which is in another stream. */
 const LAG_MS = 300;
-/** While the store is away it is asked no more often. */
+/** Pause between queries while the store is unreachable. */
 const STORE_PAUSE_MS = 10_000;
 
 /** Looks up jobs: recent ones from the stream, older ones in the store. */
@@ -32,7 +32,7 @@ export class JobLookup implements Jobs {
     this.#wait = wait;
   }
 
-  /** Whether jobs are being read just now. */
+  /** True while jobs are being read. */
   get reading(): boolean {
     return this.#reader.reading;
   }
@@ -65,7 +65,7 @@ export class JobLookup implements Jobs {
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
       this.#storeAfterMs = performance.now() + STORE_PAUSE_MS;
-      this.#log.warn({ err: error, jid }, 'the job cache does not tell of a job');
+      this.#log.warn({ err: error, jid }, 'the job cache did not answer about a job');
       return undefined;
     }
   }

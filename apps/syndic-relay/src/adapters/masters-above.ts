@@ -15,7 +15,7 @@ const UNSET: ReadonlySet<string> = new Set(['', 'masterofmasters']);
 /** More masters above than this are a mistake in the configuration. */
 const MASTERS_MAX = 16;
 
-/** The masters above that the configuration names, each once. */
+/** The masters above from the configuration, each once. */
 export function namedMasters(options: Pick<MasterOptions, 'syndicMaster'>): readonly string[] {
   const names = new Set(options.syndicMaster.filter((name) => !UNSET.has(name)));
   if (names.size > MASTERS_MAX) throw new Error(`syndic_master names more than ${MASTERS_MAX}`);
@@ -25,18 +25,24 @@ export function namedMasters(options: Pick<MasterOptions, 'syndicMaster'>): read
 /** A master above with its connections. */
 export interface MasterAboveLink {
   readonly link: UpperLink;
-  /** In ids of requests and names of consumers; of the address, so that relays agree on it. */
+  /**
+   * Part of the ids of requests and the names of consumers. Made from the address, so that relays
+   * agree on it.
+   */
   readonly token: string;
   close(): Promise<void>;
 }
 
-/** The identity above: as salt-syndic the id and the keys of the minion configuration. */
+/**
+ * The identity of the syndic above: the id and the keys of the minion configuration, as for
+ * salt-syndic.
+ */
 export interface Syndic {
   readonly options: MinionOptions;
   readonly pair: KeyPair;
 }
 
-/** Reads the minion configuration beside the master's, and the keys that it names. */
+/** Reads the minion configuration beside the master's, and its keys. */
 export async function loadSyndic(
   configDir: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -45,7 +51,7 @@ export async function loadSyndic(
   return { options, pair: await new MinionKeyFiles(options.pkiDir).loadOrCreate(options.keysize) };
 }
 
-/** What all links have in common. */
+/** The settings that all links share. */
 export interface LinkSettings {
   readonly options: MasterOptions;
   readonly syndic: Syndic;
@@ -53,7 +59,7 @@ export interface LinkSettings {
   readonly onJob: (job: PublishedJob, token: string) => void;
 }
 
-/** Makes the link to one master above; it connects when it is run. */
+/** Makes the link to one master above; `run` connects it. */
 export function linkTo(name: string, alone: boolean, settings: LinkSettings): MasterAboveLink {
   const { options, syndic, log, onJob } = settings;
   const { host, port } = masterAddress(name, options.syndicMasterPort);

@@ -4,7 +4,7 @@ import type { Downward } from './downward.ts';
 import type { UpperLink } from './upper-link.ts';
 import type { Upward } from './upward.ts';
 
-/** What the relay's metrics are read from. */
+/** The sources of the relay's metrics. */
 export interface MeasuredRelay {
   readonly bus: Pick<Bus, 'status' | 'reconnects' | 'asides'>;
   readonly links: readonly UpperLink[];
@@ -17,7 +17,7 @@ const UPWARD = {
   events: 'Other events that masters above have.',
   retries: 'Requests to masters above that were sent again.',
   lost: 'Events given up: too old, refused, or not to be read.',
-  stale: 'Events, not returns, too old to be told.',
+  stale: 'Events, not returns, too old to forward.',
 } as const;
 
 const DOWNWARD = {
@@ -27,12 +27,12 @@ const DOWNWARD = {
   lost: 'Jobs of masters above that no worker took in time.',
 } as const;
 
-/** Figures of the relay for `/metrics`, read when they are asked for. */
+/** Figures of the relay for `/metrics`, read on request. */
 export function exposeMetrics(metrics: ServiceContext['metrics'], relay: MeasuredRelay): void {
   const { bus, links, ways, downward } = relay;
   addConnectionMetrics(metrics, bus);
   metrics.gaugeOf('brine_syndic_masters', 'Masters above that are configured.', () => links.length);
-  metrics.gaugeOf('brine_syndic_masters_heard', 'Of these, those whose jobs are heard.', () =>
+  metrics.gaugeOf('brine_syndic_masters_heard', 'Of these, those whose jobs are received.', () =>
     links.reduce((sum, { status }) => sum + Number(status.hears), 0),
   );
   metrics.gaugeOf('brine_syndic_ways_blocked', 'Ways up whose last request found no way.', () =>

@@ -73,9 +73,9 @@ describe('the link to a master above', () => {
     expect(link.status).toMatchObject({ hears: true, trouble: undefined });
     expect(told).toEqual([
       'signed in',
-      'the master above is heard',
-      'the master above is heard no more, until it is back',
-      'the master above is heard',
+      'receiving jobs of the master above',
+      'no jobs of the master above until it is back',
+      'receiving jobs of the master above',
     ]);
   });
 

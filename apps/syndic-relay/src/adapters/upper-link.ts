@@ -10,46 +10,46 @@ import type { PublishedJob } from '@brine/wire/load';
 import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
 import { strftime, wallClock } from '@brine/wire/text';
 
-/** What a link to a master above is made of. */
+/** The parts of a link to a master above. */
 export interface UpperLinkParts {
-  /** As `syndic_master` names it. */
+  /** The name in `syndic_master`. */
   readonly name: string;
-  /** Of the minion configuration: the id and keys, and the way to sign in. */
+  /** From the minion configuration: the id and keys, and the way to sign in. */
   readonly options: MinionOptions;
   /** `syndic_finger`. */
   readonly finger: string;
-  /** Its port for publications; 0: as it says itself. */
+  /** Its port for publications; 0: the port that it reports. */
   readonly publishPort: number;
   readonly key: PrivateKey;
   readonly masterKeyFile: MasterKeyFile;
   readonly master: MasterPort;
   readonly clock: Clock;
   readonly log: RelayLog;
-  /** A job of this master above. */
+  /** Called with each job of this master above. */
   onJob(job: PublishedJob): void;
 }
 
-/** What a link reports about itself. */
+/** The state of a link. */
 export interface UpperLinkStatus {
   readonly name: string;
-  /** Signed in, and jobs are heard. */
+  /** Signed in and receiving jobs. */
   readonly hears: boolean;
   readonly jobs: number;
-  /** Why no jobs come, as far as is known. */
+  /** Why no jobs come, if known. */
   readonly trouble: string | undefined;
 }
 
 /**
- * For one request; a salt-syndic gives it 5 to 10 s, three times (`return_retry_timer`). What is
- * not answered by then is sent again, and a stock master that was only slow has it twice. A lost
- * connection is noticed at once.
+ * Timeout of one request; a salt-syndic gives it 5 to 10 s, three times (`return_retry_timer`).
+ * After the timeout the request is sent again. A stock master that was only slow then has it twice.
+ * A lost connection is noticed at once.
  */
 const REQUEST_MS = 60_000;
-/** A master that has rejected this syndic, or has another fingerprint, is looked at again. */
+/** Wait before a retry at a master that rejected this syndic, or has another fingerprint. */
 const REFUSED_WAIT_MS = 30_000;
 const START_RETRY_MS = 2_000;
 
-/** A master above: signed in as a minion, hearing jobs (Salt: salt/minion.py Syndic). */
+/** A master above: signs in as a minion and receives jobs (Salt: salt/minion.py Syndic). */
 export class UpperLink implements MasterAbove {
   readonly name: string;
   readonly #parts: UpperLinkParts;
@@ -57,7 +57,7 @@ export class UpperLink implements MasterAbove {
   #isSubscribed = false;
   #jobs = 0;
   #trouble: string | undefined;
-  /** Whether it has answered since the last loss. */
+  /** True if it has answered since the connection was last lost. */
   #serves = false;
   #losses = 0;
 
@@ -69,7 +69,7 @@ export class UpperLink implements MasterAbove {
       settings: {
         ...options,
         masterFinger: finger,
-        // 4506 is none of one's own (salt/minion.py): the port that the master says holds.
+        // 4506 can be no port for publications (salt/minion.py): the reported port is used.
         publishPort: publishPort === 0 ? 4506 : publishPort,
         rejectedRetry: true,
       },
@@ -86,7 +86,7 @@ export class UpperLink implements MasterAbove {
     return { name, hears: this.#isSubscribed, jobs: this.#jobs, trouble: this.#trouble };
   }
 
-  /** Signs in and hears jobs until the signal is aborted; never rejects. */
+  /** Signs in and receives jobs until the signal is aborted; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
     while (!signal.aborted) {
@@ -103,10 +103,10 @@ export class UpperLink implements MasterAbove {
   }
 
   /**
-   * A stock master that starts opens its port long before it serves. What comes meanwhile waits in
-   * its queue, so a request that is given up and sent again arrives twice. At first and after each
-   * loss this therefore begins with what may arrive twice: an empty list of events. A sign-in would
-   * not do, as 3008 has a worker of its own for these.
+   * A starting stock master opens its port long before it serves. Requests wait in its queue
+   * meanwhile, so a request that is given up and sent again arrives twice. At first and after each
+   * loss this therefore begins with a harmless request: an empty list of events. A sign-in would
+   * not do, as 3008 has a separate worker for these.
    */
   async send(load: SaltMap, signal: AbortSignal): Promise<Sent> {
     if (!this.#serves) {
@@ -135,7 +135,7 @@ export class UpperLink implements MasterAbove {
     }
   }
 
-  /** An answer to a request from before says nothing about the master after it. */
+  /** An answer to an earlier request proves nothing about the master now. */
   #lost(): void {
     this.#serves = false;
     this.#losses += 1;
@@ -146,14 +146,14 @@ export class UpperLink implements MasterAbove {
       await this.#session.listen(signal, {
         opened: () => {
           if (!this.#isSubscribed)
-            this.#deaf('the master above is not heard: no way to its jobs yet');
+            this.#deaf('no jobs of the master above yet: no connection');
           void this.#announce(signal);
         },
         link: (isUp) => {
           if (signal.aborted) return;
           if (isUp) return this.#subscribed();
           this.#lost();
-          this.#deaf('the master above is heard no more, until it is back');
+          this.#deaf('no jobs of the master above until it is back');
         },
         job: (job) => {
           this.#jobs += 1;
@@ -168,7 +168,7 @@ export class UpperLink implements MasterAbove {
   #subscribed(): void {
     this.#isSubscribed = true;
     this.#trouble = undefined;
-    this.#parts.log.info({ master: this.name }, 'the master above is heard');
+    this.#parts.log.info({ master: this.name }, 'receiving jobs of the master above');
   }
 
   #deaf(text: string): void {
@@ -177,7 +177,7 @@ export class UpperLink implements MasterAbove {
     this.#parts.log.warn({ master: this.name }, text);
   }
 
-  /** The start events; a Brine master above learns by them that this is a syndic. */
+  /** The start events, by which a Brine master above recognises a syndic. */
   async #announce(signal: AbortSignal): Promise<void> {
     const { options, clock } = this.#parts;
     const started = strftime(wallClock(new Date(clock.nowMs())), '%c');

@@ -7,17 +7,17 @@ import type { MasterAbove, SyndicMode } from '@brine/syndic';
 import { ForwardLane } from '@brine/syndic';
 import { eventsAbove, jobsAbove } from './events-above.ts';
 
-/** One way up: where it leads, and which returns go there. */
+/** A way up: its target, and its returns. */
 export interface Way {
-  /** In the names of its consumers: relays of the same name share the work. */
+  /** Part of the names of its consumers: relays of the same name share the work. */
   readonly name: string;
   readonly above: MasterAbove;
   readonly isFor: LaneParts['isFor'];
-  /** Only returns: events and lists of minions go another way. */
+  /** Only returns: events and lists of minions take another way. */
   readonly returnsOnly: boolean;
 }
 
-/** What all ways have in common. */
+/** The parts that all ways share. */
 export interface UpwardParts {
   readonly bus: Bus;
   readonly jobs: Jobs;
@@ -26,27 +26,29 @@ export interface UpwardParts {
   readonly settings: LaneSettings;
 }
 
-/** What a way up reports about itself. */
+/** The state of a way up. */
 export interface WayStatus extends LaneStats {
   readonly name: string;
   readonly reading: boolean;
-  /** Whether the last request found its way. */
+  /** True if the last request was delivered. */
   readonly flows: boolean;
 }
 
-/** In one group; as many as go in one request. */
+/** Most events of a group, as of a request. */
 const GROUP = 200;
-/** Returns of one job come close together; so long they may gather, in ms. */
+/** Returns of one job come close together, so a group waits this long, in ms. */
 const LINGER_MS = 20;
-/** Events that a killed relay had in flight go out again after this. */
+/** Events that a killed relay had in flight are delivered again after this. */
 const ACK_WAIT_MS = 30_000;
-/** What the store alone reads stays; publications come by a stream of their own. */
+/** Without the kinds that only the store reads; publications have a stream of their own. */
 const KINDS: Readonly<Record<SyndicMode, readonly EventKind[]>> = {
   sync: ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job'],
   cluster: ['ret', 'syndic', 'local'],
 };
 
-/** Brings events, lists of minions and returns up one way, and keeps its place in the streams. */
+/**
+ * Brings events, lists of minions and returns up one way, and keeps its position in the streams.
+ */
 export class Upward {
   readonly #way: Way;
   readonly #events: EventReader;
@@ -63,9 +65,9 @@ export class Upward {
       durable: `syndic-${way.name}`,
       from: 'new',
       ackWaitMs: ACK_WAIT_MS,
-      // A master above may be away for hours: the other relay must not bring the same as well.
+      // A master above may be unreachable for hours: no other relay may bring the same events.
       extendsAckWait: true,
-      // A way that is not configured any more must not keep the streams from being trimmed.
+      // A way that was removed from the configuration must not keep the streams from being trimmed.
       forgetAfterMs: settings.keepMs,
     } as const;
     const kinds: readonly EventKind[] = way.returnsOnly ? ['ret'] : KINDS[settings.mode];
@@ -96,9 +98,9 @@ export class Upward {
     };
   }
 
-  /** Runs until the signal is aborted; rejects only with a fault that a retry can not mend. */
+  /** Runs until the signal is aborted; rejects only with a fault that a retry can not repair. */
   async run(signal: AbortSignal): Promise<void> {
-    // Before anything is given back, or it would come here again.
+    // First, or events that are given back would be delivered here again.
     signal.addEventListener('abort', () => this.close(), { once: true });
     const wait = (ms: number): Promise<void> => this.#clock.sleep(ms, signal);
     const lanes = [
@@ -116,7 +118,9 @@ export class Upward {
     }
   }
 
-  /** Gives back what was read ahead, so that the next relay need not wait for the timeout. */
+  /**
+   * Gives back events that were read ahead, so that the next relay need not wait for the timeout.
+   */
   async #giveBack(): Promise<void> {
     for await (const batch of this.#events.batches(GROUP)) for (const one of batch) one.nak(0);
     if (this.#jobs !== undefined) for await (const one of this.#jobs) one.nak(0);

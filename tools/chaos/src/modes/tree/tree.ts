@@ -10,7 +10,7 @@ const JOB_DEADLINE_S = 15;
 /** The master above is reached through proxies here, under the numbers of its own ports. */
 const LINK_HOST = '127.0.0.2';
 const RELAYS_TIMEOUT_MS = 90_000;
-const HEARD = 'the master above is heard';
+const HEARD = 'receiving jobs of the master above';
 const POLL_MS = 100;
 
 /** The connections between the masters. */
