@@ -26,10 +26,10 @@ import { exposeMetrics } from './adapters/metrics.ts';
 import { QUERIES, QueryError } from './adapters/queries/queries.ts';
 import { StoreMetrics } from './adapters/store-metrics.ts';
 
-/** Name of both durable consumers: several processes share the streams under it. */
+/** Name of both durable consumers: processes share the streams under it. */
 const DURABLE = 'store';
 
-/** Events of one group; the statements are cut smaller by bytes. */
+/** Events of one group; the statements are further split by bytes. */
 const MAX_GROUP = 500;
 /**
  * How long a group waits for more, in ms. No reply depends on the store by default, and a statement
@@ -38,7 +38,9 @@ const MAX_GROUP = 500;
 const LINGER_MS = 20;
 /** Groups in flight at once: one waits for PostgreSQL while the next is made ready. */
 const GROUPS_IN_FLIGHT = 2;
-/** Longer than a statement of 50 MB takes, so that only a dead process is delivered again. */
+/**
+ * Longer than a statement of 50 MB takes, so that only messages of a dead process are redelivered.
+ */
 const ACK_WAIT_MS = 30_000;
 /** Messages in flight of all processes together. */
 const MAX_ACK_PENDING = 4_000;
@@ -61,7 +63,7 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     bus,
     databaseUrl,
     keepMs,
-    // Salt: salt/utils/job.py store_job returns before it stores what came.
+    // Salt: salt/utils/job.py store_job returns before it stores anything.
     keepReturns: options.jobCache && options.extJobCache === '',
     archive: options.archiveJobs,
     log,
@@ -96,7 +98,7 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
   };
 }
 
-/** What the returner needs. */
+/** The parts of the returner. */
 export interface ReturnerPorts {
   readonly bus: Bus;
   readonly databaseUrl: string;
@@ -109,17 +111,17 @@ export interface ReturnerPorts {
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly metrics: Metrics;
-  /** With more minions than this they have no metrics of their own; default 500. */
+  /** Above this number minions have no metrics of their own; default 500. */
   readonly maxMinionLabels?: number;
-  /** Whether workers wait for commits (`brine.ack: store`). */
+  /** True if workers wait for commits (`brine.ack: store`). */
   readonly tellCommits?: boolean;
   /** The trace of a job; without it metrics have no exemplars. */
   readonly traced?: TracedJob;
-  /** Aborted at a stop: what can not be stored then goes back to the stream. */
+  /** Aborted at a stop: unstored messages then go back to the stream. */
   readonly signal: AbortSignal;
-  /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
+  /** Without an acknowledgement the stream delivers again after this, in ms; 30,000. */
   readonly ackWaitMs?: number;
-  /** Gives an event out of quarantine to its returner once more. Default: there is none. */
+  /** Passes an event from quarantine to its returner again. Default: no returners. */
   readonly returnEvent?: (row: QuarantineRow) => Promise<boolean>;
   /** Opens the database; another one in the simulation. */
   readonly connect?: typeof JobCache.connect;
@@ -145,7 +147,7 @@ export class Returner {
   /** Ends when all strays so far are kept. */
   #keeping: Promise<void> = Promise.resolve();
   readonly #releasers = new Releasers();
-  /** Resolves when everything has ended; rejects with a fault that a retry can not mend. */
+  /** Resolves when everything has ended; rejects with a fault that a retry can not repair. */
   readonly finished: Promise<void>;
 
   /** Starts at once; PostgreSQL may come later. */
@@ -155,7 +157,7 @@ export class Returner {
     this.#counts = new StoreMetrics(ports.metrics, log);
     this.#backoff = new OutageRetry(
       {
-        onOutage: (error) => log.error({ err: error }, 'PostgreSQL is away, holding returns'),
+        onOutage: (error) => log.error({ err: error }, 'PostgreSQL is unreachable: returns wait'),
         onRecovered: (seconds) => log.info({ seconds }, 'PostgreSQL is back'),
       },
       ports.signal,
@@ -194,7 +196,7 @@ export class Returner {
     return this.#takesQuestions && !this.#backoff.waiting && reading;
   }
 
-  /** What `/status` shows. */
+  /** The content of `/status`. */
   get status(): object {
     const strays = this.#jobs.strays + this.#returns.strays;
     const resets = this.#jobs.resets + this.#returns.resets;
@@ -202,17 +204,19 @@ export class Returner {
     return { ...this.#counts.totals, holding: this.#backoff.waiting, strays, resets, ...ran };
   }
 
-  /** Puts away what another part of this service refused. Throws JobCacheError for outages. */
+  /**
+   * Quarantines a row that another part of this service refused. Throws JobCacheError for outages.
+   */
   async putAway(refusal: Refusal, error: unknown): Promise<RefusedRow> {
     return this.#present().quarantine(refusal, error);
   }
 
-  /** How many rows of a kind are in quarantine. Throws JobCacheError. */
+  /** The number of rows of a kind in quarantine. Throws JobCacheError. */
   async countPutAway(kind: RefusedRow['kind']): Promise<number> {
     return (await this.#present().quarantined.list({ kind }, 1)).total;
   }
 
-  /** Stops reading, stores what is in flight, closes. Calling it again returns the same promise. */
+  /** Stops reading, stores the messages in flight, closes. Idempotent. */
   close(): Promise<void> {
     return this.#releasers.run();
   }
@@ -227,7 +231,7 @@ export class Returner {
     const { log, telemetry, tellCommits: announcesCommits } = this.#ports;
     const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
     const onMinionsFolded = (): void =>
-      log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
+      log.info({ maxMinionLabels }, 'many minions: metrics count further ones as other');
     const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
     const connect = this.#ports.connect ?? ((url, options) => JobCache.connect(url, options));
     const cache = await this.#backoff.retry(
@@ -268,7 +272,7 @@ export class Returner {
     }
   }
 
-  /** One after the other: either there are few, or every message is one. */
+  /** One at a time: strays are few, or every message is one. */
   #keepStray(stray: Stray): void {
     const context = this.#context;
     if (context === undefined) return stray.nak(0);
@@ -276,7 +280,9 @@ export class Returner {
     this.#keeping.catch((error: unknown) => this.#ports.log.fatal({ err: error }, 'not kept'));
   }
 
-  /** Gives back what was read ahead where PostgreSQL never came: no need to wait for the ack. */
+  /**
+   * Gives back messages that were read ahead if PostgreSQL never came, without waiting for the ack.
+   */
   async #giveBack(): Promise<void> {
     for await (const job of this.#jobs) job.nak(0);
     for await (const event of this.#returns) event.nak(0);

@@ -1,9 +1,9 @@
 import { DURATION_BOUNDS, type DurationExample, type FleetCount } from '@brine/job-cache';
 import type { Exemplar, Family, HistogramSample, Sample, TracedJob } from '@brine/service';
 
-/** What the families are made with. */
+/** The options of the families. */
 export interface FleetMetricsOptions {
-  /** With more minions than that they have no series of their own. */
+  /** Above this number minions have no series of their own. */
   readonly maxMinionLabels: number;
   readonly traced: TracedJob;
   readonly example: (fun: string, bucket: number) => DurationExample | undefined;
@@ -12,8 +12,8 @@ export interface FleetMetricsOptions {
 type Numbers = readonly FleetCount[];
 
 /**
- * The metrics of salt-exporter and of Salt 3008 about jobs and returns, out of what PostgreSQL
- * counted (names and labels: docs/metrics.md).
+ * The metrics of salt-exporter and of Salt 3008 about jobs and returns, from the counts in
+ * PostgreSQL (names and labels: docs/metrics.md).
  */
 export function fleetFamilies(all: Numbers, options: FleetMetricsOptions): readonly Family[] {
   const of = (metric: FleetCount['metric']): Numbers => all.filter((one) => one.metric === metric);
@@ -72,7 +72,7 @@ export function fleetFamilies(all: Numbers, options: FleetMetricsOptions): reado
   ];
 }
 
-/** Numbers by the first labels of theirs; those that do not differ there are added. */
+/** Sums of numbers by their first labels. */
 function samples(numbers: Numbers, names: readonly string[]): readonly Sample[] {
   const sums = new Map<string, { labels: Record<string, string>; value: number }>();
   for (const { labels: values, value } of numbers) {

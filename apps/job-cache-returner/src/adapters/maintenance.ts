@@ -2,15 +2,15 @@ import type { JobCache } from '@brine/job-cache';
 import { LastRuns } from '@brine/service';
 import type { Log } from '@brine/telemetry';
 
-/** How often returns without a job are looked at, and how long their job may take, in ms. */
+/** Interval of adopting returns without a job, and the time for their job to come, in ms. */
 const ORPHANS_EVERY_MS = 2_000;
 const ORPHAN_AGE_MS = 5_000;
-/** How often partitions are made ahead and old ones dropped, in ms. */
+/** Interval of making partitions and dropping old ones, in ms. */
 const PARTITIONS_EVERY_MS = 60 * 60 * 1000;
 
 /** The regular work of the store. */
 export interface Maintenance {
-  /** When each work was last done. */
+  /** When each task was last done. */
   status(): object;
   close(): Promise<void>;
 }

@@ -3,11 +3,11 @@ import type { FleetCounts, JobCache } from '@brine/job-cache';
 import { addConnectionMetrics, type Metrics, type TracedJob } from '@brine/service';
 import { fleetFamilies } from './fleet-metrics.ts';
 
-/** What the metrics of the store are read from. */
+/** The sources of the store's metrics. */
 export interface MeasuredParts {
   readonly bus: Bus;
   readonly counts: FleetCounts;
-  /** Undefined until PostgreSQL is there. */
+  /** Undefined until PostgreSQL is connected. */
   readonly cache: () => JobCache | undefined;
   readonly away: () => boolean;
   readonly maxMinionLabels: number;
@@ -21,7 +21,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   metrics.gaugeOf('brine_store_holding', '1 while PostgreSQL takes nothing.', () => Number(away()));
   metrics.gaugeOf(
     'brine_store_tells_fleet',
-    '1 where this process tells the metrics of jobs and returns of the whole master.',
+    '1 where this process reports the metrics of jobs and returns of the whole master.',
     () => Number(counts.tells),
   );
   metrics.gaugeOf('brine_postgres_pool_connections', 'Connections, by what they do.', () => {
@@ -37,7 +37,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
     () => cache()?.connections.waiting ?? 0,
   );
   metrics.families(async () => {
-    // Before the schema is there nothing is to be read.
+    // Without the schema there is nothing to read.
     if (cache() === undefined) return [];
     const read = await counts.read();
     if (read === undefined) return [];

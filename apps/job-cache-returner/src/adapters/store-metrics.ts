@@ -6,10 +6,10 @@ import type { Log } from '@brine/telemetry';
 /** Bounds of the rows of a batch; 500 is the most. */
 const BATCH_ROWS = [1, 2, 5, 10, 25, 50, 100, 200, 500];
 
-/** Rows of one reason that are logged one by one: a fault of the schema refuses all of them. */
+/** Rows of one reason that are logged singly: a fault of the schema refuses all of them. */
 const LOGGED_MAX = 10;
 
-/** The numbers of the store: for /metrics, /status, and the log where something was refused. */
+/** The numbers of the store: for /metrics, /status, and the log of refusals. */
 export class StoreMetrics implements StoreCounts {
   readonly #stored: Counter;
   readonly #known: Counter;
@@ -45,7 +45,7 @@ export class StoreMetrics implements StoreCounts {
     );
   }
 
-  /** What was counted since the start. */
+  /** The counts since the start. */
   get totals(): Readonly<Record<'jobs' | 'returns' | 'known' | 'refused', number>> {
     return this.#totals;
   }

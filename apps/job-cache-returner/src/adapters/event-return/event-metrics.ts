@@ -1,7 +1,7 @@
 import type { EventReturn, EventReturnCounts } from '@brine/event-return';
 import type { Metrics } from '@brine/service';
 
-/** What is measured of one returner. */
+/** The sources of one returner's metrics. */
 export interface MeasuredReturner {
   readonly name: string;
   readonly events: Pick<EventReturn, 'isOwner' | 'oldestMs'>;
@@ -22,13 +22,13 @@ export class EventMetrics {
     );
     this.#gaps = metrics.counter(
       'brine_event_return_gaps_total',
-      'Times that events were missed because the streams hold them no more.',
+      'Times that events were missed because the streams no longer have them.',
     );
   }
 
   /** The counts of one returner. */
   of(returner: string): EventReturnCounts {
-    // Made here, at 0: a counter that is not there yet does not show its first step.
+    // Made here, at 0: the first step of a missing counter would not show.
     const gaps = this.#gaps.of({ returner });
     const add = (outcome: string, by: number): void => {
       this.#events.add(by, { returner, outcome });
@@ -41,11 +41,11 @@ export class EventMetrics {
     };
   }
 
-  /** Figures that are read when they are asked for. */
+  /** Figures that are read on request. */
   expose(returners: readonly MeasuredReturner[]): void {
     this.#metrics.gaugeOf(
       'brine_event_return_away',
-      '1 while a returner takes nothing; told by the process that writes there.',
+      '1 while a returner takes nothing; reported by the process that writes there.',
       () =>
         returners.map(({ name, isAway }) => {
           return { labels: { returner: name }, value: Number(isAway()) };

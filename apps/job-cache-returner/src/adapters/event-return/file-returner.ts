@@ -4,25 +4,25 @@ import { ReturnerError } from '@brine/event-return';
 import { ifThere } from '@brine/files';
 import { errorText } from '@brine/tasks';
 
-/** Where the file ended when its place was saved. */
+/** The end of the file when its place was saved. */
 interface FileMark {
   readonly host: string;
-  /** Of the file; 0 where there was none. */
+  /** The inode of the file; 0 without a file. */
   readonly ino: number;
   readonly size: number;
 }
 
-/** What is behind the mark is one batch at most, and a part of another; more is not ours. */
+/** Lines after the mark are at most a batch and a part of another. More come from other writers. */
 const BEHIND_MAX_BYTES = 32 * 1024 * 1024;
-/** Events of a batch that was written come first after a restart. */
+/** After a restart the events of a batch that was written come first. */
 const REMEMBERED_EVENTS = 20_000;
 /** Readable by the group, as logs are. */
 const MODE = 0o640;
 
 /**
- * Events as lines of JSON, as Salt's returner `rawfile_json` writes them. What is in the file
- * behind the place that was saved last is compared with the events that come again. So no line is
- * there twice after a crash of this process.
+ * Events as lines of JSON, as Salt's returner `rawfile_json` writes them. After a crash of this
+ * process the lines after the saved place are compared with the events that come again. So no line
+ * is written twice.
  */
 export class FileReturner implements EventReturner {
   readonly name = 'rawfile_json';
@@ -30,11 +30,11 @@ export class FileReturner implements EventReturner {
   readonly #path: string;
   readonly #host: string;
   #mark: FileMark | undefined;
-  /** How often each line is behind the mark, and a last one without its end. */
+  /** How often each line occurs after the mark, and an unfinished last one. */
   #behind = new Map<string, number>();
   #torn: Buffer = Buffer.alloc(0);
   #remembered = 0;
-  /** A write has failed, or was not seen to end. */
+  /** A write has failed, or its end was not seen. */
   #isUnsure = true;
 
   constructor(path: string, host: string) {
@@ -57,7 +57,7 @@ export class FileReturner implements EventReturner {
       this.#forget(events.length);
       if (text.length > 0) await this.#append(text);
       const { ino, size } = await this.#facts();
-      // While lines behind the mark are still waited for, it stays where it is.
+      // The mark stays while lines after it are still expected.
       if (this.#behind.size > 0 && this.#mark !== undefined) return this.#mark;
       this.#mark = { host: this.#host, ino, size };
       return this.#mark;
@@ -73,7 +73,7 @@ export class FileReturner implements EventReturner {
     return Promise.resolve();
   }
 
-  /** The bytes of the lines that are not in the file yet. */
+  /** The bytes of the lines that are missing in the file. */
   #missing(lines: readonly string[]): Buffer {
     if (this.#behind.size === 0 && this.#torn.length === 0) return Buffer.from(lines.join(''));
     const missing = lines.filter((line) => !this.#isBehind(line)).map((one) => Buffer.from(one));
@@ -81,13 +81,13 @@ export class FileReturner implements EventReturner {
     if (torn.length === 0 || missing.length === 0) return Buffer.concat(missing);
     this.#torn = Buffer.alloc(0);
     const at = missing.findIndex((line) => line.subarray(0, torn.length).equals(torn));
-    // It is none of these: it ends here, and readers find a line that is no JSON.
+    // The unfinished line matches none of these, so it ends here, as a line that is no JSON.
     if (at < 0) return Buffer.concat([Buffer.from('\n'), ...missing]);
     const rest = missing[at]?.subarray(torn.length) ?? Buffer.alloc(0);
     return Buffer.concat([rest, ...missing.filter((_, index) => index !== at)]);
   }
 
-  /** Whether a line is behind the mark; each is found as often as it is there. */
+  /** True if a line is after the mark; each occurrence counts once. */
   #isBehind(line: string): boolean {
     const times = this.#behind.get(line);
     if (times === undefined) return false;
@@ -113,14 +113,14 @@ export class FileReturner implements EventReturner {
     }
   }
 
-  /** Reads what this process, or the one before it, wrote behind the mark. */
+  /** Reads the lines that this process, or the one before it, wrote after the mark. */
   async #lookBehind(): Promise<void> {
     const { ino, size } = await this.#facts();
     const { host, ino: known, size: marked } = this.#mark ?? { host: '', ino: -1, size: 0 };
     this.#behind.clear();
     this.#torn = Buffer.alloc(0);
     this.#isUnsure = false;
-    // Another host has other files; one that was rotated away is not looked for.
+    // Another host has other files; a rotated file is not searched.
     const isSame = host === this.#host && (known === ino || known === 0);
     const length = size - marked;
     if (!isSame || length <= 0 || length > BEHIND_MAX_BYTES) return;

@@ -24,7 +24,7 @@ import { serveReturners } from './returner-tasks.ts';
 import { SyslogReturner } from './syslog-returner.ts';
 import { ElasticsearchReturner, HttpReturner } from './web-returners.ts';
 
-/** What the return of events works with. */
+/** The parts of the return of events. */
 export interface EventReturnParts extends Pick<RefusedEventsPorts, 'putAway' | 'count'> {
   readonly bus: Bus;
   readonly options: MasterOptions;
@@ -36,23 +36,23 @@ export interface EventReturnParts extends Pick<RefusedEventsPorts, 'putAway' | '
   readonly metrics: Metrics;
   /** Aborted at a stop. */
   readonly signal: AbortSignal;
-  /** Modules in Python, where the master has some. */
+  /** Modules in Python, if the master has any. */
   readonly python: PythonCalls | undefined;
 }
 
 /** The running return of events. */
 export interface RunningEventReturn {
-  /** Gives an event out of quarantine to its returner once more. */
+  /** Passes an event from quarantine to its returner again. */
   again(row: QuarantineRow): Promise<boolean>;
   status(): object;
-  /** Writes what was gathered, and ends. */
+  /** Writes the gathered events, and ends. */
   close(): Promise<void>;
 }
 
-/** Where Salt's returner `rawfile_json` writes. */
+/** The file of Salt's returner `rawfile_json`. */
 const EVENTS_FILE = '/var/log/salt/events';
 
-/** Begins to return events to all returners that `event_return` names, each by itself. */
+/** Starts to return events to all returners in `event_return`, each independently. */
 export function openEventReturn(parts: EventReturnParts): RunningEventReturn {
   const { options, log, metrics } = parts;
   const names = [...new Set(options.eventReturn)].filter((name) => name !== '');
@@ -99,7 +99,7 @@ const NOTHING: RunningEventReturn = {
   close: () => Promise.resolve(),
 };
 
-/** Undefined, and said in the log, where the returner can not be had. */
+/** Undefined, with a line in the log, for a returner that can not be opened. */
 function returnerNamed(name: string, parts: EventReturnParts): EventReturner | undefined {
   const { options, databaseUrl, connected, log, python } = parts;
   try {
@@ -144,7 +144,7 @@ function eventReturn(
   const { name } = returner;
   const backoff = new OutageRetry(
     {
-      onOutage: (err) => log.error({ returner: name, err }, 'events wait: the returner is away'),
+      onOutage: (err) => log.error({ returner: name, err }, 'events wait: no answer of the returner'),
       onRecovered: (seconds) => log.info({ returner: name, seconds }, 'the returner is back'),
     },
     signal,

@@ -8,14 +8,14 @@ import {
 } from '@brine/event-return';
 import { EventTable, isRefusedEvent } from '@brine/job-cache';
 
-/** Of Salt's two returners: the type of the column `data`. */
+/** The type of the column `data`, by Salt's returner. */
 const KINDS = { pgjsonb: { data: 'jsonb' }, postgres: { data: 'text' } } as const;
 
-/** What the returners of PostgreSQL are made of. */
+/** The parts of the returners of PostgreSQL. */
 export interface PostgresReturnerParts {
   readonly name: keyof typeof KINDS;
   readonly options: MasterOptions;
-  /** Brine's own database, which is meant where the options name no other. */
+  /** Brine's own database, used if the options name no other. */
   readonly databaseUrl: string;
   /** Resolves once Brine's own database has its tables. */
   readonly connected: Promise<void>;
@@ -24,7 +24,7 @@ export interface PostgresReturnerParts {
 
 /**
  * Events as rows of `salt_events`, as Salt's returners `pgjsonb` and `postgres` write them: in the
- * database that their options name, or in Brine's own.
+ * database of their options, or in Brine's own.
  */
 export class PostgresReturner implements EventReturner {
   readonly name: string;
@@ -52,7 +52,8 @@ export class PostgresReturner implements EventReturner {
   }
 
   async open(): Promise<string | undefined> {
-    // At its first start the master makes them at the same time; that is no outage.
+    // At its first start the master makes the tables at the same time; waiting for them is no
+    // outage.
     await this.#made;
     const place = await this.#doing(() => this.#table.place());
     if (!this.#table.keepsPlace) {

@@ -2,8 +2,8 @@ import { type Batch, eventMap, type EventReturner, ReturnerError } from '@brine/
 import { deliverEvents, PythonCallError, type PythonCalls } from '@brine/python-host';
 
 /**
- * Events for a returner of the site's Salt, through the interpreter of `brine.python`. Such a
- * returner says neither whether it may take the events later nor which of them it took.
+ * Passes events to a returner of the site's Salt, through the interpreter of `brine.python`. Such a
+ * returner reports neither whether a retry may help nor which events it stored.
  */
 export class PythonReturner implements EventReturner {
   readonly name: string;

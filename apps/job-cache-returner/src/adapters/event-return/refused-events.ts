@@ -2,23 +2,23 @@ import type { EventReturner, EventToReturn } from '@brine/event-return';
 import { eventId } from '@brine/event-return';
 import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';
 
-/** Refused events that are kept at most: a returner that refuses all would fill the database. */
+/** Most refused events that are kept: a returner that refuses all would fill the database. */
 const KEPT_MAX = 10_000;
-/** How often they are counted, in ms. */
+/** Interval of counting them, in ms. */
 const COUNT_EVERY_MS = 60_000;
 
-/** What refused events are kept with. */
+/** The connections for keeping refused events. */
 export interface RefusedEventsPorts {
-  /** Throws a retryable error while PostgreSQL is away. */
+  /** Throws a retryable error while PostgreSQL is unreachable. */
   readonly putAway: (refusal: Refusal, error: unknown) => Promise<RefusedRow>;
-  /** How many are kept. Throws the same. */
+  /** Counts the kept events. Throws the same. */
   readonly count: () => Promise<number>;
   readonly warn: (text: string) => void;
   /** A monotonic clock, ms. */
   readonly now: () => number;
 }
 
-/** The events that returners refuse for good: in quarantine, until an operator looks at them. */
+/** The events that returners refuse for good. They are in quarantine until an operator acts. */
 export class RefusedEvents {
   readonly #ports: RefusedEventsPorts;
   #kept = 0;
@@ -29,7 +29,9 @@ export class RefusedEvents {
     this.#ports = ports;
   }
 
-  /** Keeps an event; the same again is one row. Beyond a limit events are dropped, said once. */
+  /**
+   * Keeps an event; a repeated event is one row. Beyond a limit events are dropped, logged once.
+   */
   async keep(returner: string, event: EventToReturn, error: unknown): Promise<object> {
     const { count, now, putAway, warn } = this.#ports;
     if (now() - this.#countedMs > COUNT_EVERY_MS) {
@@ -46,7 +48,7 @@ export class RefusedEvents {
     const { tag, timeMs, data, position } = event;
     return putAway(
       {
-        // Of several returners each may refuse it, and several may come of one message.
+        // Each of several returners may refuse it, and a message may give several events.
         kind: 'event',
         jid: '',
         id: returner,
@@ -62,8 +64,8 @@ export class RefusedEvents {
 }
 
 /**
- * Gives an event out of quarantine to its returner once more; false where that is not configured
- * here. Throws ReturnerError.
+ * Passes an event from quarantine to its returner again; false if that is not configured here.
+ * Throws ReturnerError.
  */
 export async function returnAgain(
   row: QuarantineRow,

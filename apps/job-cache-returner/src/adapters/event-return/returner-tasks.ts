@@ -4,7 +4,7 @@ import { type ClusterTask, ClusterTasks, NOT_SEALED, RunStore } from '@brine/clu
 import type { EventReturn } from '@brine/event-return';
 import type { Trouble } from '@brine/tasks';
 
-/** What the tasks of a process are made of. */
+/** The parts of the tasks of a process. */
 export interface ReturnerTasksParts {
   readonly bus: Bus;
   /** The name of this host. */
@@ -13,13 +13,13 @@ export interface ReturnerTasksParts {
   readonly onTrouble: Trouble;
 }
 
-/** How long a beat stays in a bucket that forgets nothing by its age: longer than any lease. */
+/** A beat stays this long in its bucket, which does not expire records: longer than any lease. */
 const BEAT_LIVES_MS = 3_600_000;
 
 /**
  * Makes each returner a task of the cluster: one process at a time writes there, and its place is
  * the data of the task. This service does not have the master's key, so its records are not sealed.
- * The function that comes back writes what was gathered, and hands the returners on.
+ * The returned function writes the gathered events, and releases the returners.
  */
 export function serveReturners(parts: ReturnerTasksParts): () => Promise<void> {
   const { bus, host, returners, onTrouble } = parts;

@@ -9,13 +9,13 @@ import {
   ReturnerOptions,
 } from '@brine/event-return';
 
-/** The names of Python's module `syslog`, as `logger` has them. */
+/** The level names of Python's module `syslog`, which `logger` uses too. */
 const LEVELS = ['EMERG', 'ALERT', 'CRIT', 'ERR', 'WARNING', 'NOTICE', 'INFO', 'DEBUG'];
 const FACILITIES = ['KERN', 'USER', 'MAIL', 'DAEMON', 'AUTH', 'LPR', 'NEWS', 'UUCP', 'CRON'].concat(
   ['SYSLOG', 'AUTHPRIV', 'FTP'],
   Array.from({ length: 8 }, (_, n) => `LOCAL${n}`),
 );
-/** Of `syslog.options`; the others say nothing to a program that ends. */
+/** Values of `syslog.options`; the others have no effect in a program that ends. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   LOG_PID: [`--id=${process.pid}`],
   LOG_PERROR: ['--stderr'],
@@ -24,19 +24,19 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   LOG_NOWAIT: [],
 };
 
-/** A message to a local syslog may be no longer, in bytes; what is longer becomes several. */
+/** Most bytes of a message to a local syslog; longer events are split. */
 const MESSAGE_BYTES = 65_536;
 const TIMEOUT_MS = 30_000;
 const SHOWN_CHARS = 300;
 /** Salt's limit of `syslog.tag`. */
 const TAG_CHARS = 32;
 
-/** What runs `logger`; another program in tests. */
+/** The program that sends; tests have another one. */
 const PROGRAM = 'logger';
 
 /**
- * Events as messages to the syslog of this host, by the program `logger` of util-linux: Node has no
- * sockets of the kind of /dev/log. The options are those of Salt's returner `syslog`.
+ * Events as messages to the syslog of this host, through the program `logger` of util-linux: Node
+ * has no sockets of the kind of /dev/log. The options are those of Salt's returner `syslog`.
  */
 export class SyslogReturner implements EventReturner {
   readonly name = 'syslog';
@@ -44,7 +44,7 @@ export class SyslogReturner implements EventReturner {
   readonly #args: readonly string[];
   readonly #program: string;
 
-  /** @throws ReturnerError `missing` for an option that syslog does not know */
+  /** @throws ReturnerError `missing` for an unknown option of syslog */
   constructor(options: Pick<MasterOptions, 'written'>, program = PROGRAM) {
     this.#args = loggerArguments(options);
     this.#program = program;
@@ -78,7 +78,7 @@ export class SyslogReturner implements EventReturner {
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         line = (line + text).slice(0, SHOWN_CHARS);
       });
-      // It has ended before it read everything; `close` says how.
+      // It ended before it read everything; `close` reports the reason.
       child.stdin.on('error', () => undefined);
       child.once('error', (error) => {
         reject(new ReturnerError('away', `${this.#program}: ${error.message}`, error));
@@ -93,7 +93,7 @@ export class SyslogReturner implements EventReturner {
   }
 }
 
-/** The arguments that the options of Salt's returner ask for. @throws ReturnerError `missing` */
+/** The arguments for the options of Salt's returner. @throws ReturnerError `missing` */
 export function loggerArguments(from: Pick<MasterOptions, 'written'>): string[] {
   const options = new ReturnerOptions(from, 'syslog');
   const level = known(options.text('level') ?? 'LOG_INFO', 'level', LEVELS);
@@ -110,7 +110,7 @@ export function loggerArguments(from: Pick<MasterOptions, 'written'>): string[] 
   const priority = `${facility}.${level}`;
   return [
     ...['--priority', priority, '--tag', tag, '--size', String(MESSAGE_BYTES)],
-    // Without it nobody would notice that no syslog is there.
+    // Otherwise a missing syslog would go unnoticed.
     '--socket-errors=on',
     ...more,
   ];

@@ -25,7 +25,7 @@ interface WebSettings {
   readonly timeoutMs: number;
 }
 
-/** Asks web servers; where none answers, that is `away`. */
+/** Asks web servers; a missing answer gives `away`. */
 function asking({ verify, caBundle, timeoutMs }: WebSettings): AskWeb {
   return async (post: WebPost) => {
     try {
@@ -50,7 +50,7 @@ function headerOf([name, value]: readonly [string, unknown]): [string, string] {
   throw new ReturnerError('missing', `header '${name}' of brine.event_http must be a text`);
 }
 
-/** Events by POST to a server of the site's own (`brine.event_http`). */
+/** Events by POST to a server of the site (`brine.event_http`). */
 export class HttpReturner implements EventReturner {
   readonly name = 'http';
   readonly keepsPlace = false;
@@ -58,7 +58,7 @@ export class HttpReturner implements EventReturner {
   readonly #headers: ReadonlyMap<string, string>;
   readonly #ask: AskWeb;
 
-  /** @throws ReturnerError `missing` where no address is named */
+  /** @throws ReturnerError `missing` without an address */
   constructor({ brine }: Pick<MasterOptions, 'brine'>, ask?: AskWeb) {
     const { url, headers, verify, caBundle } = brine.eventHttp;
     if (url === undefined || !/^https?:\/\//.test(url)) {
@@ -93,7 +93,7 @@ export class ElasticsearchReturner implements EventReturner {
   readonly keepsPlace = false;
   readonly #server: Elasticsearch;
 
-  /** @throws ReturnerError `missing` for an option that does not fit */
+  /** @throws ReturnerError `missing` for an invalid option */
   constructor(from: Pick<MasterOptions, 'written'>, ask?: AskWeb) {
     const options = new ReturnerOptions(from, 'elasticsearch');
     const ownCa = options.text('ca_certs');
@@ -133,7 +133,7 @@ export class ElasticsearchReturner implements EventReturner {
   }
 }
 
-/** As salt/modules/elasticsearch.py `_get_instance` finds them. */
+/** The hosts, as salt/modules/elasticsearch.py `_get_instance` reads them. */
 function hostsOf(options: ReturnerOptions): readonly string[] {
   const hosts = [...options.texts('host'), ...options.texts('hosts')];
   return hosts.length > 0 ? hosts : ['127.0.0.1:9200'];

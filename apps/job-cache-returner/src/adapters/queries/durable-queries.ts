@@ -4,7 +4,7 @@ import { intOf, mapIn, mapOf, textOf } from '@brine/wire';
 
 type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
 
-/** The questions about durable jobs: what publishers do next, and the list of the open ones. */
+/** The queries about durable jobs: the next action of publishers, and the list of open jobs. */
 export const DURABLE_QUERIES: readonly (readonly [string, Query])[] = [
   ['durable_take', take],
   ['durable_confirm', confirm],

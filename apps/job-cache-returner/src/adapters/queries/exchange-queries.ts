@@ -11,13 +11,13 @@ export async function exportQuery(cache: JobCache, request: SaltMap): Promise<Sa
   return mapOf({ lines: [...page.lines], next: page.next ?? null });
 }
 
-/** One import at once: it holds a connection of the writers, and returns come first. */
+/** Only one import at a time: it uses a connection of the writers, and returns come first. */
 let importing = false;
 
 /**
  * `{file, linesBefore?}` → `{jobs, returns, evidence, sightings, known}`: a part of a file of
- * `jobs.export` that is such a file by itself, all of it or nothing. `{busy: true}` while another
- * one is on its way.
+ * `jobs.export` that is such a file by itself, all of it or nothing. `{busy: true}` during another
+ * import.
  */
 export async function importQuery(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const file = textOf(request, 'file');

@@ -11,14 +11,11 @@ interface Context {
 
 type Query = (cache: JobCache, request: SaltMap, context: Context) => Promise<SaltValue>;
 
-/** Rows are tried again for so long, in ms; then the caller asks for the next ones. */
+/** Limit of one retry of rows, in ms; the caller then asks for the next ones. */
 const RETRY_MS = 1_500;
 const LIST_DEFAULT = 50;
 
-/**
- * What is in quarantine, and what becomes of it: `quarantine`, `quarantine_retry`,
- * `quarantine_drop`.
- */
+/** The queries about quarantine: `quarantine`, `quarantine_retry`, `quarantine_drop`. */
 export const QUARANTINE_QUERIES: readonly (readonly [string, Query])[] = [
   ['quarantine', list],
   ['quarantine_retry', retry],
@@ -54,7 +51,7 @@ async function drop(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   return mapOf({ dropped: await cache.quarantined.drop(chosen(request)) });
 }
 
-/** A filter that was left out by mistake must not mean all rows. */
+/** A filter that was omitted by mistake must not mean all rows. */
 function chosen(request: SaltMap): QuarantineFilter {
   const filter = filterOf(request);
   if (boolOf(request, 'all') === true || Object.keys(filter).length > 0) return filter;

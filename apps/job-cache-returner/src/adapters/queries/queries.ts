@@ -9,12 +9,12 @@ import { QUARANTINE_QUERIES } from './quarantine-queries.ts';
 import { QUEUE_QUERIES } from './queue-queries.ts';
 import { silentQuery } from './silent-query.ts';
 
-/** What a query may need besides the database. */
+/** The context of a query besides the database. */
 export interface QueryContext {
-  /** Which life of the stream of events is read here; undefined before it was found. */
+  /** The incarnation of the stream of events; undefined before it is known. */
   readonly incarnation: () => string | undefined;
   readonly bus: Bus;
-  /** Gives an event out of quarantine to its returner; false where that is not configured here. */
+  /** Passes an event from quarantine to its returner; false if that is not configured here. */
   readonly returnEvent: (row: QuarantineRow) => Promise<boolean>;
 }
 
@@ -25,7 +25,7 @@ export type Query = (
   context: QueryContext,
 ) => Promise<SaltValue>;
 
-/** A request that lacks what it needs. */
+/** A request with a missing or invalid field. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
 }

@@ -4,7 +4,7 @@ import { intOf, listOf, mapOf, textOf } from '@brine/wire';
 
 type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
 
-/** What the runner `queue` asks, by the word `act`. */
+/** The acts of the runner `queue`, by the field `act`. */
 const ACTS: Readonly<Record<string, Query>> = {
   put: async (cache, request) =>
     cache.queues.put(nameOf(request), itemsOf(request), needText(request, 'by')),

@@ -2,13 +2,13 @@ import type { JobCache, SilentMinion } from '@brine/job-cache';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { listOf, mapOf, textOf } from '@brine/wire';
 
-/** What Salt's pgjsonb returner writes has this for an incarnation (sql/000001.sql). */
+/** The incarnation of rows from Salt's pgjsonb returner (sql/000001.sql). */
 const BY_PGJSONB = '~pgjsonb';
 
 /**
- * `{jid, ids?, after?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: what is kept of
- * the minions of a job that are silent, or of `ids`. Null for an unknown jid. `incarnation` is
- * that of the stream of events which is read here.
+ * `{jid, ids?, after?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the evidence about
+ * the silent minions of a job, or about `ids`. Null for an unknown jid. `incarnation` is that of
+ * the stream of events which is read here.
  */
 export async function silentQuery(
   cache: JobCache,
@@ -44,7 +44,7 @@ function minionMap(minion: SilentMinion, incarnation: string | undefined): SaltM
   });
 }
 
-/** The way a return came by, if not through the events that this process reads. */
+/** The way that a return came, if not through the events that this process reads. */
 function elsewhere(
   from: string | undefined,
   returnedMs: number | undefined,
@@ -54,6 +54,6 @@ function elsewhere(
   if (from === BY_PGJSONB)
     return 'the database itself, by the pgjsonb returner of a minion or of another master';
   if (here === undefined || from === here) return undefined;
-  // Before our stream was made an earlier one of our own may have had it.
+  // Older than the present stream: an earlier stream of this master may have brought it.
   return returnedMs > Date.parse(here) ? 'another master of the same database' : undefined;
 }
