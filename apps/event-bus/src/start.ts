@@ -146,7 +146,6 @@ async function start(
   };
 }
 
-/** The parts of {@link startForOne}. */
 interface ForOneParts {
   readonly bus: Bus;
   readonly files: JobFiles;
@@ -215,7 +214,6 @@ async function prepare(bus: Bus, options: MasterOptions): Promise<void> {
   }
 }
 
-/** The parts of the feeds. */
 interface FeedParts extends EventBusSettings {
   readonly bus: Bus;
   readonly files: JobFiles;
@@ -282,7 +280,6 @@ async function masterKeyOf(options: MasterOptions): Promise<PrivateKey> {
   return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
 }
 
-/** The parts of {@link localEvents}. */
 interface LocalEventsParts {
   readonly connecting: Promise<Bus>;
   readonly keys: LocalKeys;

@@ -39,7 +39,6 @@ export async function startSyndicRelay(context: ServiceContext): Promise<Running
   };
 }
 
-/** The parts of {@link relay}. */
 interface RelayParts {
   readonly bus: Bus;
   readonly names: readonly string[];

@@ -82,10 +82,7 @@ export class FileServer {
     return { data: await compress(data, { level: asked.gzip }), dest, gzip: asked.gzip };
   }
 
-  /**
-   * The hash of a file and its `stat`. Undefined for a missing file; without a hash if the file
-   * vanished meanwhile.
-   */
+  /** The hash and `stat` of a file; undefined for a missing one, no hash if it just vanished. */
   async hash(
     path: string,
     saltenv: string,

@@ -168,10 +168,7 @@ export class GitfsBackend implements FileBackend {
     if (everyMs > 0) void first.then(() => this.#every(everyMs, updateWhereDue));
   }
 
-  /**
-   * The result of the task is that of {@link GitCopy.update}: whether this worker fetched, and
-   * news.
-   */
+  /** The task returns as {@link GitCopy.update}: whether this worker fetched, and any news. */
   #fetch({ config: { url } }: GitRemote, task: () => Promise<boolean | undefined>): Promise<void> {
     return this.#guarded(url, async () => {
       const changed = await task();

@@ -6,10 +6,7 @@ import { Gate } from '@brine/tasks';
 const OPEN_MAX = 64;
 const gate = new Gate(OPEN_MAX);
 
-/**
- * Reads at most `size` bytes from the offset `at`; empty at the end of the file, undefined for a
- * missing file.
- */
+/** Reads up to `size` bytes from the offset `at`; empty at the end, undefined without the file. */
 export function readPiece(path: string, at: number, size: number): Promise<Buffer | undefined> {
   return gate.run(async () => {
     let handle: FileHandle;

@@ -2,10 +2,7 @@ import type { Expiry, RequestOutcome } from '@brine/bus/rpc';
 import { mapOf, pack, RefusalText } from '@brine/wire';
 import type { Claimed } from './same-bytes.ts';
 
-/**
- * The one unsigned reply after which a stock minion tries again. Salt: salt/crypt.py
- * AsyncAuth.sign_in.
- */
+/** The one unsigned reply after which a minion tries again. Salt: crypt.py AsyncAuth.sign_in. */
 export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
 
 const TEXTS: Partial<Readonly<Record<Expiry, string>>> = {

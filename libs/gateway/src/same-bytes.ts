@@ -153,8 +153,7 @@ export class SameBytes {
         if (known !== own) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
-        // If no worker can be asked, none can publish, as a rule: NATS or all workers are
-        // unreachable.
+        // If no worker can be asked, none can publish, as a rule: NATS or all are unreachable.
         if (performance.now() + retryMs >= until()) break;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
         // On a starved host every answer would come too late, however often it asks.

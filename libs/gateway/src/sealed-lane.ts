@@ -33,10 +33,7 @@ export interface SealedLaneStats {
   readonly lostBy: Readonly<Record<LostReason, number>>;
 }
 
-/**
- * Why a request was given up: too old, too many kept, too many of its minion, or the end of the
- * gateway.
- */
+/** Why a request was given up: too old, too many kept, or of its minion, or the end. */
 export type LostReason = 'old' | 'full' | 'share' | 'stopped';
 
 const { waitsMs, backlog, backlogBytes, backlogPartOfOne, firstRetryMs, longestRetryMs, lateMs } =

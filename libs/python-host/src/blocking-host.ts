@@ -8,10 +8,7 @@ export interface HostThreadData {
   readonly end: BlockingEnd;
 }
 
-/**
- * Starts a host in a thread, for a command that prints while it calls. Its processes end with this
- * one.
- */
+/** Starts a host in a thread, for a command that prints during calls; it ends with this process. */
 export function startBlockingHost(settings: PythonSettings): BlockingCalls {
   const { port1, port2 } = new MessageChannel();
   const answers = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);

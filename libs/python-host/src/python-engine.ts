@@ -12,10 +12,7 @@ const UNKNOWN = 3;
 /** Time for an engine to end, ms. */
 const STOP_MS = 5_000;
 
-/**
- * An engine of the site's Salt in its own process. It uses the event sockets of this host, as under
- * a stock master.
- */
+/** An engine of the site's Salt in its own process, with the event sockets of this host. */
 export class PythonEngine {
   /** Resolves when the process has ended; `refused` if the next one would end in the same way. */
   readonly gone: Promise<{ readonly text: string; readonly refused: boolean }>;

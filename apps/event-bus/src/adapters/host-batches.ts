@@ -89,8 +89,7 @@ export class HostBatches {
     if (state === undefined || textOf(state, 'driver') !== STOCK_ASYNC) return;
     if (state.get('halted') === true) return;
     const user = textOf(state, 'user') ?? 'root';
-    // Like `keptCaller` of libs/master: the file belongs to the master's user, which may do
-    // anything.
+    // Like `keptCaller` of libs/master: the file is the master's user's, which may do anything.
     const caller = mapOf({ kind: 'user', user, principal: user, free: true });
     const by = mapOf({ caller, principal: user, host: this.#parts.host });
     const begun = await this.#parts.offer(jid, mapOf({ adopt: state }), by);

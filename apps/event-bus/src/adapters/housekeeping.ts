@@ -26,10 +26,7 @@ const PURGE_EVERY_MS = 60_000;
 const CLEAN_EVERY_MS = 15 * 60_000;
 const FIRST_CLEAN_MS = 60_000;
 
-/**
- * Regular duties of the streams' owner: purges messages that all have read, removes files of old
- * jobs.
- */
+/** Regular duties of the streams' owner: purges messages that all read, removes old job files. */
 export function startHousekeeping(options: HousekeepingOptions): {
   status(): object;
   close(): Promise<void>;

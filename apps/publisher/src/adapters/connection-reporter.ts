@@ -25,10 +25,7 @@ const CHANGES_MS = 250;
 /** A message is sent at least this often, so that its absence shows a dead publisher, ms. */
 const BEAT_MS = 2_000;
 
-/**
- * Reports the connections of 4505 by address to the owner of presence: the changes, and all of them
- * on request.
- */
+/** Reports the connections of 4505 by address to the owner of presence, all of them on request. */
 export class ConnectionReporter {
   readonly #parts: ConnectionReporterParts;
   readonly #board: ConnectionBoard;
@@ -80,10 +77,7 @@ export class ConnectionReporter {
     };
   }
 
-  /**
-   * Announces the end of this publisher. To be called before its connections end, which then is no
-   * sign of their minions.
-   */
+  /** Announces the end: connections that end after it are no sign of their minions. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -62,10 +62,7 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
   gauge('workers', 'Workers that take requests.', () => gateway.status.workers.workers);
 }
 
-/**
- * Measures the outcomes of requests, and their times. A value has its spans as an exemplar if the
- * worker recorded them.
- */
+/** Measures outcomes and times. A value has its spans, if recorded, as an exemplar. */
 export function measureOutcomes(
   metrics: Metrics,
   delays: RequestDelays,

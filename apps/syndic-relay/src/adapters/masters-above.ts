@@ -25,18 +25,12 @@ export function namedMasters(options: Pick<MasterOptions, 'syndicMaster'>): read
 /** A master above with its connections. */
 export interface MasterAboveLink {
   readonly link: UpperLink;
-  /**
-   * Part of the ids of requests and the names of consumers. Made from the address, so that relays
-   * agree on it.
-   */
+  /** Part of ids of requests and names of consumers. From the address, so relays agree on it. */
   readonly token: string;
   close(): Promise<void>;
 }
 
-/**
- * The identity of the syndic above: the id and the keys of the minion configuration, as for
- * salt-syndic.
- */
+/** The identity above: id and keys of the minion configuration, as for salt-syndic. */
 export interface Syndic {
   readonly options: MinionOptions;
   readonly pair: KeyPair;

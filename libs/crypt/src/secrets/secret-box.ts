@@ -31,10 +31,7 @@ export class SecretBox {
     this.#purpose = purpose;
   }
 
-  /**
-   * A box for one purpose; values sealed for another do not open. Throws CryptError SALT_CRYPT_KEY
-   * for an unreadable key.
-   */
+  /** A box for one purpose; no other box opens its values. Throws CryptError SALT_CRYPT_KEY. */
   static fromMasterKey(pem: string | PrivateKey, purpose: string): SecretBox {
     const key = typeof pem === 'string' ? PrivateKey.parse(pem) : pem;
     const info = Buffer.from(purpose, 'utf8');

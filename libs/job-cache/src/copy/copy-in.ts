@@ -19,10 +19,7 @@ export type DatabaseState =
 
 const NOTE = 'restored from backup ';
 
-/**
- * Restores the copies of all tables in one transaction: a copy that is interrupted leaves the
- * database empty.
- */
+/** Restores all tables in one transaction: an interrupted copy leaves the database empty. */
 export class CopyIn {
   readonly #session: Session;
   readonly #url: string;

@@ -93,10 +93,7 @@ SELECT jid, raw, json, more FROM (
 WHERE place <= $1 AND (place = 1 OR upto <= ${MAX_PAGE_BYTES})
 ORDER BY jid ${order}`;
 
-/**
- * Matches a list if one entry matches. Most lists have one entry, and a subquery costs more than a
- * match.
- */
+/** True if one entry matches. Most lists have one entry, and a subquery costs more. */
 function matchesOne(list: string, pattern: string): string {
   return `${list}[1] ~ ${pattern} OR cardinality(${list}) > 1 AND EXISTS (
         SELECT FROM unnest(${list}) AS name WHERE name ~ ${pattern})`;

@@ -69,10 +69,7 @@ export class AuditRows {
     return this.#read(PAGE, [after.writer, after.n, PAGE_MAX]);
   }
 
-  /**
-   * The newest rows, filtered by kind and by name if given: the name that was proven or claimed.
-   * Throws JobCacheError.
-   */
+  /** The newest rows, of a kind and of a proven or claimed name if given. Throws JobCacheError. */
   newest(wanted: {
     readonly kind?: string;
     readonly principal?: string;

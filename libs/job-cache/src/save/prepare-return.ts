@@ -101,10 +101,7 @@ function readLoad(load: Uint8Array, transcoder: JsonTranscoder): ReadLoad {
   return { scan: scanMap(load), json: () => fullRet(map, load) };
 }
 
-/**
- * `fun` of a return, as a text column keeps it; a compound job's list is joined by commas, as the
- * CLI takes it.
- */
+/** `fun` as a text column keeps it; a compound job's list is joined by commas, as in the CLI. */
 export function functionText(load: Fields): string {
   const fun = load.get('fun');
   const names = Array.isArray(fun) ? fun.filter((name) => typeof name === 'string') : undefined;

@@ -29,10 +29,7 @@ WHERE (r.incarnation, r.seq) <> (i.incarnation, i.seq)
 ORDER BY r.jid, r.id
 FOR UPDATE OF r`;
 
-/**
- * Keeps the later return of each pair with different content as evidence, under its lowest
- * position.
- */
+/** Keeps the later of two different returns as evidence, under its lowest position. */
 const KEEP_LOSERS = `
 WITH input AS MATERIALIZED (${RETURN_INPUT}),
 losers AS (

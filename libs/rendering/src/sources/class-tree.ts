@@ -8,10 +8,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 /** The directory of `saltclass` without a `path` (salt/pillar/saltclass.py). */
 export const DEFAULT_CLASS_TREE = '/srv/saltclass';
 
-/**
- * The present files of a saltclass tree; links are followed, as in Salt. A missing directory is
- * empty.
- */
+/** The files of a saltclass tree; links are followed, as in Salt. A missing tree is empty. */
 export class ClassTree {
   readonly classes: readonly string[];
   readonly nodes: readonly string[];

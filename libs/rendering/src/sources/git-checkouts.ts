@@ -161,10 +161,7 @@ export class GitCheckouts {
   }
 }
 
-/**
- * When a repository was last fetched on this host, successfully or not, in Unix ms; undefined for
- * never.
- */
+/** When a repository was last fetched on this host, or tried, in Unix ms; undefined for never. */
 export function lastFetchMs(cacheDir: string): number | undefined {
   const copies = join(cacheDir, COPIES);
   if (!existsSync(copies)) return undefined;

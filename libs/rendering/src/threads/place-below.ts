@@ -7,10 +7,7 @@ interface Place {
   readonly path: string;
 }
 
-/**
- * The file of an environment at an absolute path, or undefined. The path is taken as written, with
- * `..` resolved.
- */
+/** The file of an environment at an absolute path, with `..` resolved, or undefined. */
 export function placeBelow(
   roots: Readonly<Record<string, readonly string[]>>,
   path: string,

@@ -42,10 +42,7 @@ function outcome(value: () => SaltValue): SaltMap {
   }
 }
 
-/**
- * Files come from the worker, because those of git are found asynchronously; the thread blocks
- * until then.
- */
+/** The worker finds files of git asynchronously, so the thread blocks until it has them. */
 function contextOf({
   asked,
   data,

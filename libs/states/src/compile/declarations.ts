@@ -37,10 +37,7 @@ export function handleExclude(data: HighData, sls: string, errors: string[]): vo
   data.set('__exclude__', [...listOf(data.get('__exclude__')), ...exclude]);
 }
 
-/**
- * Gives each declaration its file and order, and splits `module.function` (Salt:
- * _handle_state_decls).
- */
+/** Gives declarations their file and order, and splits functions (Salt: _handle_state_decls). */
 export function handleDeclarations(
   data: HighData,
   sls: string,

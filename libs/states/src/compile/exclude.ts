@@ -3,10 +3,7 @@ import { isMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { type HighData, textAt } from '../values.ts';
 
-/**
- * Removes the declarations that `__exclude__` names: ids, and whole SLS files (Salt:
- * _apply_exclude).
- */
+/** Removes ids and whole SLS files that `__exclude__` names (Salt: _apply_exclude). */
 export function applyExclude(high: HighData): void {
   const excludes = high.get('__exclude__');
   high.delete('__exclude__');

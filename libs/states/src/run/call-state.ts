@@ -21,10 +21,7 @@ export interface CallContext {
   readonly test: boolean;
 }
 
-/**
- * The error of a chunk: an unknown state, a missing argument (Salt: State.verify_data). Also reads
- * `umask`.
- */
+/** The error of a chunk, if any (Salt: State.verify_data). Also reads `umask`. */
 export function verifyData(chunk: Chunk, ports: Pick<RunPorts, 'stateFunction' | 'missing'>) {
   const errors: string[] = [];
   for (const key of ['state', 'fun', 'name']) {

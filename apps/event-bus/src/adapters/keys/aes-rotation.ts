@@ -82,7 +82,6 @@ export async function startRotation(parts: {
   };
 }
 
-/** The parts of {@link Rotation}. */
 interface RotationParts {
   readonly cachedir: string;
   readonly masterId: string;

@@ -52,8 +52,7 @@ export class PostgresReturner implements EventReturner {
   }
 
   async open(): Promise<string | undefined> {
-    // At its first start the master makes the tables at the same time; waiting for them is no
-    // outage.
+    // At its first start the master makes the tables at the same time; a wait is no outage.
     await this.#made;
     const place = await this.#doing(() => this.#table.place());
     if (!this.#table.keepsPlace) {

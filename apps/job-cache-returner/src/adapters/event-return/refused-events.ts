@@ -63,10 +63,7 @@ export class RefusedEvents {
   }
 }
 
-/**
- * Passes an event from quarantine to its returner again; false if that is not configured here.
- * Throws ReturnerError.
- */
+/** Retries an event from quarantine; false without its returner here. Throws ReturnerError. */
 export async function returnAgain(
   row: QuarantineRow,
   returners: readonly EventReturner[],
