@@ -21,7 +21,7 @@ const BURST = 50;
 /** So many at once make 64 MiB wait for the stalled reader before long. */
 const LARGE = 'x'.repeat(250_000);
 const LARGE_AT_ONCE = 16;
-/** What may wait for one reader, and room for what else grows. */
+/** The queue of one reader, and a margin for other growth. */
 const GROWTH_MAX = (64 + 96) * 1_048_576;
 
 let master: TestMaster;
@@ -37,18 +37,16 @@ afterAll(async () => {
   await master?.close();
 });
 
-/** What the readers' own process says. */
+/** A message of the readers' process. */
 interface Told {
   readonly ready?: number;
-  /**
-   * Every reader has every event since the last time that this was told; their slowest percent, ms.
-   */
+  /** Every reader has every event since the last such message; their slowest percent, ms. */
   readonly p99?: number;
   /** A reader that was disconnected. */
   readonly lost?: number;
 }
 
-/** Fifty readers in a process of their own, which tell how late events come. */
+/** Fifty readers in a process of their own, which reports how late events come. */
 async function startReaders(): Promise<ChildProcess> {
   const path = new URL('./stalled-reader.fixture.ts', import.meta.url).pathname;
   const args = [host.sock('master_event_pub.ipc'), String(READERS)];
@@ -121,7 +119,7 @@ async function fillUp(child: ChildProcess): Promise<void> {
   );
 }
 
-/** One part: fires for the time, then gives the readers' slowest percent, in ms. */
+/** Fires for the time, then returns the readers' slowest percent, in ms. */
 async function part(
   child: ChildProcess,
   seconds = LASTS_S,
@@ -138,7 +136,7 @@ test(
   'a reader that stalls delays no other, costs bounded memory, and is counted',
   async () => {
     const child = await startReaders();
-    // What code and buffers need when they are warm is no growth.
+    // Code and buffers that get warm do not count as growth.
     await part(child, WARM_S);
     const alone = await part(child);
     const before = process.memoryUsage().rss;

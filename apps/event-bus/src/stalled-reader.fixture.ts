@@ -41,7 +41,7 @@ function take(reader: number, chunk: Buffer): void {
   tellIfAll();
 }
 
-/** When every reader has every event, says so and counts from 0: nothing is on its way then. */
+/** When every reader has every event, reports it and counts from 0: no event is in flight then. */
 function tellIfAll(): void {
   if (events.some((one) => one !== fired)) return;
   let left = late.reduce((sum, one) => sum + one, 0) * 0.01;

@@ -59,7 +59,7 @@ interface BrineExtra {
 /** A host with directories of its own, on which an event bus runs. */
 export class TestHost {
   readonly name: string;
-  /** What would have ended the process. */
+  /** Errors that would have ended the process. */
   readonly failures: unknown[] = [];
   readonly root = mkdtempSync(join(tmpdir(), 'evb-'));
   readonly #master: TestMaster;
@@ -91,7 +91,7 @@ export class TestHost {
     return (feeds.events as { readonly hold: unknown }).hold;
   }
 
-  /** What it tells Prometheus. */
+  /** The metrics for Prometheus. */
   exposition(): Promise<string> {
     return Promise.resolve(this.#metrics.text());
   }
@@ -165,8 +165,8 @@ export class TestHost {
   }
 
   /**
-   * Reads events until closed; what came is in `seen`. What is left over from an earlier test has
-   * gone by when this resolves.
+   * Reads events until closed, into `seen`. Events left over from an earlier test are gone when
+   * this resolves.
    */
   async reader(...dirs: string[]): Promise<{ seen: LocalEvent[]; client: EventClient }> {
     const client = await EventClient.connect({ path: this.sock(...dirs, 'master_event_pub.ipc') });

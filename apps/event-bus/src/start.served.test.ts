@@ -80,7 +80,7 @@ describe('a job', () => {
     await until('the event after the return is seen', () =>
       expect(tagsOf(seen)).toContain('other'),
     );
-    // What was held goes with it: a return that went out shows by which way.
+    // A return that waited and was sent shows by which way it went.
     const held = { waiting: 1, held: 1, timedOut: 0, overflowed: 0 };
     expect([tagsOf(seen), host.held()]).toEqual([['other'], held]);
     await publications.appendJob(job);
@@ -192,7 +192,7 @@ describe('event sockets', () => {
       tag: 'old',
       body: pack(mapOf({})),
     });
-    await until('the old event is told', () => expect(tagsOf(early.seen)).toEqual(['old']));
+    await until('the old event is seen', () => expect(tagsOf(early.seen)).toEqual(['old']));
     early.client.close();
     const { seen, client } = await host.reader();
     await new EventWriter(master.worker).append({
@@ -211,7 +211,7 @@ describe('event sockets', () => {
     const body = pack(mapOf({ id: 'm1', jid, return: 'x'.repeat(2_000_000) }));
     await new EventWriter(master.worker).append({ ...returnOf(jid, 'm1'), body });
     await until('the three events of the job are seen', () => expect(seen).toHaveLength(3));
-    // On a busy machine the return is not held back long enough to be the last one.
+    // On a busy machine the return is not delayed long enough to be the last one.
     const returned = seen.find(({ tag }) => tag === `salt/job/${jid}/ret/m1`);
     expect(returned?.data.get('return')).toBe('VALUE_TRIMMED');
     expect(returned?.data.get('id')).toBe('m1');

@@ -24,7 +24,7 @@ it.each([
 
 const BRINE = { eventFraming: 'auto' } as Parameters<typeof keptFiles>[0]['brine'];
 
-it('the dialect is of the release that the operator says, whatever is installed', () => {
+it('the dialect is of the release that the operator names, whatever is installed', () => {
   const salt = { version: '3006.26', path: '/usr/bin/salt' };
   const sleepy = { version: '3007.13', path: '/usr/bin/salt' };
   const awake = { zone: false, wakes: false };

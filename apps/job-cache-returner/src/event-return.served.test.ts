@@ -209,7 +209,7 @@ test('what comes while no process runs is returned by the next one, once', async
   await expect.poll(lineTags).toEqual(expected);
 });
 
-test('of two processes one writes, and the other goes on when it stops', async () => {
+test('of two processes one writes, and the other continues when it stops', async () => {
   await start();
   await placeIsKept();
   await start({}, 'h2');
@@ -239,7 +239,7 @@ test('tags that are not wanted are passed over, and one that is refused goes awa
     const { rowCount } = await pool.query('SELECT FROM brine.event_return');
     return rowCount === 1;
   });
-  // No text column of PostgreSQL holds it.
+  // A text column of PostgreSQL refuses it.
   const odd = 'x\0y';
   for (const tag of ['begin/0', 'other', 'kept/secret', 'kept/1', odd, 'kept/2']) await fire(tag);
   await expect.poll(rowTags).toEqual(['begin/0', 'kept/1', 'kept/2']);
@@ -249,7 +249,7 @@ test('tags that are not wanted are passed over, and one that is refused goes awa
   expect(text).toContain('outcome="returned"} 3\n');
 });
 
-test('a queue waits for its number or its seconds, and a stop writes what it holds', async () => {
+test('a queue waits for its number or its seconds, and a stop writes its events', async () => {
   await start();
   await placeIsKept();
   await stop();

@@ -137,7 +137,7 @@ function auditRow(writer: string, n: number): object {
   return { writer, n, body, before: '', seal: `${writer} ${n}` };
 }
 
-/** One of each kind that the table refuses, between others that it takes. */
+/** Appends rows of each kind that the table refuses, between others that it takes. */
 async function append(jids: Record<'good' | 'bad' | 'durable', Jid>): Promise<void> {
   const writer = new EventWriter(worker);
   const publications = new PublicationWriter(worker);
@@ -175,7 +175,7 @@ async function names(text: string, values: unknown[]): Promise<unknown[]> {
   return (await pool.query<{ name: string }>(text, values)).rows.map(({ name }) => name);
 }
 
-/** What is stored of all kinds, by short names. */
+/** The stored rows of all kinds, by short names. */
 async function stored(jids: Record<'good' | 'bad' | 'durable', Jid>): Promise<unknown[]> {
   return [
     ...(await names('SELECT jid AS name FROM brine.jobs WHERE jid = ANY($1) ORDER BY 1', [

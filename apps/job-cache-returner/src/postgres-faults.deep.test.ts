@@ -94,7 +94,7 @@ async function beforeEachInsert(body: string): Promise<() => Promise<unknown>> {
 const raise = (state: string) => (): Promise<() => Promise<unknown>> =>
   beforeEachInsert(`RAISE EXCEPTION 'injected' USING ERRCODE = '${state}'`);
 
-/** What a new connection finds. */
+/** The state that a new connection finds. */
 async function readOnlyOfAnother(): Promise<unknown> {
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -113,7 +113,7 @@ async function becomeReadOnly(): Promise<() => Promise<unknown>> {
   const set = async (value: string): Promise<void> => {
     await pool.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
     await pool.query('SELECT pg_reload_conf()');
-    // The server tells its backends before it makes another one.
+    // The server signals its backends before it makes another one.
     await expect.poll(readOnlyOfAnother).toBe(value);
   };
   await set('on');

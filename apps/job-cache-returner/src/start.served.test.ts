@@ -121,7 +121,7 @@ function killServer(): void {
   try {
     process.kill(server.pid(), 'SIGKILL');
   } catch {
-    // It is down already: from the last kill.
+    // Down already, from the last kill.
   }
 }
 
@@ -182,7 +182,7 @@ test('log-ins and sightings from services are stored', async () => {
   const { returner } = await start();
   const jid = newJid();
   const writer = new EventWriter(worker);
-  // Of a jid this old nothing is kept without its job.
+  // A return with such an old jid is dropped without its job.
   const wait = waitWritten(worker, ['store'], 10_000);
   await new PublicationWriter(worker).appendJob(jobOf(jid, ['m1', 'm2']), {
     written: wait.subject,
@@ -217,7 +217,7 @@ test('log-ins and sightings from services are stored', async () => {
   const logIns = async (): Promise<unknown[]> =>
     (await pool.query<object>('SELECT id FROM brine.log_ins')).rows;
   await expect.poll(logIns).toEqual([{ id: 'in' }]);
-  // What is no evidence is put away with its bytes, and counted.
+  // A stray is quarantined with its bytes, and counted.
   const away = async (): Promise<unknown[]> => {
     const text = `SELECT reason, encode(raw, 'hex') = 'c1' AS odd FROM brine.quarantine
       WHERE kind = 'seen' ORDER BY seq`;
@@ -270,7 +270,7 @@ test('returns survive the service stopping and another taking over', async () =>
   await expect.poll(() => countReturns(jid), { timeout: 50_000 }).toBe(total);
 });
 
-test('returns that wait while PostgreSQL is away go back to the stream at a stop', async () => {
+test('returns that wait for PostgreSQL go back to the stream at a stop', async () => {
   const jid = newJid();
   const nobody = await start('postgres://x:y@127.0.0.1:1/z');
   await appendReturn(new EventWriter(worker), jid, 'm1');

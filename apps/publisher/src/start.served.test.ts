@@ -107,7 +107,7 @@ async function opened(frame: Buffer | undefined): Promise<SaltValue> {
   return unpack(bytes ?? Buffer.alloc(0));
 }
 
-test('a subscriber hears a job as one frame that opens with the shared key', async () => {
+test('a subscriber receives a job as one frame that opens with the shared key', async () => {
   const service = await start();
   const minion = await subscriber('');
   await publish('20261120171037123456');
@@ -121,7 +121,7 @@ test('a subscriber hears a job as one frame that opens with the shared key', asy
   expect(isMap(load) && typeof load.get('serial')).toBe('number');
 });
 
-test('a minion that was deaf at the start of the publisher hears the job again', async () => {
+test('a minion that missed a job at the start of the publisher gets it again', async () => {
   const service = await start();
   await publish('20261120171037123456');
   await until('it was sent', () => expect(service.status()).toMatchObject({ sent: 1 }));
@@ -131,7 +131,7 @@ test('a minion that was deaf at the start of the publisher hears the job again',
   expect(isMap(load) && load.get('jid')).toBe('20261120171037123456');
 });
 
-test('with zmq_filtering a minion hears its own topic, a syndic everything', async () => {
+test('with zmq_filtering a minion receives its own topic, a syndic everything', async () => {
   await start({ zmq_filtering: true, order_masters: true });
   const mine = await subscriber(topicOf('a').toString());
   const other = await subscriber(topicOf('b').toString(), 'broadcast');

@@ -142,7 +142,7 @@ describe('node-forge as a second implementation', () => {
 });
 
 describe('X9.31 blocks', () => {
-  it('hold every message that fits and refuse longer ones', () => {
+  it('take every message that fits and refuse longer ones', () => {
     for (let length = 0; length <= 62; length += 1) {
       const message = Buffer.alloc(length, 0xbb);
       const block = x931Block(message, 64);

@@ -29,7 +29,7 @@ interface Publication {
 }
 
 const PART = nativePart();
-/** Where the native part was not built the same is done twice with Node's, and the name says so. */
+/** Without the native part the same is done twice with Node's, as the name of the tests shows. */
 const WHAT = typeof PART === 'string' ? `Node's seal alone (${PART})` : 'Node and the native part';
 const SEED = 20_261_125;
 const KEY = Buffer.from(Array.from({ length: 56 }, (_, at) => 3 * at + 1)).toString('base64');
@@ -37,7 +37,7 @@ const OTHER_KEY = Buffer.alloc(56, 7).toString('base64');
 const IV = Buffer.alloc(16, 0xaa);
 const ONE = { node: new Crypticle(KEY, 'node'), usual: new Crypticle(KEY) };
 
-/** What became of it: the bytes, nothing, or the code and text of the error. */
+/** The outcome: the bytes, nothing, or the code and text of the error. */
 function outcome(act: () => Buffer | undefined): string | undefined {
   try {
     return act()?.toString('hex');
@@ -238,7 +238,7 @@ function describeNative(part: NativePart): void {
       expect(out.subarray(7 + blob.length)).toEqual(Buffer.alloc(93 - blob.length, 4));
     });
 
-    it('says which fault it is, and decrypts nothing under a wrong MAC', () => {
+    it('names the fault, and decrypts nothing under a wrong MAC', () => {
       const arena = Buffer.alloc(64, 3);
       const open = (bytes: Buffer): number => part.open(key, bytes, 0, bytes.length, arena, 0);
       expect(open(Buffer.from(blob).fill(0, 20, 21))).toBe(FAULT.MAC);

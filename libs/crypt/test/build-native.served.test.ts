@@ -36,7 +36,7 @@ function cargo(script: string): void {
   chmodSync(join(bin, 'cargo'), 0o755);
 }
 
-/** What it says; it never fails. `look` as tools/ready.mjs, `build` as `npm run build`. */
+/** The output; never fails. `look` as tools/ready.mjs, `build` as `npm run build`. */
 function run(how: 'look' | 'build'): string {
   const args = how === 'build' ? ['build.mjs'] : ['--input-type=module', '--eval', LOOK];
   const env = { PATH: `${bin}:/usr/bin:/bin` };
@@ -57,11 +57,11 @@ test('a cargo that builds is asked once, until a source changes', () => {
   expect(run('build')).toBe('');
   writeFileSync(join(dir, 'src', 'lib.rs'), '// changed\n');
   expect(run('look')).toMatch(/^native crypto: not built \(cargo ended with 1\); /);
-  // What was built of other sources is gone.
+  // The build from other sources is gone.
   expect(existsSync(built)).toBe(false);
 });
 
-test('a build that fails is told once with its reason, and tried again when asked', () => {
+test('a build that fails is reported once with its reason, and tried again when asked', () => {
   cargo(
     'printf "error: failed to get a\\n\\nCaused by:\\n  b\\n\\nCaused by:\\n  c\\n" >&2; exit 101',
   );

@@ -54,7 +54,7 @@ test('a file comes in pieces, its end is an empty piece that names it', async ()
   expect(end).toEqual({ data: Buffer.alloc(0), dest: 'a/b.txt' });
 });
 
-test('a piece is compressed where that is asked for, and says so', async () => {
+test('a piece is compressed where that is asked for, and marked', async () => {
   await put('base/a', 'x'.repeat(900));
   const piece = await server().serve({ path: 'a', saltenv: 'base', loc: 0, gzip: 5 });
   expect(piece.gzip).toBe(5);
@@ -102,7 +102,7 @@ test.each(['../base', '..', '/etc', '', 'a/../../secret', 'a\0', '.', 'nope', '_
   },
 );
 
-test('a link out of the root is served or not as fileserver_followsymlinks says', async () => {
+test('a link out of the root is served or not by fileserver_followsymlinks', async () => {
   await put('base/inside');
   await symlink(join(dir, 'secret'), join(dir, 'base/out'));
   await symlink('inside', join(dir, 'base/in'));

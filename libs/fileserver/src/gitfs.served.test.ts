@@ -109,7 +109,7 @@ test('branches, tags and commits are environments, the base is that of gitfs_bas
   }
 });
 
-test('lists hold the files, directories and links of a commit', async () => {
+test('lists have the files, directories and links of a commit', async () => {
   await repository('repo');
   const backend = serve([{ [join(dir, 'repo')]: [{ root: 'sub' }, { mountpoint: 'salt://m/n' }] }]);
   expect(await backend.lists('base')).toEqual({
@@ -177,7 +177,7 @@ test('CVE-2023-20898: remotes of one name, and two ways to fetch one, share no c
   expect(await serve([one]).envs()).toEqual(['base', 'dev', 'v1']);
 });
 
-test('a remote that is away is reported once, and serves what was fetched before', async () => {
+test('an unreachable remote is reported once, and serves the last fetch', async () => {
   await repository('repo');
   const url = join(dir, 'repo');
   expect(await contentOf(serve([url]), 'top.sls', 'base')).toBe('two');
@@ -204,7 +204,7 @@ test('user and password go over https only', () => {
   expect(() => serve([{ 'http://h/r': { user: 'u', password: 'p' } }])).toThrow(/https only/);
 });
 
-test('an update reaches all workers of a host at once, and a lock holds it back', async () => {
+test('an update reaches all workers of a host at once, and a lock stops it', async () => {
   await repository('repo');
   const url = join(dir, 'repo');
   const [one, other] = [serve([url]), serve([url])];

@@ -31,7 +31,7 @@ function worker(): RootsChanges {
 
 const later = (): number => (nowMs += EVERY_MS);
 
-test('what was added, changed and removed is told once, whichever worker looks', async () => {
+test('each added, changed and removed file is reported once, whichever worker looks', async () => {
   await writeFile(join(root, 'top.sls'), '1');
   await writeFile(join(root, 'a', 'init.sls'), '1');
   await writeFile(join(root, 'a', '.x.swp'), '1');

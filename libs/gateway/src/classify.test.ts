@@ -63,7 +63,7 @@ test('a version below the minimum is refused, clear or sealed', () => {
   expect(classify(clear, 3)).toEqual({ class: 'refused', reply: pack('bad load') });
 });
 
-test('a publish that names its command is told from one that does not', () => {
+test('a publish that names its command is not taken for one that does not', () => {
   const found = (load: SaltMap): unknown => classify(clearEnvelope(load), 3);
   expect(found(mapOf({ cmd: 'publish', [COMMAND_NAME]: 'c' }))).toMatchObject({ named: true });
   expect(found(mapOf({ cmd: 'publish' }))).not.toHaveProperty('named');
@@ -131,7 +131,7 @@ test('a request read by its offsets is classified and refused as one that is rea
   const found = { auth: 0, clear: 0, aes: 0, refused: 0, byOffsets: 0 };
   for (let n = 0; n < CASES; n += 1) {
     let bytes = n % 2 === 0 ? someEnvelope(below) : mutated(seeds, random).bytes;
-    // Mostly the heads of keys and values: the load is long and says nothing.
+    // Mostly the heads of keys and values, which mean nothing.
     if (n % 4 === 0) {
       const at = below(2) === 0 ? below(Math.min(60, bytes.length)) : below(bytes.length);
       if (below(8) === 0) bytes = bytes.subarray(0, at);

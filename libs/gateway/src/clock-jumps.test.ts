@@ -11,7 +11,7 @@ const ASKER = { peer: { gone: false, address: '' } };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** As an operator or ntpd sets it: time goes on at its pace. */
+/** As an operator or ntpd sets it: time continues at its pace. */
 function setClock(byMs: number): void {
   vi.setSystemTime(Date.now() + byMs);
 }

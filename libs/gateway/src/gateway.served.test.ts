@@ -231,7 +231,7 @@ test('a return that comes before any worker is delivered once there is one', asy
   expect((await reply).equals(sealed('a'))).toBe(true);
 });
 
-test('a storm of log-ins does not hold up returns', async () => {
+test('a storm of log-ins does not delay returns', async () => {
   let served = 0;
   await startWorker(async (request) => {
     if (request.class === 'auth') await workTakes(50).finally(() => served++);

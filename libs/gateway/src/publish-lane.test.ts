@@ -7,7 +7,7 @@ import { PublishLane } from './publish-lane.ts';
 
 const BODY = Buffer.from('publish');
 const HELLO: Asker = { peer: { gone: false, address: '' } };
-/** What a stock CLI waits before it hangs up and sends the same bytes again. */
+/** How long a stock CLI waits before it hangs up and sends the same bytes again. */
 const CLI_MS = 5_000;
 /** After so long what is read was not sent before the gateway began. */
 const STARTED_MS = 500;
@@ -26,10 +26,10 @@ let waits: number[];
 let waited: number[];
 let known: string[];
 let ready: boolean;
-/** Whether a worker is to come, though none is there. */
+/** True if a worker is expected, though none is there. */
 let expected: boolean;
 let isMemoryThere: boolean;
-/** What comes before the reply, each at the deadline of its try. */
+/** Outcomes before the reply, each at the deadline of its try. */
 let silences: RequestOutcome[];
 
 beforeEach(() => {
@@ -64,14 +64,14 @@ beforeEach(() => {
       return { kind: 'reply', body } satisfies RequestOutcome;
     },
     stats: () => {
-      throw new Error('nobody asks');
+      throw new Error('no claim is expected');
     },
   };
   memory = {
     claim: async (_hash, id, { waitedMs }, waitMs) => {
       waited.push(waitedMs);
       waits.push(waitMs);
-      if (!isMemoryThere) throw new Error('nobody can be asked');
+      if (!isMemoryThere) throw new Error('no worker can be asked');
       return id;
     },
     answered: async (_hash, id, keptMs) => {
@@ -87,7 +87,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** One try of a CLI; with `gone` it has hung up before its answer. */
+/** Makes a try of a CLI; with `gone` it has hung up before its answer. */
 async function ask(id: string, gone = false): Promise<string | undefined> {
   const asking = lane.send(id, BODY, HELLO, 'root');
   await vi.advanceTimersByTimeAsync(workerMs);
@@ -197,7 +197,7 @@ test('once no worker is expected any more, a publish is refused at the next look
   expect(await refusalAfter(5_800)).toContain('no worker answers; the job was not published');
 });
 
-test('where workers live but have no room it is not said that none answers', async () => {
+test('the error of busy workers is not that none answers', async () => {
   silences = [NOBODY, NOBODY];
   expect(await refusalAfter(14_000)).toContain('no worker had room; the job was not published');
 });
@@ -221,7 +221,7 @@ test('a try that comes when the first was given up asks for the same job', async
   await vi.advanceTimersByTimeAsync(14_000);
   (await first)?.handed(1);
   expect(ids).toEqual(['a', 'a']);
-  // Other gateways take it up as well, and none is told that its answer was heard.
+  // Other gateways continue it as well, and none hears of a delivered answer.
   expect([told, kept]).toEqual([['a'], [20_000]]);
   await lane.close();
   expect(known).toEqual([]);
@@ -269,7 +269,7 @@ test('while workers live a publish waits for its memory as long as for them', as
   await vi.advanceTimersByTimeAsync(200);
   expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
   expect(lane.stats.unremembered).toBe(0);
-  // Each claim says how old the bytes are.
+  // Each claim states how old the bytes are.
   expect(waited[0]).toBe(0);
   expect(waited.at(-1)).toBe(9_100);
 });
@@ -304,7 +304,7 @@ test('a publish that lay in the socket of a stopped gateway is as old as for its
   expect(await ask('again')).toBe('job 1');
 });
 
-test('a gateway that ends reports which answers were heard, for the next one', async () => {
+test('a gateway that ends reports which answers were delivered, to the next one', async () => {
   expect(await ask('old')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(6_001);
   expect(await ask('a')).toBe('job 2');

@@ -41,7 +41,7 @@ test('a request that no worker takes is given up after 120 s, and reported once'
   expect(lost).toEqual(['old']);
 });
 
-test('no more is kept than there is room for, by bytes; and the first refusal is said', async () => {
+test('no more bytes are kept than there is room for; the first refusal is reported', async () => {
   const large = Buffer.alloc(100 * 1_048_576);
   for (const id of ['a', 'b']) void lane.send(id, large, 0);
   await vi.advanceTimersByTimeAsync(1);

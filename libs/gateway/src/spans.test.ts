@@ -14,7 +14,7 @@ beforeEach(() => {
   gateway = new GatewaySpans({ recordSpan: (span) => void spans.push(span) });
 });
 
-test('where the worker says nothing of a trace, or nothing known, there is no span', () => {
+test('without a note of the worker, or with an unknown one, there is no span', () => {
   gateway.request(undefined, request);
   gateway.request({}, request);
   gateway.request({ trace: '=unheard-of' }, request);

@@ -3,7 +3,7 @@ import { JinjaError } from './errors.ts';
 import { fileOptions } from './file-options.ts';
 import { renderTemplate } from './render.ts';
 
-// What a head does is in test/fixtures/jinja/rules/file-options.json, as Salt 3008.5 does it.
+// Salt 3008.5's treatment of a head is in test/fixtures/jinja/rules/file-options.json.
 
 const outside = { now: () => 0, random: () => 0, load: () => undefined };
 const TEMPLATE = '#jinja2: {"trim_blocks": true}\n{% if 1 %}\nb\n{% endif %}\n';
@@ -23,7 +23,7 @@ test.each([
   ['#jinja2: trim', "Ignoring malformed '#jinja2:' header in template: #jinja2: trim"],
   ['#jinja2: [1]', "Ignoring '#jinja2:' header that is not a JSON object: #jinja2: [1]"],
   ['#jinja2: {"Nope": 1}', 'Jinja2 environment nope is not recognized'],
-])('%s is logged in words of Salt', (head, text) => {
+])('%s is logged with the text of Salt', (head, text) => {
   const logged: string[] = [];
   const warn = (line: string): void => void logged.push(line);
   renderTemplate(`${head}\r\nx`, { variables: new Map(), outside, warn });

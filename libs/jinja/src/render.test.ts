@@ -8,7 +8,7 @@ function render(template: string, options: Partial<RenderOptions> = {}): string 
   return renderTemplate(template, { variables: new Map(), outside, ...options });
 }
 
-// What Jinja 3.1 makes of them; Salt then adds the line end that Jinja took from the end.
+// Jinja 3.1's results; Salt then adds the line end that Jinja took from the end.
 describe('white space around tags: as it is, trim_blocks, lstrip_blocks, both', () => {
   test.each([
     [

@@ -27,7 +27,7 @@ const wants = (minion: string, receivedMs = T0 + 11, failed = false, jid = JID) 
   traces.wants({ jid, minion, failed, receivedMs });
 const names = (): unknown[] => spans.map(({ part, parentPart }) => [part, parentPart]);
 
-test("a minion's part runs from the publisher's word to the arrival at the gateway", () => {
+test("a minion's part runs from the publisher's report to the arrival at the gateway", () => {
   sent();
   traces.returned(JID, 'a', T0 + 11);
   expect(spans).toMatchObject([
@@ -35,14 +35,14 @@ test("a minion's part runs from the publisher's word to the arrival at the gatew
   ]);
 });
 
-test('a return that comes before that word waits for it', () => {
+test('a return that comes before that report waits for it', () => {
   traces.returned(JID, 'a', T0 + 2);
   expect(spans).toEqual([]);
   sent();
   expect(spans).toMatchObject([{ startMs: T0 + 1, endMs: T0 + 2, parentPart: 'publish' }]);
 });
 
-test('where that word never comes the part says so, is a root and has no length', () => {
+test('without that report the part is marked, is a root and has no length', () => {
   traces.returned(JID, 'a', T0 + 2);
   traces.tick();
   expect(spans).toEqual([]);
@@ -88,7 +88,7 @@ test('the first returns are wanted, then failures and slow ones, the rest is cou
   expect(['a', 'b', 'c'].map((id) => wants(id))).toEqual([true, true, true]);
   expect(wants('d')).toBe(false);
   expect(['e', 'f', 'g'].map((id) => wants(id, T0 + 11, true))).toEqual([true, true, false]);
-  // Those before took 10 ms.
+  // The earlier ones took 10 ms.
   expect(wants('h', T0 + 15)).toBe(false);
   expect(wants('i', T0 + 17)).toBe(true);
   expect(wants('j', T0 + 20)).toBe(false);

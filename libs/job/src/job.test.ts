@@ -144,7 +144,7 @@ describe('ids that strangers may offer', () => {
   test.each(plain)('a%j may stand in one', (sign) => expect(mayBeOffered(`a${sign}b`)).toBe(true));
   test.each(ascii.filter((sign) => !plain.includes(sign)))('%j may not', (sign) => {
     expect(mayBeOffered(`a${sign}b`)).toBe(false);
-    // Of those that may have a key, the option lets each in.
+    // Among the signs that keys may have, the option allows each.
     expect(mayBeOffered(`a${sign}b`, sign)).toBe(mayHaveKey(`a${sign}b`));
   });
   test('letters of other alphabets are plain', () => expect(mayBeOffered('日本-é')).toBe(true));

@@ -39,7 +39,7 @@ test.each([
   expect(firedTag(tag)).toEqual({ kind: 'named', id: 'a', job }),
 );
 
-test.each([`syndic/a/salt/job/${JID}/new`, 'syndic/a/x'])('%j is a syndic telling', (tag) =>
+test.each([`syndic/a/salt/job/${JID}/new`, 'syndic/a/x'])('%j is the report of a syndic', (tag) =>
   expect(firedTag(tag)).toEqual({ kind: 'below', id: 'a' }),
 );
 

@@ -26,7 +26,7 @@ const QUIET: SilenceEvidence = {
   unansweredBefore: 0,
 };
 
-/** What is to be another than in {@link QUIET}; undefined takes it away. */
+/** Changes to {@link QUIET}; undefined removes a field. */
 type Change = {
   readonly [Name in keyof SilenceEvidence]?: SilenceEvidence[Name] | undefined;
 };
@@ -34,7 +34,7 @@ type Change = {
 const changed = (...changes: readonly Change[]): SilenceEvidence =>
   Object.assign({ ...QUIET }, ...changes) as SilenceEvidence;
 
-/** What proves each cause, alone. */
+/** The proof of each cause, alone. */
 const PROOFS: Readonly<Record<SilenceCause, Change>> = {
   returned_elsewhere: { returned: { atMs: after(1), elsewhere: 'another master' } },
   returned_late: { returned: { atMs: after(61) } },
@@ -85,7 +85,7 @@ describe('the cause of a silence', () => {
   );
 
   const cases: [string, Change, SilenceCause][] = [
-    ['running is what was said last', { running: seen(5), notRunning: seen(4) }, 'running'],
+    ['running is the last answer', { running: seen(5), notRunning: seen(4) }, 'running'],
     ['a return in time is none of a late one', { returned: { atMs: after(60) } }, 'returned'],
     ['a key counts only while it is refused', { key: QUIET.key }, 'nothing_heard_since'],
     [
@@ -95,22 +95,22 @@ describe('the cause of a silence', () => {
     ],
     ['grains that still match', { grains: { matches: true } }, 'nothing_heard_since'],
     [
-      'it told that it does not run the job before it logged in',
+      'it answered that it does not run the job before it logged in',
       { notRunning: seen(4), logInsMs: [after(5)] },
       'not_running',
     ],
     [
-      'it logged in before it told that it does not run the job',
+      'it logged in before it answered that it does not run the job',
       { notRunning: seen(4), logInsMs: [after(3)] },
       'dropped_by_log_in',
     ],
     ['a log-in after the job was closed', { logInsMs: [after(61)] }, 'unknown'],
     [
-      'a denied key of a minion that is heard of',
+      'a denied key of a minion that sends messages',
       { key: { state: 'accepted', denied: true }, heardAfterMs: after(8) },
       'unknown',
     ],
-    ['never heard of', { heardBeforeMs: undefined, logInsMs: [] }, 'not_heard_since'],
+    ['never a message', { heardBeforeMs: undefined, logInsMs: [] }, 'not_heard_since'],
     [
       'its connection had ended before the job',
       { connection: { present: false, sinceMs: after(-1), goneMs: after(-1) } },
@@ -139,7 +139,7 @@ describe('the cause of a silence', () => {
     expect(causeOfSilence(changed(evidence)).cause).toBe(cause);
   });
 
-  it('says what is known of the connection where nothing else explains the silence', () => {
+  it('adds the connection where nothing else explains the silence', () => {
     const present = { present: true, sinceMs: after(-9), goneMs: 0 };
     const gone = { present: false, sinceMs: after(1), goneMs: after(1) };
     const textWith = (change: Change): string => causeOfSilence(changed(change)).text;

@@ -171,7 +171,7 @@ describe('a minion that starts', () => {
   });
 });
 
-describe('a minion that hears jobs', () => {
+describe('a minion that receives jobs', () => {
   test('runs jobs that are for it and returns', async () => {
     await started();
     const publication = job('test.echo', ['Grüße'], { master_id: 'x', metadata: mapOf({ a: 1 }) });
@@ -216,7 +216,7 @@ describe('a minion that hears jobs', () => {
     await returned(job('test.ping'));
     expect(master.loads.length).toBe(before + 1);
   });
-  test('unsigned publications are taken only where the configuration says so', async () => {
+  test('unsigned publications are taken only where the configuration allows it', async () => {
     await started({ signPubMessages: false });
     const load = master.next('_return');
     master.publish(master.frame(job('test.ping'), otherKey));

@@ -90,7 +90,7 @@ test('a bundle of certificates is a file, and not too large', async () => {
   }
 });
 
-test('a server that is away is an error in Python’s words', async () => {
+test('an unreachable server is an error with Python’s text', async () => {
   const url = await serve(() => undefined);
   const [server] = servers.splice(0);
   await new Promise((resolve) => server?.close(resolve));

@@ -98,7 +98,7 @@ test('few that have not returned are named, many are not', async () => {
   ]);
 });
 
-test('without a word from the store all are stored again', async () => {
+test('without an answer of the store all are stored again', async () => {
   const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
   job('a', now);
   job('b', now);

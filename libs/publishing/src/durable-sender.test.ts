@@ -113,7 +113,7 @@ test('a question is a hidden find_job of its own; a repetition the same job for 
   expect(new Set(bench.probes).size).toBe(bench.probes.length);
 });
 
-test('nothing is sent after the time of the job, whatever else holds', async () => {
+test('nothing is sent after the time of the job, in any case', async () => {
   const bench = new Bench(1);
   bench.tasks.push(task({ notAfter: NOW + 5 }), task({ notAfter: NOW + 5, kind: 'send' }));
   await bench.sender.look();
@@ -149,7 +149,7 @@ test('a task that is not stored is not confirmed; lasting trouble is reported on
   expect(bench.troubles).toHaveLength(2);
 });
 
-test('log-ins are heard while jobs are open, and go to the store with the next look', async () => {
+test('log-ins are read while jobs are open, and go to the store with the next look', async () => {
   const bench = new Bench(4);
   bench.logIns.push({ id: 'a', atMs: 1 }, { id: 'b', atMs: 2 });
   await bench.sender.run();

@@ -77,7 +77,7 @@ async function* feed(jids: readonly string[], failed: string[]): AsyncGenerator<
   for (const jid of jids) yield job(jid, failed);
 }
 
-test('a publication that can not be handled moves aside, and those after it go out', async () => {
+test('a publication that can not be handled is skipped, and those after it go out', async () => {
   const failed: string[] = [];
   const publisher = publisherOf(
     () => Promise.resolve(),

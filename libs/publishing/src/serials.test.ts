@@ -23,7 +23,7 @@ const again = (seq: number, jobSeq: number): Place => ({
 const rotated = {
   overtaking: (seq: number, serial: number) => (seq < 1_000 && serial < 5_000 ? 2 : undefined),
 };
-/** The stream holds `jobs` jobs, 1 to `jobs`, then the marker. */
+/** The stream has `jobs` jobs, 1 to `jobs`, then the marker. */
 function started(jobs: number): EpochChoice {
   const before: PublicationTimes['times'] = [
     ...Array.from({ length: jobs }, (_, n) => ({ seq: n + 1, kind: 'job', timeUs: n }) as const),

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { FILE_FILTERS } from './filters/file-filters.ts';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
-/** What a template would have of the master's host. */
+/** Everything that a template could get of the master's host. */
 const TEMPLATE = `
 {%- if 'cmd.run' in salt %}shell: {{ salt['cmd.run']('id') }}
 {% endif %}

@@ -54,7 +54,7 @@ const PORTS: PillarPorts = {
   log: () => undefined,
 };
 
-/** Whether an external pillar is there: it answers or fails, even without arguments. */
+/** True if an external pillar exists: it answers or fails, even without arguments. */
 async function isServed(name: string): Promise<boolean> {
   const options = { ...OPTIONS, extPillar: [mapOf({ [name]: null })] };
   const externals = new Externals(DATA, SETTINGS, options);
@@ -69,7 +69,7 @@ async function isServed(name: string): Promise<boolean> {
   }
 }
 
-test('the external pillars that options may name without a word are those that are served', async () => {
+test('the external pillars that options may name without a warning are supported', async () => {
   const salts = ['mysql', 'vault', 'consul_pillar', 'foreman', 'reclass_adapter', 'stack', 's3'];
   const asked = [...SERVED.ext_pillar, ...salts];
   const served = await Promise.all(asked.map(async (name) => [name, await isServed(name)]));

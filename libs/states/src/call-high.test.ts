@@ -8,7 +8,7 @@ const FAILED = 'One or more requisite failed: main.';
 const NOT_CHANGED = 'State was not run because none of the onchanges reqs changed';
 const NO_FAILURE = 'State was not run because onfail req did not change';
 
-/** What a run of one file tells, by the name of the case. */
+/** The outcome of a run of one file, by the name of the case. */
 const RUNS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'states run as they are written': [
     { b: 't.ok', a: 't.ok', c: 't.ok' },
@@ -202,7 +202,7 @@ const RUNS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
       'd: true ok',
     ],
   ],
-  'retry tells of its attempts': [
+  'retry reports its attempts': [
     { a: { 't.bad': [{ retry: { attempts: 2, interval: 1 } }] } },
     ['a: false Attempt 1: Returned a result of "False", with the following comment: "bad"\nbad'],
   ],
@@ -222,7 +222,7 @@ test.each(Object.entries(RUNS))('%s', async (_name, [file, expected]) => {
   expect(told(await runSls({ main: file }))).toEqual(expected);
 });
 
-/** What is wrong with a file, by the name of the case. */
+/** The errors in a file, by the name of the case. */
 const ERRORS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'a requisite that names nothing': [
     { a: { 't.ok': [{ require: [{ t: 'x' }] }] } },
@@ -435,14 +435,14 @@ test('parallel states run side by side, and what requires them waits', async () 
   expect(resultOf(result, 'a').get('__parallel__')).toBe(true);
 });
 
-test('a test run changes nothing and says so', async () => {
+test('a test run changes nothing and reports it', async () => {
   const result = await runSls({ main: { a: 't.changes', b: 't.ok' } }, ['main'], {
     options: { test: true },
   });
   expect(told(result)).toEqual(['a: null changes', 'b: true ok']);
 });
 
-test('events tell of each state, or of those that ask for it', async () => {
+test('events report each state, or those that ask for it', async () => {
   const tags: string[] = [];
   const fire = (tag: string) => Promise.resolve(void tags.push(tag));
   const file = {
@@ -517,7 +517,7 @@ test('a run that is repeated after any of its steps does none twice', async () =
     const second = new KeptLedger(Infinity, first.kept);
     const again = await runSls({ main: file }, ['main'], { ports: { ledger: second } });
     expect(told(again)).toEqual(expected);
-    // What was kept was not done again.
+    // The kept steps were not done again.
     expect(second.finished).toBe(steps - diesAfter);
   }
 });

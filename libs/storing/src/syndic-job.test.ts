@@ -2,7 +2,7 @@ import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { syndicJob } from './syndic-job.ts';
 
-test('what a syndic reports of a job below is storable, whatever it holds', () => {
+test('a job below is storable as a syndic reports it, whatever its content', () => {
   const text = `x\0\ud83d${'\u{1F600}'.repeat(2_000)}`;
   const load = mapOf({ user: text, fun: [text], tgt: text, tgt_type: text });
   const jid = '20261122080000123456';

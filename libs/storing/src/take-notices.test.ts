@@ -10,7 +10,7 @@ const JID = '20261120100000000001';
 const REFUSED = new JobCacheError('SALT_JOBCACHE_REFUSED', 'invalid byte sequence');
 const AWAY = new JobCacheError('SALT_JOBCACHE_AWAY', 'gone');
 
-/** What a table would say to sightings of these minions. */
+/** A table that answers so to sightings of these minions. */
 function cacheThat(answers: Record<string, Error[]>) {
   const stored: string[] = [];
   const away: Refusal[] = [];

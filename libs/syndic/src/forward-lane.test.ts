@@ -22,7 +22,7 @@ const SETTINGS: LaneSettings = {
 class Above {
   readonly loads: SaltMap[] = [];
   answers: Sent[] = ['taken'];
-  /** Refuses whatever holds a return of this minion. */
+  /** Refuses requests with a return of this minion. */
   refuses: string | undefined;
 
   send(load: SaltMap): Promise<Sent> {
@@ -173,7 +173,7 @@ describe('returns', () => {
   });
 });
 
-describe('a master above that is away', () => {
+describe('an unreachable master above', () => {
   test('gets everything once it is back, in order, and nothing is acknowledged before', async () => {
     const { lane: up, above, told, signal } = lane();
     above.answers = ['away', 'away', 'away', 'taken'];
@@ -208,7 +208,7 @@ describe('a master above that is away', () => {
     expect(loads).toEqual([2, 2]);
   });
 
-  test('events that are older than masters keep are given up, and the rest goes on', async () => {
+  test('events that are older than masters keep are given up, and the rest goes up', async () => {
     const { lane: up, above, told, signal } = lane();
     above.answers = ['away', 'taken'];
     const old = returned('a', JID, NOW - 3_600_001);
@@ -236,7 +236,7 @@ describe('a master above that is away', () => {
   });
 });
 
-test('one bad return holds up no other, and is given up in the end', async () => {
+test('one bad return delays no other, and is given up in the end', async () => {
   const { lane: up, above, signal } = lane();
   above.refuses = 'c';
   const events = ['a', 'b', 'c', 'd', 'e'].map((id) => returned(id));
@@ -276,7 +276,7 @@ describe('other events', () => {
     expect(up.stats).toMatchObject({ events: 1, stale: 1 });
   });
 
-  test('that can not be read are counted and hold up nothing', async () => {
+  test('that can not be read are counted and delay nothing', async () => {
     const { lane: up, above, signal } = lane();
     const gone = new TestEvent('x', 'salt/auth', undefined);
     await up.forward([gone, returned('a')], signal);

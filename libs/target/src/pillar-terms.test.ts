@@ -88,7 +88,7 @@ function viewOf(held: readonly object[], whateverPillars?: ReadonlySet<string>):
   };
 }
 
-test('the minions that a target could mean hold those it means, whatever the pillars', () => {
+test('the minions that a target could mean include those it means, whatever the pillars', () => {
   const property = fc.property(tree, pillars, pillars, (tgt, one, other) => {
     const target = { tgt, tgtType: 'compound' };
     const could = checkMinions(target, viewOf(one, new Set())).minions;

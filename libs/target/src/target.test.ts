@@ -141,7 +141,7 @@ describe('a master expects', () => {
     expect(missing('L@gone or db1')).toEqual(['gone']);
     expect(missing('db1 and not L@gone')).toEqual([]);
   });
-  test('minions without data are left out or kept, as the view says', () => {
+  test('minions without data are left out or kept, by the view', () => {
     expect(minionsOf('os:Debian', 'grain', { cacheless: 'keep' })).toContain('new1');
     expect(minionsOf('os:Debian', 'grain', { cacheless: 'keep', greedy: false })).toEqual([
       'db1',

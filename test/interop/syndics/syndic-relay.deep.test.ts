@@ -252,7 +252,7 @@ it('what is returned while a master above is away comes once it is back, once', 
     const { stdout } = await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json']);
     return Object.keys(JSON.parse(stdout.trim() || '{}') as object).length === REAL.length;
   });
-  const lost = new RegExp(`heard no more.*127.0.0.1:${one.home.retPort}`);
+  const lost = new RegExp(`no jobs of the master above until.*127.0.0.1:${one.home.retPort}`);
   await waitFor('that is told', async () => lost.test(await master.log()));
   // The other one is served all the while.
   expect(await answers('3006.26', ...LISTED, 'test.ping')).toEqual(from(true));

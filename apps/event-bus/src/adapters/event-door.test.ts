@@ -72,11 +72,11 @@ test('what is no secret stays: digests, texts like keys', async () => {
   expect([asked, taken]).toEqual([[DIGEST], []]);
 });
 
-test('an event without a digest goes on in the same turn', () => {
+test('an event without a digest is passed on in the same turn', () => {
   expect(door('my/tag', pack(mapOf({ a: 1 })))).not.toBeInstanceOf(Promise);
 });
 
-test('while NATS is away, and beyond 64 digests, all are covered', async () => {
+test('while NATS is unreachable, and beyond 64 digests, all are covered', async () => {
   isAway = true;
   expect((await through([DIGEST])).data).toEqual([STARS(DIGEST)]);
   isAway = false;
@@ -88,7 +88,7 @@ test('while NATS is away, and beyond 64 digests, all are covered', async () => {
 const TAG = 'salt/run/20261128000000000000/salt/reactors/manage/add';
 
 test.each(['add', 'delete', 'list', 'is_leader', 'set_leader'])(
-  'what a stock runner asks of the reactor (%s) goes on with a proof instead of the key',
+  'what a stock runner asks of the reactor (%s) is passed on with a proof instead of the key',
   async (act) => {
     const tag = TAG.replace(/add$/, act);
     const { data, body, proof } = await through(mapOf({ event: 'x/*', key: KEY }), tag);
@@ -106,7 +106,7 @@ test.each([
   ['a wrong key', mapOf({ event: 'x', key: 'guess' })],
   ['no key', mapOf({ event: 'x' })],
   ['no map', [KEY]],
-])('%s gives no proof, and no key goes on', async (_what, given) => {
+])('%s gives no proof, and no key is passed on', async (_what, given) => {
   const { body, proof } = await through(given, TAG);
   expect(proof).toBeUndefined();
   for (const secret of [KEY, OTHER, 'guess'])
@@ -122,18 +122,18 @@ test.each([
   [`${RUN}/ret`, 'http.query'],
   [`${RUN}/new`, 'runner.sdb.set'],
   ['salt/wheel/20261128000000000000/new', 'wheel.config.update_config'],
-])('%s of %s goes on without its arguments', async (tag, fun) => {
+])('%s of %s is passed on without its arguments', async (tag, fun) => {
   const { data } = await through(mapOf({ fun, fun_args: ['x', PASSWORD], user: 'root' }), tag);
   expect(data).toEqual(mapOf({ fun, fun_args: [], user: 'root' }));
   expect(taken).toEqual(['run']);
-  // What the tool wrote of it into the job cache is there by its end.
+  // The tool's entry in the job cache is there by the end of the run.
   expect(forgotten).toEqual(tag.endsWith('ret') ? ['20261128000000000000'] : []);
 });
 
 test.each([
   [`${RUN}/ret`, 'runner.auth.mk_token'],
   ['salt/wheel/20261128000000000000/ret', 'wheel.key.gen'],
-])('%s of %s goes on without its return', async (tag, fun) => {
+])('%s of %s is passed on without its return', async (tag, fun) => {
   const { data } = await through(mapOf({ fun, fun_args: [], return: PASSWORD }), tag);
   const shown = 'not shown: it is a secret';
   expect(data).toEqual(mapOf({ fun, fun_args: [], return: shown }));

@@ -32,7 +32,7 @@ const grainsOf = (id: string, grains: SaltMap): Promise<number> =>
 const mineOf = (id: string, mine: SaltMap | null): Promise<number> =>
   new Bucket(master.worker, 'brine_mine').put(escapeKey(id), pack(mine));
 
-/** Waits until a file holds just this; undefined: until it is gone. */
+/** Waits until a file contains just this; undefined: until it is gone. */
 async function holds(path: string, data: SaltMap | undefined, how = {}): Promise<void> {
   const isAsStored = (): boolean => {
     if (data === undefined) expect(existsSync(path)).toBe(false);
@@ -69,7 +69,7 @@ it('names no file after what is no minion id', async () => {
   expect(existsSync(host.cache('grains', '../../etc/evil.p'))).toBe(false);
 });
 
-it('says once that the disk takes nothing, and goes on when it does', async () => {
+it('reports a disk that takes nothing once, and continues when it does', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'banks-'));
   const { privateKey } = await loadOrCreateMasterKeys(join(master.dir, 'keys'));
   const bus = await connectBus({ url: master.nats.urls['event-bus'], name: 'event-bus' });
@@ -97,7 +97,7 @@ it('says once that the disk takes nothing, and goes on when it does', async () =
   try {
     await grainsOf('full1', mapOf({ role: 'web' }));
     mirror.start();
-    await until('it is said', () => said.length > 0);
+    await until('the fault is reported', () => said.length > 0);
     expect(mirror.isEven).toBe(false);
     isFull = false;
     const file = join(dir, 'grains', 'full1.p');

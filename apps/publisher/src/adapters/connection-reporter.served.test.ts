@@ -30,7 +30,7 @@ function peerAt(address: string, ...topics: string[]) {
   return { address, port: 1, topics: new Set(topics) } satisfies PublishPeer;
 }
 
-/** What all words together say of each place. */
+/** The connections by place that all reports give together. */
 function told(): Record<string, number> {
   const counts = new Map<string, number>();
   for (const report of words) {
@@ -41,7 +41,7 @@ function told(): Record<string, number> {
   return Object.fromEntries([...counts].filter(([, count]) => count > 0));
 }
 
-test('connections are told as they come and go, and all of them when the owner asks', async () => {
+test('connections are reported as they come and go, and all when the owner asks', async () => {
   const bus = await nats.connect('publisher');
   const onTrouble = (what: string): never => {
     throw new Error(what);
@@ -49,31 +49,31 @@ test('connections are told as they come and go, and all of them when the owner a
   const teller = new ConnectionReporter({ bus, host: 'a', by: 'p1', onTrouble });
   const hooks = teller.hooks(() => undefined);
   teller.start();
-  await until('the empty list is told', () => words.some(({ kind }) => kind === 'whole'));
+  await until('the empty list is reported', () => words.some(({ kind }) => kind === 'whole'));
   const first = peerAt('::ffff:10.0.0.1');
   const second = peerAt('10.0.0.1');
   hooks.onConnect(first);
   hooks.onConnect(second);
-  await until('both are told', () => expect(told()).toEqual({ '10.0.0.1': 2 }));
+  await until('both are reported', () => expect(told()).toEqual({ '10.0.0.1': 2 }));
   hooks.onDisconnect(first);
   hooks.onDisconnect(first);
-  await until('the end of one is told', () => expect(told()).toEqual({ '10.0.0.1': 1 }));
+  await until('the end of one is reported', () => expect(told()).toEqual({ '10.0.0.1': 1 }));
   const claim = 'a'.repeat(40);
   expect(claimIn([claim])).toBe(claim);
   second.topics.add(claim);
   hooks.onTopics(second);
-  await until('its claim is told', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
+  await until('its claim is reported', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
   words.length = 0;
   publishPresence(await nats.connect('runner-pool'), 'hello', Buffer.alloc(0));
-  await until('all of it is told', () => {
+  await until('all of it is reported', () => {
     expect(words.some(({ kind }) => kind === 'whole')).toBe(true);
     expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 });
     return true;
   });
   words.length = 0;
-  await until('it says that it is there', () => words.some(({ kind }) => kind === 'changes'));
+  await until('a beat is sent', () => words.some(({ kind }) => kind === 'changes'));
   const numbers = words.map(({ n }) => n);
   expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
   teller.close();
-  await until('its end is told', () => words.at(-1)?.kind === 'bye');
+  await until('its end is reported', () => words.at(-1)?.kind === 'bye');
 });

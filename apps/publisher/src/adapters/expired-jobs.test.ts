@@ -25,7 +25,7 @@ it('reports trouble once until it goes well again, and limits what is under way'
   const report = expiredReporter({ append }, onTrouble);
   for (let count = 0; count < 300; count += 1) report(`j${count}`);
   expect(append).toHaveBeenCalledTimes(256);
-  await until('the trouble is told', () => expect(onTrouble).toHaveBeenCalledOnce());
+  await until('the trouble is reported', () => expect(onTrouble).toHaveBeenCalledOnce());
   await new Promise((resolve) => setImmediate(resolve));
   report('later');
   expect(append).toHaveBeenCalledTimes(257);

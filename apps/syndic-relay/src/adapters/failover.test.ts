@@ -24,7 +24,7 @@ test('the first that takes it has it', async () => {
   expect(asked).toEqual(['a', 'b']);
 });
 
-test('while all are away each is asked as often as syndic_retries says', async () => {
+test('while all are unreachable each is asked syndic_retries times', async () => {
   const { all, asked } = masters({ a: 'away', b: 'away' });
   expect(await failover(all, 'ordered', 3).send(mapOf({}), signal)).toBe('away');
   expect(asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);

@@ -48,7 +48,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 describe('the link to a master above', () => {
-  test('announces the syndic, under both tags, once it hears jobs', async () => {
+  test('announces the syndic, under both tags, once it receives jobs', async () => {
     const { master, link, run } = start();
     run();
     await until(() => master.loads.length === 3);
@@ -62,7 +62,7 @@ describe('the link to a master above', () => {
     expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
   });
 
-  test('reports that it hears no more, and that it does again', async () => {
+  test('reports the loss of its connection, and the next one', async () => {
     const { master, link, told, run } = start('', false);
     const first = master.next('_minion_event');
     run();
@@ -79,14 +79,14 @@ describe('the link to a master above', () => {
     ]);
   });
 
-  test('says so where the port for jobs can not be reached', async () => {
+  test('reports that the port for jobs is unreachable', async () => {
     const { master, link, told, run } = start('', false);
     master.reachable = false;
     const first = master.next('_minion_event');
     run();
     await first;
     expect(link.status).toMatchObject({ hears: false, trouble: 'no connection for jobs' });
-    expect(told.at(-1)).toContain('is not heard');
+    expect(told.at(-1)).toContain('no jobs of the master above yet');
   });
 
   test('the older tag is left out where minions leave it out', async () => {
@@ -112,7 +112,7 @@ describe('the link to a master above', () => {
     expect(tags).toEqual([undefined, tag, tag, undefined, tag]);
   });
 
-  test('hears every job, whichever minions it is for, and old serials never', async () => {
+  test('receives every job, whichever minions it is for, and old serials never', async () => {
     const { master, link, jobs, run } = start();
     const told = master.next('_minion_event');
     run();
@@ -140,7 +140,7 @@ describe('the link to a master above', () => {
     expect(master.signIns).toBe(2);
   });
 
-  test('a master with another fingerprint is heard never, and looked at again', async () => {
+  test('a master with another fingerprint sends no jobs, and is tried again', async () => {
     const { link, told, run } = start('aa:bb');
     run();
     await until(() => told.length >= 2);
@@ -150,7 +150,7 @@ describe('the link to a master above', () => {
 });
 
 describe('the outcome of a request', () => {
-  test('taken, refused in words, or unknown', async () => {
+  test('taken, refused with a text, or unknown', async () => {
     const { master, link, signal } = start();
     const load = mapOf({ cmd: '_syndic_return', load: [] });
     expect(await link.send(load, signal)).toBe('taken');

@@ -8,7 +8,7 @@ const { master_key: master } = vectorFile<{ readonly master_key: { readonly pem:
 const texts = SealedText.fromMasterKey(master.pem, 'a purpose');
 const BYTES = Buffer.from('a token');
 
-test('a text opens at its place, and shows nothing of what it holds', () => {
+test('a text opens at its place, and shows nothing of its content', () => {
   const text = texts.seal('salt/run/1/ret', BYTES);
   expect(text).toMatch(/^sealed:[A-Za-z0-9_-]+$/);
   expect(Buffer.from(text.slice(7), 'base64url').includes(BYTES)).toBe(false);

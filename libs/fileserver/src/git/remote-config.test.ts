@@ -48,7 +48,7 @@ test.each(['ssl_verify', 'disable_saltenv_mapping'])(
   },
 );
 
-test('insecure_auth of a remote is not opened by a word that says no', () => {
+test('insecure_auth of a remote is not opened by a text for no', () => {
   for (const value of [...EMPTY, ...NO])
     expect(switches('insecure_auth', value).insecure_auth).toBe(false);
   for (const value of FULL) expect(switches('insecure_auth', value).insecure_auth).toBe(true);

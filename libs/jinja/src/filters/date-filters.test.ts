@@ -66,6 +66,6 @@ test.each([
   ],
   ...['2002-12-25T12:00Z', '25.12.2002', 'next week', '0000-01-01', '2002-12-25 12:00 PM', '12:00'],
   '2002-12-25'.padEnd(70),
-])('%s is refused in the words of Salt without timelib', (text) => {
+])('%s is refused with the text of Salt without timelib', (text) => {
   expect(() => shown(text)).toThrow(`Unable to parse ${text}. Consider installing timelib`);
 });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 import { urlsOf } from './primary-hosts.ts';
 
-test('a URL with several hosts is one for each; libpq’s word for the primary is left out', () => {
+test('a URL with several hosts is one for each, without libpq’s parameter for the primary', () => {
   const [a, b] = ['postgres://u:p@a:1/brine', 'postgres://u:p@b/brine'];
   expect(urlsOf('postgres://u:p@a:1,b/brine')).toEqual([a, b]);
   expect(urlsOf('postgres://u:p@a:1, b/brine?target_session_attrs=read-write')).toEqual([a, b]);

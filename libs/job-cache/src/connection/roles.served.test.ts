@@ -5,9 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 import { grantRoles } from './roles.ts';
 
-/*
- * What each role of PostgreSQL can do, and what a holder of its password can not.
- */
+/* The rights of each role of PostgreSQL, and the limits of a thief of its password. */
 
 const DAY_MS = 86_400_000;
 const PASSWORD = 'of-a-test';

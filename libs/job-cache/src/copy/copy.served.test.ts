@@ -164,7 +164,7 @@ test('a restore that breaks off in a table leaves an empty database', async () =
   expect(textOf(await taken(url))).toEqual(textOf(backup));
 });
 
-test('a database in use is told, and one without a master has nothing to copy', async () => {
+test('a database in use is recognised, and one without a master has nothing to copy', async () => {
   expect(await stateOf(full)).toMatchObject({
     kind: 'used',
     table: expect.stringMatching(/^brine/),

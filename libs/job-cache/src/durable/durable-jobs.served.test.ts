@@ -27,7 +27,7 @@ async function open(minions: string[], ttlMs = 3_600_000, ageMs = 0): Promise<st
   return jid;
 }
 
-/** What a minion says to find_job. */
+/** A minion's answer to find_job. */
 async function answer(
   jid: string,
   probe: string,
@@ -53,7 +53,7 @@ test('a task goes to one owner, to another when it dies, and is over once confir
     other.durable.take(NOBODY, probe),
   ]);
   const task = one.task ?? two.task;
-  if (task === undefined) throw new Error('nobody got it');
+  if (task === undefined) throw new Error('no task was due');
   expect([one.task, two.task]).toContain(undefined);
   expect(task).toMatchObject({ jid, turn: 1, look: 0, probe, seq: 1 });
   expect(task.action).toEqual({ kind: 'ask', minions: ['a', 'b', 'c', 'd'] });
@@ -91,7 +91,7 @@ test('a task goes to one owner, to another when it dies, and is over once confir
   expect(await cache.durable.take(NOBODY, nextProbe())).toEqual({ task: undefined, open: 0 });
 });
 
-/** Another turn without answers: what was said before the job was sent again is used up. */
+/** Another turn without answers: those from before the job was sent again are used up. */
 async function otherTurn(jid: string): Promise<void> {
   const done: object[] = [];
   for (const until = now + 60_000; now < until; now += 5_000) {

@@ -159,11 +159,11 @@ test('another, empty database answers as this one does', async () => {
   await cache.saveReturns([returnRow(jid, 'only1', [1, 'x'], { seq: 1 })]);
   const at = Date.UTC(2026, 0, 2, 3, 4, 5);
   await cache.saveSightings([{ jid, ids: ['only2'], kind: 'not_running', at }]);
-  // What PostgreSQL would not take as JSON goes by reference, and the bytes are all there.
+  // Content that PostgreSQL refuses as JSON is a reference, and the bytes are all there.
   await pool.query(`UPDATE brine.returns SET full_ret = '{"return": {"$raw": 7}}' WHERE jid = $1`, [
     jid,
   ]);
-  // A stock tool wrote this: digits that no double holds.
+  // A stock tool wrote this: a double does not represent these digits.
   await pool.query(`INSERT INTO public.salt_returns (fun, jid, return, id, success, full_ret)
     VALUES ('f', '${jid}', '123456789012345678901234567890', 'only2', 'true', '{"retcode": 0}')`);
   const file = await exported(jid);

@@ -89,7 +89,7 @@ test('a database of Brine is none of a stock master', async () => {
   expect(await StockTables.connect(own.url)).toBeUndefined();
 });
 
-test('a server that is away is told, with what it was', async () => {
+test('an unreachable server is an error with its reason', async () => {
   await expect(StockTables.connect('postgres://x@127.0.0.1:1/x')).rejects.toMatchObject({
     name: 'JobCacheError',
   });

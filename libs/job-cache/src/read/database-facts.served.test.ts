@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-test('a database tells of its size, settings, connections and schema', async () => {
-  // One that has no schema of Brine.
+test('the facts of a database have size, settings, connections and schema', async () => {
+  // A database without Brine's schema.
   const other = Object.assign(new URL(database.url), { pathname: '/postgres' }).href;
   expect(Object.keys((await databaseFacts(other)).unknown)).toEqual(['schema']);
   const cache = await JobCache.connect(database.url);
@@ -29,7 +29,7 @@ test('a database tells of its size, settings, connections and schema', async () 
   }
 });
 
-test('a database that is away is an error with its reason', async () => {
+test('an unreachable database is an error with its reason', async () => {
   const url = 'postgres://u:p@127.0.0.1:9/x';
   await expect(databaseFacts(url)).rejects.toMatchObject({
     name: 'JobCacheError',

@@ -10,7 +10,7 @@ const at = (minutes: number): number => START + minutes * MINUTE;
 const jidAt = (minutes: number): string =>
   `${new Date(at(minutes)).toISOString().replace(/\D/g, '')}000`;
 
-test('a minion was heard of if it logged in or returned since then, and not before', async () => {
+test('a minion counts if it logged in or returned since then, and not before', async () => {
   const ids = ['Returned', 'logged-in', 'returned-before', 'logged-in-before', 'never'];
   for (const minutes of [-30, 30]) {
     await cache.saveJobs([jobRow(jidAt(minutes), { minions: ids, publishedAt: at(minutes) })]);
@@ -29,7 +29,7 @@ test('a minion was heard of if it logged in or returned since then, and not befo
   expect(await cache.heardSince(['logged-in-before'], at(-20))).toEqual(['logged-in-before']);
 });
 
-test('a question about more minions than a page holds is refused', async () => {
+test('a question about too many minions is refused', async () => {
   const many = Array.from({ length: 10_001 }, (_, n) => `m${n}`);
   await expect(cache.heardSince(many, at(0))).rejects.toThrow('at most 10000 minions');
 });

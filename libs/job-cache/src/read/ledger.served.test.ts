@@ -15,9 +15,9 @@ const MINIONS = ['m0', 'm1', 'm2', 'm3', 'm4'];
 const RUNNING = mapOf({ pid: 1 });
 const IDLE = mapOf({});
 
-/** What happens to one job, as the streams tell it. Times are seconds after its publication. */
+/** The history of one job in the streams. Times are seconds after its publication. */
 interface Story {
-  /** Whether its time is long over, or still far. */
+  /** True if its time is long over, otherwise the end is far. */
   readonly isOver: boolean;
   /** The targets of each part, in the order they were published; none: never published. */
   readonly parts: readonly (readonly string[])[];
@@ -64,7 +64,7 @@ function itemsOf(jid: string, n: number, startMs: number, told: Story): Item[] {
     const place = { seq: 1000 * n + part, publishedAt: startMs, deadlineAt: startMs + HOUR };
     return { job: jobRow(jid, { ...place, minions, missing: [`gone${part}`] }) };
   });
-  // What a lower master says of the end counts only if the job was not published here.
+  // A lower master's deadline counts only if the job was not published here.
   const after = told.parts.length > 0 ? 2 * HOUR : HOUR;
   const below = told.below.map((minions, at): Item => {
     const place = { seq: 1000 * n + 10 + at, publishedAt: startMs, deadlineAt: startMs + after };

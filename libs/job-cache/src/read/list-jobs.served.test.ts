@@ -93,7 +93,7 @@ test('a page is read out of the index, as many rows as it shows', async () => {
   const nothing = [null, null, null, null];
   for (const queries of [LIST_QUERIES.newest, LIST_QUERIES.oldest]) {
     const nodes = await nodesOf(queries.page, [1000, ...nothing, null, null, null, false]);
-    // One more of each day: the days are merged.
+    // One more row of each day: the days are merged.
     expect(rowsRead(nodes)).toBeGreaterThan(1_000);
     expect(rowsRead(nodes)).toBeLessThan(1_100);
     const last = await nodesOf(queries.last, [1000, ...nothing]);

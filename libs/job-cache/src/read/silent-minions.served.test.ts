@@ -10,7 +10,7 @@ const at = (minutes: number): number => START + minutes * MINUTE;
 const jidAt = (minutes: number): string =>
   `${new Date(at(minutes)).toISOString().replace(/\D/g, '')}000`;
 
-test('the answer about silent minions holds what is kept of them, a page at a time', async () => {
+test('the answer about silent minions has their evidence, a page at a time', async () => {
   const jid = jidAt(0);
   const minions = ['away', 'late', 'ok', 'runs'];
   const job = (minutes: number, ids: readonly string[]) =>

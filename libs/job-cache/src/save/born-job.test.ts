@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { bornJob } from './born-job.ts';
 import { functionText } from './prepare-return.ts';
 
-/** What jsonb refuses, in text that is not escaped. */
+/** Characters that jsonb refuses, in text that is not escaped. */
 const UNSTORABLE = /\0|\p{Surrogate}/u;
 
 const PLACE = { receivedAt: 1, incarnation: 'i', seq: 1 };
@@ -13,7 +13,7 @@ test.each<readonly [string, SaltValue]>([
   ['a NUL', 'x\0y'],
   ['half of a pair', 'x\ud83dy'],
   ['a long run of emoji', `x${'\u{1F600}'.repeat(2_000)}`],
-])('%s in what a return tells of its job costs no column of it', (_what, text) => {
+])('%s in the job of a return costs no column of it', (_what, text) => {
   const load = mapOf({ tgt: text, tgt_type: text, user: text, return: text });
   for (const fun of [text, [text, 'test.ping']]) {
     load.set('fun', fun);

@@ -144,7 +144,7 @@ test('the row of a return is that of its unpacked value', () => {
   );
 });
 
-test('changed bytes give the row of their value, or are refused in the same words', () => {
+test('changed bytes give the row of their value, or are refused with the same text', () => {
   fc.assert(
     fc.property(load, fc.nat(), fc.nat({ max: 255 }), kept, (map, at, byte, how) => {
       const packed = Buffer.from(pack(map));

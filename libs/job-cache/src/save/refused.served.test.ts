@@ -5,7 +5,7 @@ import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
 import { refusedReturn } from '../index.ts';
 
-const withState = (code: string): Error => Object.assign(new Error('said so'), { code });
+const withState = (code: string): Error => Object.assign(new Error('refused'), { code });
 
 describe('errors of PostgreSQL', () => {
   const final = ['21000', '22021', '22P02', '22P05', '22008', '23505', '42P01', '42703', '42501'];
@@ -50,7 +50,7 @@ describe('in the tables', async () => {
     await cache.quarantined.drop({ numbers: [kept?.number ?? 0] });
   });
 
-  test('ids, times and numbers beyond what columns and indexes take hold up no other row', async () => {
+  test('ids, times and numbers that no column or index takes delay no other row', async () => {
     const jid = '20261123100000000002';
     const long = Array.from({ length: 4_000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('');
     const states = mapOf({ one: mapOf({ duration: Infinity }), two: mapOf({ duration: NaN }) });
@@ -96,7 +96,7 @@ describe('in the tables', async () => {
     expect(await cache.durable.countOpen()).toMatchObject({ open: 1 });
   });
 
-  test('an orphan that no job can be made of holds up no other', async () => {
+  test('an orphan that no job can be made of delays no other', async () => {
     const jids = ['20261123100000000010', '20261123100000000011'];
     await pool.query(`
       CREATE FUNCTION public.odd() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -89,7 +89,7 @@ test('whatever bytes a return has, they are stored, counted and shown as they ca
   );
 });
 
-test('a return that is too large for JSON is kept as bytes, and the JSON says so', async () => {
+test('a return too large for JSON is kept as bytes, and the JSON refers to them', async () => {
   const jid = newJid();
   // Each of these characters is six in JSON.
   const text = '\u0001'.repeat(12 * 1024 * 1024);

@@ -24,7 +24,7 @@ async function clear(): Promise<void> {
   await pool.query('DELETE FROM brine.counters; DELETE FROM brine.last_values');
 }
 
-/** What the metrics counted, and what is in the tables. */
+/** The numbers of the metrics and the rows of the tables. */
 async function counts(): Promise<{ counted: unknown; stored: unknown }> {
   const counted = await pool.query(
     `SELECT sum(value) FILTER (WHERE metric = 'jobs') AS jobs,
@@ -169,7 +169,7 @@ test('a poisoned row goes to quarantine with its bytes and the rest is stored', 
   await clear();
 });
 
-test('a poisoned job goes to quarantine with all it held', async () => {
+test('a poisoned job goes to quarantine with its whole content', async () => {
   const job = jobRow('20261120130000000002', { minions: ['a', 'nul\0'] });
   const report = await cache.saveJobs([job, jobRow('20261120130000000003')]);
   expect(report).toMatchObject({ stored: 1, refused: [{ kind: 'job', jid: job.jid }] });

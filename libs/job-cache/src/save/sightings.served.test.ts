@@ -18,7 +18,7 @@ function job(jid: string, given: Partial<JobRow> = {}): JobRow {
   return jobRow(jid, { publishedAt: TEN, deadlineAt: TEN + HOUR, ...given });
 }
 
-/** What a minion answers to find_job about a jid. */
+/** A minion's answer to find_job about a jid. */
 function answer(
   asked: SaltValue,
   id: string,
@@ -79,7 +79,7 @@ test('a targeted minion that is seen running prolongs the job, others do not', a
   expect(await deadline()).toBe(seen + HOUR);
   await cache.saveReturns([answer(jid, 'm2', RUNNING, seen - 400 * SECOND)]);
   expect(await deadline()).toBe(seen + HOUR);
-  // However long a minion says so.
+  // However long a minion reports it.
   await cache.saveReturns([answer(jid, 'm2', RUNNING, TEN + 60 * DAY)]);
   expect(await deadline()).toBe(TEN + 30 * DAY);
 });

@@ -29,7 +29,7 @@ async function storedIds(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-test('a return that is too slow alone holds up no other and is put away in the end', async () => {
+test('a return that is too slow alone delays no other and is quarantined in the end', async () => {
   const cache = await JobCache.connect(server.url, { statementMs: 3_000 });
   try {
     await cache.saveJobs([jobRow(JID, { minions: ['slow', 'm0'] })]);
@@ -55,7 +55,7 @@ test('a return that is too slow alone holds up no other and is put away in the e
     expect(kept).toEqual([{ raw: Buffer.from(slow.load) }]);
     const silent = await cache.silentMinions(JID, { ids: ['slow'] });
     expect(silent?.minions[0]?.sightings.get('refused')).toMatchObject({ reason: 'quarantine' });
-    // It is judged again when it comes again, and stored once it can be.
+    // Its next delivery is judged again, and stored once it can be.
     await pool.query('DROP TRIGGER is_slow ON brine.returns');
     expect(await cache.saveReturns([slow])).toMatchObject({ stored: 1, refused: [] });
   } finally {
@@ -86,7 +86,7 @@ test('questions that hang delay no return; those without a connection fail as bu
   const holder = await pool.connect();
   try {
     await cache.saveJobs([jobRow(JID, { minions: ['m1'] })]);
-    // What is known of silent minions is read from here; storing a return does not need it.
+    // Facts about silent minions are read from here; storing a return does not need it.
     await holder.query('BEGIN; LOCK TABLE brine.sightings IN ACCESS EXCLUSIVE MODE');
     const hanging = Array.from({ length: 12 }, () =>
       cache.silentMinions(JID).catch((error: unknown) => error),

@@ -104,7 +104,7 @@ test("a database with a stock returner's tables is refused with what to do", asy
   });
 });
 
-test('a server that is away is a retryable condition', async () => {
+test('an unreachable server is a retryable condition', async () => {
   await expect(JobCache.connect('postgres://x:y@127.0.0.1:1/z')).rejects.toMatchObject({
     code: 'SALT_JOBCACHE_AWAY',
     retryable: true,
@@ -203,7 +203,7 @@ test('rows of pgjsonb are taken, and it reads ours', async () => {
     [ours],
   );
   expect(rows.rows).toMatchObject([{ id: 'm1', success: 'true', full_ret: { return: true } }]);
-  // What was published stays as it was published.
+  // A published row stays as it was published.
   await db.pool.query(upsert, [ours, JSON.stringify(load)]);
   expect((await cache.getLoad(ours))?.get('user')).toBe('root');
 

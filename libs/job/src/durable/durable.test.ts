@@ -69,7 +69,7 @@ describe('the rule of durable jobs', () => {
     expect([...world.state.heard.keys()]).toEqual(['a']);
   });
 
-  test('a minion that said no, and returned meanwhile by another rule, is left out', () => {
+  test('a minion that answered no, and returned meanwhile by another rule, is left out', () => {
     const world = new DurableWorld(['a', 'b'], HOUR);
     for (const minion of world.minions.values()) minion.there = false;
     world.publish();

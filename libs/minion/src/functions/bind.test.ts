@@ -102,7 +102,7 @@ describe('a call', () => {
   });
 });
 
-describe('an error of a function is returned in words of Salt', () => {
+describe('an error of a function is returned with the text of Salt', () => {
   const raising = (error: Error): MinionFunction => ({
     doc: 'Its doc.',
     run: () => {

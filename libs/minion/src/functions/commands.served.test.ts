@@ -37,7 +37,7 @@ describe('commands', () => {
     expect((await run('cmd.run', 'true', kwarg({ cwd: '/no/such' }))).return).toMatch(/^ERROR: /);
   });
   test('a command that takes too long is ended with all that it started', async () => {
-    // What is not ended keeps the output open until after this test.
+    // A process that is not ended keeps the output open until after this test.
     const outcome = await run('cmd.run', 'sleep 600 & sleep 600', kwarg({ timeout: 1 }));
     expect(pyStr(outcome.return)).toContain('Timed out after 1 seconds');
     expect(outcome.retcode).toBe(1);

@@ -29,14 +29,14 @@ describe('arguments', () => {
       [1, 2],
       'exception() takes from 0 to 1 positional arguments but 2 were given',
     ],
-  ])('%s(%j) is refused in words of Python', async (name, args, text) => {
+  ])('%s(%j) is refused with the text of Python', async (name, args, text) => {
     const outcome = await run(name, ...args);
     expect(outcome).toMatchObject({ success: false, retcode: 1, out: 'nested' });
     expect(pyStr(outcome.return).split('\n')[0]).toBe(
       `Passed invalid arguments to ${name}: ${text}`,
     );
   });
-  test('unknown named arguments are refused in words of Salt', async () => {
+  test('unknown named arguments are refused with the text of Salt', async () => {
     const outcome = await run('test.ping', kwarg({ x: 1, y: [true] }));
     expect(outcome.return).toBe(
       "ERROR executing 'test.ping': The following keyword arguments are not valid: x=1, y=[True]",

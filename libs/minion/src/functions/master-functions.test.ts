@@ -123,7 +123,7 @@ test('an event has the given data and names', async () => {
 });
 
 test.each(['publish.publish', 'publish.runner', 'mine.get', 'cp.get_file_str'])(
-  '%s says so without a master',
+  '%s is an error without a master',
   async (name) => {
     const { return: value, retcode } = await ask(undefined, name, 'salt://x', 'y');
     expect([value, retcode]).toEqual([

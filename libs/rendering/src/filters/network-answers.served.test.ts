@@ -31,7 +31,7 @@ test('a name is the address that answers, or its first where none does', async (
   expect(await ask('nowhere.invalid', port)).toBe(null);
 });
 
-test('a query has the words of http.query, and the options of the master', async () => {
+test('a query has the texts of http.query, and the options of the master', async () => {
   const port = await serve((request, response) => {
     response.setHeader('Content-Type', 'application/json');
     response.end(JSON.stringify({ method: request.method, agent: request.headers['user-agent'] }));

@@ -13,7 +13,7 @@ describe('an entry of ext_pillar gives arguments as Salt takes them', () => {
   );
 });
 
-describe('what is no call is an error in the words of Python', () => {
+describe('an invalid call is an error with the text of Python', () => {
   test.each<[string, SaltValue]>([
     ["ext_pillar() missing 1 required positional argument: 'command'", []],
     ["ext_pillar() missing 1 required positional argument: 'command'", mapOf({ more: 1 })],

@@ -102,7 +102,7 @@ test('a fallback stands in for a branch that is not there; without one it is an 
   );
 });
 
-test('a repository that is away is logged, and what was fetched goes on', async () => {
+test('an unreachable repository is logged, and the last fetch is used', async () => {
   const other = join(dir, 'other');
   execFileSync('git', ['clone', '--quiet', repository, other], { stdio: 'ignore' });
   const before = await checkoutOf({ url: other, refs: ['master'], ownRefs: [] });
@@ -181,7 +181,7 @@ describe('a minion gets branches and tags by their exact names, and no revision'
   });
 });
 
-test('an update says of each remote whether something came, and takes those that are meant', async () => {
+test('an update returns for each selected remote whether something came', async () => {
   const away = join(dir, 'no-repository');
   const named = `dev ${repository}`;
   const extPillar = [mapOf({ other: [] }), mapOf({ git: [repository, mapOf({ [named]: [] })] })];

@@ -55,7 +55,7 @@ test('a message in one line of YAML is opened', () => {
   expect(decryptAll(oneLine, { keyDir, mustSucceed: true }, always)).toBe('secret');
 });
 
-test('gpg_decrypt_must_succeed says whether a message that cannot be opened is an error', () => {
+test('with gpg_decrypt_must_succeed a message that cannot be opened is an error', () => {
   const broken = '-----BEGIN PGP MESSAGE-----\n\nnothing\n-----END PGP MESSAGE-----';
   expect(() => decryptAll(broken, { keyDir, mustSucceed: true }, always)).toThrow(GpgError);
   expect(decryptAll(broken, { keyDir, mustSucceed: false }, always)).toBe(broken);
@@ -70,7 +70,7 @@ test('a message that must not be opened stays, one beside it is opened', () => {
   );
 });
 
-test('a message that holds no text gives bytes, also beside text', () => {
+test('a message without text gives bytes, also beside text', () => {
   const settings = { keyDir, mustSucceed: true };
   const cut = KEYTAB.subarray(0, -1);
   const beside = new Uint8Array(Buffer.concat([Buffer.from('ü '), cut]));

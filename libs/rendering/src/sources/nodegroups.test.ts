@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { readNodegroups } from './nodegroups.ts';
 
 /*
- * What Salt has recorded of it is in the trees of test/fixtures/pillar: here is where Brine judges
- * by the request itself.
+ * Salt's records are in the trees of test/fixtures/pillar. Here Brine judges by the request itself.
  */
 
 const MINION = { id: 'web1', grains: mapOf({ os: 'Debian' }), pillarenv: null };

@@ -5,7 +5,7 @@ import type { Requisite } from '../compile/requisites.ts';
 import { type Chunk, tagOf } from '../values.ts';
 import { type Status, statusOf } from './status.ts';
 
-/** What Salt says, by test/fixtures/requisites/record.py. */
+/** Salt's verdicts, from test/fixtures/requisites/record.py. */
 interface Recorded {
   readonly letters: Readonly<Record<string, Status>>;
   readonly outcomes: readonly string[];
@@ -37,7 +37,7 @@ function judged(wanted: readonly (readonly [Requisite, string])[]): Status {
   return statusOf(requirements, running, running, false);
 }
 
-/** The cells of a table: the outcomes, and the letter for what Salt says of them. */
+/** The cells of a table: the outcomes, and the letter for Salt's verdict. */
 function cellsOf(count: number): readonly (readonly string[])[] {
   return count === 1
     ? outcomes.map((one) => [one])

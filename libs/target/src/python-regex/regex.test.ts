@@ -14,8 +14,8 @@ function replaced(pattern: string, text: string, template: string): string {
   return new PythonRegex(pattern, {}, work).replace(text, template, work, LONGEST);
 }
 
-// What Salt's filters make of more of them is recorded in test/fixtures/jinja.
-describe('an expression says what it found', () => {
+// More results of Salt's filters are recorded in test/fixtures/jinja.
+describe('an expression returns what it found', () => {
   test('a search begins anywhere, a match at the start', () => {
     const work = Work.ofTemplate(10);
     const regex = new PythonRegex('b(c)?', {}, work);

@@ -63,7 +63,7 @@ describe('minion keys', () => {
     await until('the vanished key is deleted', async () => expect(await state(id)).toBe('deleted'));
   });
 
-  it('that vanish all at once are not believed, and a metric says so', async () => {
+  it('that vanish all at once are not believed, and a metric shows it', async () => {
     const told = async (): Promise<string | undefined> =>
       /^brine_key_sync_stopped\S* (\d)$/m.exec(await host.exposition())?.[1];
     const ids = Array.from({ length: 12 }, (_, index) => `${host.name}.${index}`);
@@ -76,9 +76,9 @@ describe('minion keys', () => {
     });
     expect(await told()).toBe('0');
     for (const id of ids) unlinkSync(join(shelf, id));
-    await until('Prometheus is told of the stop', async () => expect(await told()).toBe('1'));
+    await until('the metric shows the stop', async () => expect(await told()).toBe('1'));
     for (const id of ids) writeFileSync(join(shelf, id), 'PEM');
-    await until('Prometheus is told that the stop is over', async () =>
+    await until('the metric shows the end of the stop', async () =>
       expect(await told()).toBe('0'),
     );
   });

@@ -34,7 +34,7 @@ async function answer(found: SilentMinion, incarnation?: string) {
   return first;
 }
 
-it('says by which way a return came that did not come through the events read here', async () => {
+it('names the way of a return that did not come through the events read here', async () => {
   const cases: [Partial<SilentMinion>, string | undefined, RegExp | undefined][] = [
     [{ returnedMs: after, incarnation: '~pgjsonb' }, HERE, /pgjsonb/],
     [{ returnedMs: after, incarnation: '2026-11-21T00:00:00Z' }, HERE, /another master/],
