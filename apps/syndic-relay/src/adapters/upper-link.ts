@@ -145,8 +145,7 @@ export class UpperLink implements MasterAbove {
     try {
       await this.#session.listen(signal, {
         opened: () => {
-          if (!this.#isSubscribed)
-            this.#deaf('no jobs of the master above yet: no connection');
+          if (!this.#isSubscribed) this.#deaf('no jobs of the master above yet: no connection');
           void this.#announce(signal);
         },
         link: (isUp) => {

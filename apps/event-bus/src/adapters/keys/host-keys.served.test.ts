@@ -78,9 +78,7 @@ describe('minion keys', () => {
     for (const id of ids) unlinkSync(join(shelf, id));
     await until('the metric shows the stop', async () => expect(await told()).toBe('1'));
     for (const id of ids) writeFileSync(join(shelf, id), 'PEM');
-    await until('the metric shows the end of the stop', async () =>
-      expect(await told()).toBe('0'),
-    );
+    await until('the metric shows the end of the stop', async () => expect(await told()).toBe('0'));
   });
 
   it('that were accepted and are deleted take the session with them and rotate the AES key', async () => {

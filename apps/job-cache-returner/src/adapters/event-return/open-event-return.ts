@@ -144,7 +144,8 @@ function eventReturn(
   const { name } = returner;
   const backoff = new OutageRetry(
     {
-      onOutage: (err) => log.error({ returner: name, err }, 'events wait: no answer of the returner'),
+      onOutage: (err) =>
+        log.error({ returner: name, err }, 'events wait: no answer of the returner'),
       onRecovered: (seconds) => log.info({ returner: name, seconds }, 'the returner is back'),
     },
     signal,
