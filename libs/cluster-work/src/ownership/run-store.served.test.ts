@@ -176,6 +176,25 @@ test('an ordered stop hands a run on at once, and no runner', async () => {
   await until('the second worker has the runner too', () => second.taken.length === 2);
 });
 
+test('takeovers without a save count against a run, but for those of ordered stops', async () => {
+  let owner = await worker('one');
+  await owner.store.begin('batch', JID, order(mapOf({})));
+  const next = async (id: string, end: () => Promise<void>): Promise<number | undefined> => {
+    const worked = await worker(id);
+    await end();
+    await until(`${id} has the run`, () => worked.taken.length === 1);
+    owner = worked;
+    return worked.taken[0]?.takeovers;
+  };
+  expect(await next('two', () => owner.kill())).toBe(1);
+  for (const id of ['three', 'four', 'five']) {
+    expect(await next(id, () => owner.store.handOver())).toBe(1);
+  }
+  expect(await next('six', () => owner.kill())).toBe(2);
+  await owner.taken[0]?.save(mapOf({ step: 1 }));
+  expect(await next('seven', () => owner.store.handOver())).toBe(1);
+});
+
 describe('a message', () => {
   it('reaches the owner, and the next owner too', async () => {
     const first = await worker('one');

@@ -269,7 +269,9 @@ export class RunStore {
   async handOver(): Promise<void> {
     this.#leaving = true;
     const runs = [...this.#owned.values()].filter(({ kind }) => kind !== RUNNER);
-    await Promise.all(runs.map((run) => this.#handOn(run)));
+    // The runs did not end this process: taking them over does not count against them.
+    const uncounted = (takeovers: number): number => Math.max(0, takeovers - 1);
+    await Promise.all(runs.map((run) => this.#handOn(run, uncounted)));
   }
 
   /** Releases all runs, also runners that are cut off, and ends. */
@@ -281,12 +283,16 @@ export class RunStore {
   }
 
   /** Releases a run for another process. */
-  async #handOn(run: StoredRun): Promise<void> {
+  async #handOn(run: StoredRun, count = (takeovers: number) => takeovers): Promise<void> {
     const { jid } = run;
     this.#busy.add(jid);
     try {
       // Waits for writes in flight: this write replaces their revision.
-      await run.rewrite((record) => ({ ...record, owner: '' }));
+      await run.rewrite((record) => ({
+        ...record,
+        owner: '',
+        takeovers: count(record.takeovers),
+      }));
     } catch (err) {
       if (!run.released.aborted) this.#parts.onTrouble(`run ${jid} could not be handed on`, err);
     } finally {

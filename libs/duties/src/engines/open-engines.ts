@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { isPosition, Timeline } from '@brine/bus/timeline';
 import type { ClusterTask, StoredRun } from '@brine/cluster-work';
@@ -43,8 +42,6 @@ export interface Engines {
   leave(): Promise<void>;
 }
 
-/** Delay after a record could not be stored, ms. */
-const AGAIN_MS = 1_000;
 /** Limit of messages of each stream that wait here for one engine. */
 const READ_AHEAD = 200;
 
@@ -97,8 +94,6 @@ async function workOn(
 ): Promise<void> {
   const stop = AbortSignal.any([run.released, leaving]);
   let record = recordIn(run.data);
-  // Saved first: several takeovers without a save look like an engine that crashes its processes.
-  while (!stop.aborted && !(await isSaved(run, record))) await sleep(AGAIN_MS);
   const keeper: RecordKeeper = {
     get record() {
       return record;
@@ -109,16 +104,6 @@ async function workOn(
     },
   };
   await engine.run(keeper, stop);
-}
-
-async function isSaved(run: StoredRun, record: EngineRecord): Promise<boolean> {
-  try {
-    await run.save(recordMap(record));
-    return true;
-  } catch {
-    // The bucket is unreachable, or another process owns the run: then the signal is aborted.
-    return false;
-  }
 }
 
 function recordMap({ position, saved }: EngineRecord): SaltMap {

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterTask, StoredRun } from '@brine/cluster-work';
 import { LastRuns } from '@brine/service';
-import type { Trouble } from '@brine/tasks';
+import { sleepUnless, type Trouble } from '@brine/tasks';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Periodic work of the cluster, once for all processes. */
@@ -53,7 +52,7 @@ export class ClusterUpkeep {
     const { tasks, now, lookMs = LOOK_MS } = this.#parts;
     const doneMs = new Map(tasks.map(({ name }) => [name, intOf(run.data, name) ?? 0]));
     for (const [name, ms] of doneMs) if (ms > 0) this.#runs.ran(name, ms);
-    let isSaved = false;
+    let isSaved = true;
     while (!run.released.aborted) {
       for (const task of tasks) {
         // After a clock was set back the task is due as well.
@@ -64,9 +63,8 @@ export class ClusterUpkeep {
         this.#runs.ran(task.name, now());
         isSaved = false;
       }
-      // The first save shows that the run was worked on: takeovers without a save count as crashes.
       isSaved ||= await this.#save(run, mapOf(Object.fromEntries<SaltValue>(doneMs)));
-      await sleep(lookMs, undefined, { signal: run.released, ref: false }).catch(() => undefined);
+      await sleepUnless(lookMs, run.released, { ref: false });
     }
   }
 
