@@ -1,4 +1,4 @@
-import { eachAtOnce } from './at-once.ts';
+import { eachAtOnce } from '@brine/tasks';
 import type { BrineHistory } from './edge/brine-side.ts';
 import type { StockIntake } from './edge/stock-side.ts';
 import type { Tally } from './tally.ts';

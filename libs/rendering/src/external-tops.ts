@@ -3,6 +3,7 @@ import { type ConfigMap, type ConfigValue, isConfigMap, parseConfigText } from '
 import { textsOf } from '@brine/config';
 import { childEnvironment } from '@brine/environment';
 import type { ExternalTops } from '@brine/master';
+import { Gate } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { DEFAULT_CLASS_TREE } from './sources/class-tree.ts';
 
@@ -36,7 +37,7 @@ export class MasterTops implements ExternalTops {
   readonly #others: readonly string[];
   readonly #readTop: ReadTop | undefined;
   readonly #flights = new Map<string, Promise<States>>();
-  #running: Promise<unknown>[] = [];
+  readonly #gate = new Gate(RUNNING_MAX);
 
   constructor(masterTops: ConfigMap, readClasses: ReadClasses, log: LogLine, readTop?: ReadTop) {
     this.#log = log;
@@ -89,20 +90,11 @@ export class MasterTops implements ExternalTops {
   }
 
   async #classify(command: readonly string[], minion: string): Promise<States> {
-    while (this.#running.length >= RUNNING_MAX) await Promise.race(this.#running);
-    const run = runCommand([...command, minion]);
-    const settled = run.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#running.push(settled);
     try {
-      return classesOf(await run);
+      return classesOf(await this.#gate.run(() => runCommand([...command, minion])));
     } catch (err) {
       this.#log({ err, minion }, 'ext_nodes failed, a minion gets no states from it');
       return new Map();
-    } finally {
-      this.#running = this.#running.filter((one) => one !== settled);
     }
   }
 }

@@ -8,6 +8,16 @@ export class Gate {
     this.#places = places;
   }
 
+  /** Tasks under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Tasks in line. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   /** Runs a task when it is its turn; its result or error is that of the task. */
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#places) {

@@ -11,7 +11,7 @@ import {
   type SavedMinion,
 } from '@brine/presence';
 import { Releasers } from '@brine/service';
-import type { Trouble } from '@brine/tasks';
+import { sleepUnless, type Trouble } from '@brine/tasks';
 import { intOf, listOf, mapOf, type SaltMap } from '@brine/wire';
 import { answerPresence } from './answer-presence.ts';
 import type { PresenceRecords } from './presence-records.ts';
@@ -91,7 +91,7 @@ export class PresenceOwner {
     const releasers = this.#open();
     try {
       while (!run.released.aborted) {
-        await pause(this.#nextTickAt - performance.now(), run.released);
+        await sleepUnless(this.#nextTickAt - performance.now(), run.released);
         if (!run.released.aborted) await this.#tick(run);
       }
     } finally {
@@ -123,12 +123,12 @@ export class PresenceOwner {
     const { keys, records, onTrouble } = this.#parts;
     while (!run.released.aborted) {
       // Without keys, every saved minion would seem to have lost its key.
-      while (!keys.isReady() && !run.released.aborted) await pause(KEYS_LOOK_MS, run.released);
+      while (!keys.isReady() && !run.released.aborted) await sleepUnless(KEYS_LOOK_MS, run.released);
       try {
         return await records.read();
       } catch (err) {
         onTrouble('presence can not begin', err);
-        await pause(RETRY_MS, run.released);
+        await sleepUnless(RETRY_MS, run.released);
       }
     }
     return undefined;
@@ -280,19 +280,5 @@ function publishersIn(data: SaltMap): readonly { readonly by: string; readonly h
   return (listOf(data, 'publishers') ?? []).flatMap((one) => {
     const [by, host] = Array.isArray(one) ? one : [];
     return typeof by === 'string' && typeof host === 'string' ? [{ by, host }] : [];
-  });
-}
-
-/** Resolves after a time, or earlier if the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.max(0, ms));
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
   });
 }

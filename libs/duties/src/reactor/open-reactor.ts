@@ -12,6 +12,7 @@ import {
   type MasterPorts,
   MasterUnavailableError,
 } from '@brine/master';
+import { freeJid } from '@brine/master/functions';
 import type { PythonCalls } from '@brine/python-host';
 import {
   type FailedReaction,
@@ -25,6 +26,7 @@ import {
 import { ThreadedSls } from '@brine/rendering';
 import { type OwnedRuns, type OwnStates, signatureOf } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
+import { sleepUnless } from '@brine/tasks';
 import { nowMs } from '@brine/telemetry';
 import { pack, type SaltMap } from '@brine/wire';
 import { manageByEvent } from './manage-events.ts';
@@ -74,7 +76,6 @@ const LIST_WAIT_MS = 250;
 const RECORDS_PER_SECOND = 10;
 /** Time that a stopping process waits for running calls. */
 const CLOSE_MS = 5_000;
-const JID_TRIES = 100;
 const NO_ENTRY = 'No entry of this worker matches; is `reactor` the same on all hosts?';
 
 /** Opens the reactor of a process: it matches events, and processes the queue of the cluster. */
@@ -192,12 +193,9 @@ class Reactor implements OpenReactor {
   }
 
   async #newJid(): Promise<string> {
-    const { ports } = this.#parts;
     try {
-      for (let tries = 0; tries < JID_TRIES; tries += 1) {
-        const jid = ports.nextJid();
-        if (await ports.publications.reserve(jid)) return jid;
-      }
+      const jid = await freeJid(this.#parts.ports);
+      if (jid !== undefined) return jid;
     } catch (cause) {
       if (!(cause instanceof MasterUnavailableError)) throw cause;
       throw new OutageError(cause.message, { cause });
@@ -224,9 +222,8 @@ class Reactor implements OpenReactor {
   }
 
   /** False at once if this process is to stop. */
-  async #pause(ms: number): Promise<boolean> {
-    const { signal } = this.#stop;
-    return sleep(ms, true, { signal, ref: false }).catch(() => false);
+  #pause(ms: number): Promise<boolean> {
+    return sleepUnless(ms, this.#stop.signal, { ref: false });
   }
 
   #openThreads(options: Options): ThreadedSls {

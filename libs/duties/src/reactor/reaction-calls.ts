@@ -13,7 +13,7 @@ import type { LocalRequest } from '@brine/master-ports';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
 import type { OwnedRuns } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
-import { errorText, type Trouble } from '@brine/tasks';
+import { errorText, Gate, type Trouble } from '@brine/tasks';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { isMap, mapOf } from '@brine/wire';
 import { settingsFor } from '../functions/function-table.ts';
@@ -84,21 +84,21 @@ export function openCalls(
  */
 export class ReactionCalls {
   readonly #parts: CallParts;
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #gate: Gate;
 
   constructor(parts: CallParts) {
     this.#parts = parts;
+    this.#gate = new Gate(parts.atOnce);
   }
 
   /** Number of running runners and wheels. */
   get running(): number {
-    return this.#running;
+    return this.#gate.running;
   }
 
   /** As {@link running}, plus those that wait for their turn. */
   get pending(): number {
-    return this.#running + this.#waiting.length;
+    return this.#gate.running + this.#gate.waiting;
   }
 
   /**
@@ -169,21 +169,8 @@ export class ReactionCalls {
       ports,
       runsOf,
       onTrouble,
-      run: (one) => this.#amongOthers(() => local.run(one)),
+      run: (one) => this.#gate.run(() => local.run(one)),
     });
-  }
-
-  async #amongOthers<T>(work: () => Promise<T>): Promise<T> {
-    while (this.#running >= this.#parts.atOnce) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
-    this.#running += 1;
-    try {
-      return await work();
-    } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
-    }
   }
 
   /** Records two spans in the trace of the job or run: from the event to now, and from now on. */

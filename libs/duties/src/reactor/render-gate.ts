@@ -1,3 +1,5 @@
+import { Gate } from '@brine/tasks';
+
 /** Rest of a file that exceeded the time limit, ms. */
 const REST_MS = 60_000;
 /** Limit of resting files that are remembered. */
@@ -14,35 +16,27 @@ export class TooSlowError extends Error {
  * per rest, and not for each event.
  */
 export class RenderGate {
-  readonly #threads: number;
+  readonly #gate: Gate;
   readonly #now: () => number;
   readonly #resting = new Map<string, number>();
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
 
   /** @param threads limit of concurrent renders */
   constructor(threads: number, now: () => number = () => performance.now()) {
-    this.#threads = threads;
+    this.#gate = new Gate(threads);
     this.#now = now;
   }
 
   /** @throws TooSlowError for a resting file, and the errors of `render` */
-  async through<T>(path: string, render: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#threads) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else this.#running += 1;
-    try {
-      this.#mayRender(path);
-      return await render();
-    } catch (error) {
-      if (error instanceof TooSlowError) this.#rest(path);
-      throw error;
-    } finally {
-      const next = this.#waiting.shift();
-      // The next render takes this place.
-      if (next === undefined) this.#running -= 1;
-      else next();
-    }
+  through<T>(path: string, render: () => Promise<T>): Promise<T> {
+    return this.#gate.run(async () => {
+      try {
+        this.#mayRender(path);
+        return await render();
+      } catch (error) {
+        if (error instanceof TooSlowError) this.#rest(path);
+        throw error;
+      }
+    });
   }
 
   #mayRender(path: string): void {

@@ -18,7 +18,7 @@ import {
   stepSchedule,
   type Zone,
 } from '@brine/schedule';
-import type { Trouble } from '@brine/tasks';
+import { sleepUnless, type Trouble } from '@brine/tasks';
 import { mapOf, pack } from '@brine/wire';
 
 export interface OwnerParts {
@@ -86,7 +86,7 @@ export class ScheduleOwner {
         if (run.released.aborted) return;
         this.#delayed(err);
       }
-      await pause(this.#untilNext(state), run.released);
+      await sleepUnless(this.#untilNext(state), run.released);
       await this.#ask();
     }
   }
@@ -132,7 +132,7 @@ export class ScheduleOwner {
 
   /** Reads the requests of operators; keeps the last ones if the bucket does not answer. */
   async #ask(): Promise<void> {
-    const late = pause(ASK_TIMEOUT_MS).then(() => undefined);
+    const late = sleepUnless(ASK_TIMEOUT_MS, undefined).then(() => undefined);
     const asked = await Promise.race([this.#parts.asked().catch(() => undefined), late]);
     this.#asked = asked ?? this.#asked;
   }
@@ -179,18 +179,4 @@ class QueueFullError extends Error {
   constructor() {
     super('the queue of reactions is full');
   }
-}
-
-/** Resolves after a time, or earlier if the signal is aborted. */
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    if (signal?.aborted === true) end();
-    else signal?.addEventListener('abort', end);
-  });
 }

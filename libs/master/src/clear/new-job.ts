@@ -19,6 +19,7 @@ import {
   type PublishRequest,
   withoutCredentials,
 } from '@brine/wire/load';
+import { freeJid } from '../functions/free-jid.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';
@@ -37,16 +38,14 @@ export interface AllowedJob {
 /** Always allowed and never listed: a CLI uses it to see whether a job still runs. */
 const FIND_JOB = 'saltutil.find_job';
 
-/** Limit of skipped job ids that are taken; more means that the store of ids is broken. */
-const JID_TRIES_MAX = 100;
-
 /** Publishes a job that its caller may publish; undefined if no job id was free. */
 export async function publishJob(
   ports: MasterPorts,
   request: Request,
   allowed: AllowedJob,
 ): Promise<Pick<Job, 'jid' | 'minions' | 'missing'> | { readonly refused: string } | undefined> {
-  const jid = await jobId(ports, allowed.asked.jid);
+  const { jid: asked } = allowed.asked;
+  const jid = isJid(asked) ? asked : await freeJid(ports);
   if (jid === undefined) return undefined;
   const job = await durably(ports, newJob(ports, request, allowed, jid), allowed.asked);
   return 'refused' in job ? job : ports.publications.publish(job);
@@ -55,16 +54,6 @@ export async function publishJob(
 /** A caller that chooses a jid may publish several jobs under it; each has spans of its own. */
 export function pieceOf(request: Request, asked: PublishRequest): string | undefined {
   return isJid(asked.jid) ? request.id : undefined;
-}
-
-/** The id that the caller chose (a syndic, a batch), or a new one. */
-async function jobId(ports: MasterPorts, asked: string): Promise<Jid | undefined> {
-  if (isJid(asked)) return asked;
-  for (let attempt = 0; attempt < JID_TRIES_MAX; attempt += 1) {
-    const jid = ports.nextJid();
-    if (await ports.publications.reserve(jid)) return jid;
-  }
-  return undefined;
 }
 
 function newJob(ports: MasterPorts, request: Request, allowed: AllowedJob, jid: Jid): Job {

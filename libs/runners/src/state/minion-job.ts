@@ -10,6 +10,7 @@ import {
   runBatch,
   subsetOf,
 } from '@brine/client';
+import { freeJid } from '@brine/master/functions';
 import type { StateCall } from '@brine/states';
 import {
   boolOf,
@@ -63,9 +64,6 @@ export interface MinionAnswer {
 
 /** Longest `timeout` of a step, s: a day. */
 const TIMEOUT_MAX_S = 86_400;
-
-/** Limit of job ids that are skipped because they are taken. */
-const JID_TRIES_MAX = 100;
 
 /** The stream detects a duplicate publish for two minutes. */
 const KNOWN_TWICE_MS = 100_000;
@@ -190,11 +188,9 @@ function timeoutOf(timeout: SaltValue): number | undefined {
 
 /** A job id that no other job has, chosen before the publish so that it can be saved. */
 async function newJid({ master }: StateWorld): Promise<string> {
-  for (let tries = 0; tries < JID_TRIES_MAX; tries += 1) {
-    const jid = master.nextJid();
-    if (await master.publications.reserve(jid)) return jid;
-  }
-  throw new Error('Could not allocate a job id');
+  const jid = await freeJid(master);
+  if (jid === undefined) throw new Error('Could not allocate a job id');
+  return jid;
 }
 
 /** The random part of a target for `subset`; undefined: the whole target. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isJudged } from '@brine/master/functions';
 import {
   callHigh,
@@ -137,7 +138,7 @@ export class OwnMinion {
       call: (fun, args, kwargs) => this.#call(fun, args, kwargs),
       reloadPillar: () => this.#makePillar(),
       now: () => performance.timeOrigin + performance.now(),
-      sleep: (ms) => unlessCutOff(pause(ms), keeping?.cutOff),
+      sleep: (ms) => unlessCutOff(sleep(ms), keeping?.cutOff),
       gate: (id) => keeping?.gate(id) ?? Promise.resolve('run'),
       fire: async (tag, data) => {
         // A failed progress event must not end the run.
@@ -257,10 +258,6 @@ export function wrapped(id: string, running: SaltMap | string[]) {
   const data = mapOf({ [id]: running });
   const retcode = checkResult(data) ? 0 : 1;
   return { value: mapOf({ data, outputter: 'highstate', retcode }), retcode };
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms));
 }
 
 function once<T>(work: () => Promise<T>): () => Promise<T> {

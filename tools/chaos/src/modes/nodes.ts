@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { loadMasterConfig } from '@brine/config';
 import type { LedgerReport } from '@brine/ledger-check';
 import { type Given, whole } from '@brine/swarm/options';
+import { sleepUnless } from '@brine/tasks';
 import type { NatsCluster, PostgresPair } from '@brine/testing/nodes';
 import { startNatsCluster, startPostgresPair } from '@brine/testing/nodes';
 import { drawEnd, drawLoad } from '../draw-chaos.ts';
@@ -140,12 +140,12 @@ async function loseAll(
     losses[at] = { node, recovery };
     const { servedMs, storedMs } = recovery;
     print(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
-    await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
+    await sleepUnless(awayS * 1_000, signal);
     const since = performance.now();
     await back();
     print(`      as before after ${(performance.now() - since).toFixed(0)} ms`);
     // Wait, so that the next loss does not come while this node still catches up.
-    await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
+    await sleepUnless(awayS * 1_000, signal);
     await recovered(fleet, pair);
   };
   for (let round = 0; round < rounds; round += 1) {

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerReport } from '@brine/ledger-check';
 import type { Swarm } from '@brine/swarm';
 import { type Given, text, whole } from '@brine/swarm/options';
+import { sleepUnless } from '@brine/tasks';
 import type { BrineMaster } from '@brine/testing';
 import { drawEnd, drawLoad } from '../../draw-chaos.ts';
 import { type Fleet, Load, type LoadCounts } from '../../load.ts';
@@ -185,7 +185,7 @@ async function restartAll(
   const rounds: Omit<Round, 'logIns'>[] = [];
   const counts: number[] = [];
   for (let number = 1; number <= count && !signal.aborted; number += 1) {
-    await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
+    await sleepUnless(pauseS * 1_000, signal);
     const pids = async (): Promise<Map<string, number | undefined>> =>
       new Map((await master.services()).map(({ name, pid }) => [name, pid]));
     const before = await pids();
@@ -203,7 +203,7 @@ async function restartAll(
     print(`${String(number).padStart(4)}  all services replaced${by} in ${seconds} s`);
   }
   // A minion that lost 4505 receives nothing for up to 11 s: jobs of that time are part of the run.
-  await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
+  await sleepUnless(pauseS * 1_000, signal);
   counts.push(await logIns());
   return rounds.map((round, at) => {
     return { ...round, logIns: (counts[at + 1] ?? 0) - (counts[at] ?? 0) };
