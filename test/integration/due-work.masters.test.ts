@@ -1,12 +1,11 @@
 // A minion that stores as much as it can holds up neither the schedule nor reactions of others.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrineMaster, freePorts } from '@brine/testing';
+import { BrineMaster, freePorts, TestPeer } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SealedPeer } from './sealed-peer.ts';
 
 const FLOOD = { events: 330, bytes: 900_000 };
 const PATIENT = { withinMs: 120_000 };
@@ -17,7 +16,7 @@ const QUICK = ['quick:', '  runner.test.metasyntactic: []', ''].join('\n');
 
 let master: BrineMaster;
 let metricsPort: number;
-let peers: SealedPeer[] = [];
+let peers: TestPeer[] = [];
 
 beforeAll(async () => {
   [metricsPort = 0] = await freePorts(1);
@@ -37,9 +36,9 @@ beforeAll(async () => {
     },
   );
   for (const id of ['flooding', 'other']) {
-    const peer = await SealedPeer.open(id, master.home.retPort);
+    const peer = await TestPeer.make(id, master.home.retPort);
     peers.push(peer);
-    expect(await peer.signIn(mapOf({}))).toBeDefined();
+    expect(await peer.tryToSignIn()).toBe(true);
   }
 }, 300_000);
 afterAll(async () => {

@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, TestPeer } from '@brine/testing';
 import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SealedPeer } from './sealed-peer.ts';
 
 const server = createServer((request, response) => {
   response.end(`asked for ${request.url ?? ''}`);
@@ -47,8 +46,8 @@ afterAll(async () => {
 });
 
 test('a pillar reaches the host and the network by the filters of Salt', async () => {
-  const peer = await SealedPeer.open('a', master.home.retPort);
-  expect(await peer.signIn(mapOf({}))).toBeDefined();
+  const peer = await TestPeer.make('a', master.home.retPort);
+  expect(await peer.tryToSignIn()).toBe(true);
   const hosts = [mapOf({ name: 'a', port: 80 }), mapOf({ name: 'b', port: 443 })];
   const asked = { saltenv: 'base', pillarenv: null, pillar_override: mapOf({}), ver: '2' };
   await peer.send(mapOf({ cmd: '_pillar', id: 'a', grains: mapOf({ id: 'a', hosts }), ...asked }));

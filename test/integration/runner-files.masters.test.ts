@@ -12,14 +12,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, TestPeer } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { SealedPeer } from './sealed-peer.ts';
 
 let master: BrineMaster;
-let peer: SealedPeer;
+let peer: TestPeer;
 let web: Server;
 let dir = '';
 let rootKey = '';
@@ -52,7 +51,7 @@ beforeAll(async () => {
     site_store: { driver: 'yaml', files: [join(dir, 'store.yaml')] },
     brine: { workers: 2 },
   });
-  peer = await SealedPeer.open('asker', master.home.retPort);
+  peer = await TestPeer.make('asker', master.home.retPort);
   const keyFile = `.${userInfo().username}_key`;
   rootKey = readFileSync(join(master.home.cacheDir, keyFile), 'utf8').trim();
 }, 240_000);

@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { JidMaker, type SilenceCause } from '@brine/job';
-import { BrineMaster, endPool, startPostgres, type TestPostgres } from '@brine/testing';
+import { BrineMaster, endPool, startPostgres, TestPeer, type TestPostgres } from '@brine/testing';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { buildReturn } from '@brine/wire/load';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SealedPeer } from './sealed-peer.ts';
 
 /** Seconds after which a publication is not sent any more: a stopped publisher lets one expire. */
 const NOT_AFTER_S = 4;
@@ -35,7 +34,7 @@ type Name = (typeof ACCEPTED)[number];
 let master: BrineMaster;
 let postgres: TestPostgres;
 let pool: pg.Pool;
-const peers = new Map<string, SealedPeer>();
+const peers = new Map<string, TestPeer>();
 const jids = new JidMaker();
 
 beforeAll(async () => {
@@ -45,12 +44,12 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
   await Promise.all(
     [...ACCEPTED, 'pending'].map(async (id) => {
-      peers.set(id, await SealedPeer.open(id, master.home.retPort));
+      peers.set(id, await TestPeer.make(id, master.home.retPort));
     }),
   );
-  for (const id of ACCEPTED) await peer(id).signIn(mapOf({}));
+  for (const id of ACCEPTED) await peer(id).tryToSignIn();
   await master.acceptKeys(ACCEPTED);
-  for (const id of ACCEPTED) await peer(id).signIn(mapOf({}));
+  for (const id of ACCEPTED) await peer(id).tryToSignIn();
 });
 afterAll(async () => {
   for (const one of peers.values()) one.close();
@@ -59,7 +58,7 @@ afterAll(async () => {
   await postgres?.stop();
 });
 
-function peer(id: string): SealedPeer {
+function peer(id: string): TestPeer {
   const found = peers.get(id);
   if (found === undefined) throw new Error(`no minion ${id}`);
   return found;
@@ -120,7 +119,7 @@ describe('jobs.why names the cause of each silence', () => {
     await tellFindJob('stops', jid, true);
     await tellFindJob('idle', jid, false);
     await answer('busy', jids.next(Date.now()));
-    await peer('again').signIn(mapOf({}));
+    await peer('again').tryToSignIn();
     await peer('refused').send(mapOf({ cmd: '_return', id: 'somebody-else', jid, return: true }));
     await eventually(jid, { stops: 'running' });
     await tellFindJob('stops', jid, false);
@@ -157,13 +156,13 @@ describe('jobs.why names the cause of each silence', () => {
   });
 
   it('of keys: pending, rejected, deleted, denied, none', async () => {
-    await peer('pending').signIn(mapOf({}));
+    await peer('pending').tryToSignIn();
     const ids = ['rejected', 'deleted', 'denied', 'silent'];
     const jid = await publish(...toAll(...ids, 'pending', 'unheard-of'));
     await master.brine('key', ['-r', 'rejected', '--include-accepted', '-y']);
     await master.brine('key', ['-d', 'deleted', '-y']);
-    const impostor = await SealedPeer.open('denied', master.home.retPort);
-    await impostor.signIn(mapOf({}));
+    const impostor = await TestPeer.make('denied', master.home.retPort);
+    await impostor.tryToSignIn();
     impostor.close();
     await eventually(jid, {
       deleted: 'key_deleted',
@@ -179,7 +178,7 @@ describe('jobs.why names the cause of each silence', () => {
   it('of minions that were gone before, and came back or did not', async () => {
     await publish(...toAll('away', 'gone'));
     const jid = await publish(...toAll('away', 'gone'));
-    await peer('away').signIn(mapOf({}));
+    await peer('away').tryToSignIn();
     await eventually(jid, { away: 'not_connected', gone: 'not_heard_since' });
   });
 

@@ -1,7 +1,7 @@
+import { newNonce, type TestPeer } from '@brine/testing';
 import { minionToken } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, type Frame, sealed, type Sealing, wrongTypes } from './frames.ts';
-import { newNonce, type TablePeer } from './peer.ts';
 
 const JID = '20261122080000123456';
 const FILE = { path: 'no/such/file', saltenv: 'base' };
@@ -143,7 +143,7 @@ export function leavingFrames(): Frame[] {
 
 /** The load of a request as a minion sends it, with some fields changed. */
 export function sealedLoad(
-  sender: Pick<TablePeer, 'id' | 'key'>,
+  sender: Pick<TestPeer, 'id' | 'key'>,
   cmd: string,
   fields: Readonly<Record<string, SaltValue>> = FIELDS[cmd] ?? {},
 ): SaltMap {
@@ -159,7 +159,7 @@ export function sealedLoad(
 
 function made(
   cast: Cast,
-  sender: TablePeer,
+  sender: TestPeer,
   cmd: string,
   change?: Change,
 ): ReturnType<typeof sealed> {

@@ -1,6 +1,6 @@
+import { authLoad, newNonce } from '@brine/testing';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, clear, type Frame, type Sent, wrongTypes } from './frames.ts';
-import { authLoad, newNonce } from './peer.ts';
 
 /** Fields of each command of protocol.md section 6, beside a key. */
 const FIELDS: Readonly<Record<string, Readonly<Record<string, SaltValue>>>> = {

@@ -1,15 +1,15 @@
+import type { TestPeer } from '@brine/testing';
 import type { Crypticle } from '@brine/crypt';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import type { TablePeer } from './peer.ts';
 
 /** The senders of the frames, and their knowledge. */
 export interface Cast {
   /** The minion in whose name most frames are sent. */
-  readonly a: TablePeer;
+  readonly a: TestPeer;
   /** Another minion, whose leaked secrets `a` knows. */
-  readonly b: TablePeer;
+  readonly b: TestPeer;
   /** A minion that revokes its key. */
-  readonly leaver: TablePeer;
+  readonly leaver: TestPeer;
   /** The key of the local user root. */
   readonly rootKey: string;
 }

@@ -1,9 +1,9 @@
+import { TestPeer } from '@brine/testing';
 import { PrivateKey } from '@brine/crypt';
 import { aesFrames, deadlyFrames, leavingFrames } from './aes-frames.ts';
 import { clearFrames } from './clear-frames.ts';
 import type { Cast, Frame } from './frames.ts';
 import { outcomeOf } from './outcome.ts';
-import { TablePeer } from './peer.ts';
 
 /** Outcomes by the names of the frames. */
 export type Outcomes = Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export async function runTable(
   { port, rootKey }: { readonly port: number; readonly rootKey: string },
   onSilence: (name: string) => void = () => {},
 ): Promise<Outcomes> {
-  const peers = tableMinions(keys).map(([id, key]) => new TablePeer(id, key, port));
+  const peers = tableMinions(keys).map(([id, key]) => new TestPeer(id, key, port));
   const [a, b, leaver] = peers;
   if (a === undefined || b === undefined || leaver === undefined) throw new Error('no peers');
   const cast: Cast = { a, b, leaver, rootKey };

@@ -77,3 +77,9 @@ export interface StreamEvent extends Omit<Event, 'body' | 'msgId'>, EventPositio
   /** The body, inline or from the object store. Rejects if it is gone, or can not be read now. */
   fetch(): Promise<Uint8Array>;
 }
+
+/**
+ * A larger return has a message of its own, as it would only fill a page, and an id, so that the
+ * stream stores it once. In an outage a minion sends it three times, which would fill the stream.
+ */
+export const LARGE_RETURN_BYTES = 32 * 1024;

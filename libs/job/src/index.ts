@@ -1,6 +1,6 @@
 export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
 export type { Event, EventKind, EventPosition, StreamEvent } from './event.ts';
-export { EVENT_KINDS, INNER_KINDS, isEventKind } from './event.ts';
+export { EVENT_KINDS, INNER_KINDS, isEventKind, LARGE_RETURN_BYTES } from './event.ts';
 export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export type { Job } from './job.ts';

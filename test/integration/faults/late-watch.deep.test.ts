@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Bus, connectBus, type RequestClass } from '@brine/bus';
 import { RequestSender } from '@brine/bus/rpc';
 import { Crypticle, PrivateKey } from '@brine/crypt';
-import { BrineMaster } from '@brine/testing';
+import { authLoad, BrineMaster } from '@brine/testing';
 import { bytesOf, unpackMap } from '@brine/wire';
 import { DEFAULT_ENC_ALGO } from '@brine/wire/frames';
 import { parseAuthAnswer } from '@brine/wire/load';
@@ -10,7 +10,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../tools/request-table/outcome.ts';
-import { authLoad } from '../../../tools/request-table/peer.ts';
 import { BreakableNats } from './breakable-nats.ts';
 import { LaggingNats } from './lagging-nats.ts';
 

@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Crypticle, PrivateKey } from '@brine/crypt';
 import { EventClient } from '@brine/ipc';
-import { BrineMaster, type SaltConfig, type SaltHome } from '@brine/testing';
+import { BrineMaster, type SaltConfig, type SaltHome, TestPeer } from '@brine/testing';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { clear, sealed, type Sent } from '../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../tools/request-table/outcome.ts';
-import { TablePeer } from '../../../tools/request-table/peer.ts';
 
 /** A file that is served to all, with its name as its content. */
 export const SERVED = 'served.txt';
@@ -26,8 +25,8 @@ const RIGHTS = {
 /** A whole master, two minions that say whatever a test wants, and an ear on its event bus. */
 export class AttackedMaster {
   readonly master: BrineMaster;
-  readonly a: TablePeer;
-  readonly b: TablePeer;
+  readonly a: TestPeer;
+  readonly b: TestPeer;
   /** Tags of all events since the start. */
   readonly heard: string[] = [];
   readonly #events: EventClient;
@@ -35,7 +34,7 @@ export class AttackedMaster {
 
   private constructor(
     master: BrineMaster,
-    peers: readonly [TablePeer, TablePeer],
+    peers: readonly [TestPeer, TestPeer],
     bus: EventClient,
     accounts: string,
   ) {
@@ -85,7 +84,7 @@ export class AttackedMaster {
       },
     );
     const { retPort, sockDir } = master.home;
-    const [a, b] = [new TablePeer('a', one, retPort), new TablePeer('b', other, retPort)];
+    const [a, b] = [new TestPeer('a', one, retPort), new TestPeer('b', other, retPort)];
     await a.signIn();
     await b.signIn();
     const bus = await EventClient.connect({ path: join(sockDir, 'master_event_pub.ipc') });

@@ -1,14 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import { BrineMaster, startPostgres, type TestPostgres, ZmtpPeer } from '@brine/testing';
+import { authLoad, BrineMaster, startPostgres, TestPeer, type TestPostgres, ZmtpPeer } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../tools/request-table/outcome.ts';
-import { authLoad, TablePeer } from '../../../tools/request-table/peer.ts';
 
 /*
  * What is on record of a whole master: written by its services, kept in PostgreSQL, and every touch
@@ -126,7 +125,7 @@ it('whom a raised minimum_auth_version cuts off is what the doctor said', async 
   // worker opens which took the log-in.
   const prove = async (): Promise<void> => {
     for (const id of ids) {
-      const peer = new TablePeer(id, key, master.home.retPort);
+      const peer = new TestPeer(id, key, master.home.retPort);
       await peer.signIn();
       const sealedWith = FLEET[id] < 3 ? peer.aes : peer.session;
       const how = { sealedWith, version: FLEET[id], outerId: id };

@@ -2,14 +2,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import { BrineMaster, saltVenv } from '@brine/testing';
+import { BrineMaster, saltVenv, TestPeer } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../../tools/request-table/frames.ts';
-import { TablePeer } from '../../../tools/request-table/peer.ts';
 
 /** Part of each value that no child may see. */
 const MARK = 'hush-5d1c80';
@@ -46,7 +45,7 @@ export function start(engine, { path }) {
 `;
 
 let master: BrineMaster;
-let peer: TablePeer;
+let peer: TestPeer;
 let seen = '';
 
 function script(path: string, body: string): void {
@@ -113,7 +112,7 @@ beforeAll(async () => {
       },
     },
   );
-  peer = new TablePeer('a', key, master.home.retPort);
+  peer = new TestPeer('a', key, master.home.retPort);
   await peer.signIn();
 }, 900_000);
 afterAll(async () => {

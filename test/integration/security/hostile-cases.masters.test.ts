@@ -1,7 +1,7 @@
+import { authLoad } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
-import { authLoad } from '../../../tools/request-table/peer.ts';
 import type { AttackedMaster } from './attacked-master.ts';
 import {
   ask,

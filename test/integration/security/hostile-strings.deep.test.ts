@@ -1,10 +1,9 @@
-import { startPostgres, type TestPostgres } from '@brine/testing';
+import { authLoad, startPostgres, type TestPostgres } from '@brine/testing';
 import { drawn } from '@brine/testing/circle';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it as test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
-import { authLoad } from '../../../tools/request-table/peer.ts';
 import { AttackedMaster } from './attacked-master.ts';
 import { clearRaw, jobIsStored, sendSealed } from './hostile/besieged-master.ts';
 import { HOSTILE, withField } from './hostile/texts.ts';

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Jid, JidMaker, traceIdOf } from '@brine/job';
-import { BrineMaster, freePorts, type SaltProcess } from '@brine/testing';
+import { BrineMaster, freePorts, type SaltProcess, TestPeer } from '@brine/testing';
 import { formsOf, holdsWhat } from '@brine/testing/sinks';
 import { readRecordedSpans } from '@brine/testing/spans';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { buildMinionEvent } from '@brine/wire/load';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SealedPeer } from '../sealed-peer.ts';
 
 /** Part of every text here that no log may show: passwords, payloads, grains. */
 const MARK = 'hush-7f3a9c';
@@ -16,7 +15,7 @@ const mark = (what: string): string => `${MARK}-${what}`;
 
 let master: BrineMaster;
 let minion: SaltProcess;
-let peer: SealedPeer;
+let peer: TestPeer;
 let logFile: string;
 let metricsPort: number;
 const jids = new JidMaker();
@@ -41,8 +40,8 @@ beforeAll(async () => {
   );
   logFile = join(master.home.configDir, 'log', 'master');
   minion = await master.startMinion('good', { log_file: 'log', log_level_logfile: 'all' });
-  peer = await SealedPeer.open('raw', master.home.retPort);
-  await peer.signIn(mapOf({ uuid: mark('autosign') }));
+  peer = await TestPeer.make('raw', master.home.retPort);
+  await peer.tryToSignIn(mapOf({ uuid: mark('autosign') }));
   await master.acceptKeys(['good', 'raw']);
   await master.waitForMinions(['good']);
 });
@@ -82,9 +81,9 @@ async function sayEverything(): Promise<void> {
   await peer.raw(pack(mapOf({ enc: 'clear', load: mark('load'), version: 3 })));
   await peer.raw(pack(mapOf({ enc: 'aes', load: Buffer.from(mark('x')), id: 'raw', version: 3 })));
   await peer.raw(Buffer.from(mark('garbage')));
-  const handed = await peer.signIn(mapOf({ uuid: mark('autosign') }));
-  expect(handed).toBeDefined();
-  for (const [name, text] of Object.entries(handed!)) secrets.set(`${name} of the minion`, text);
+  expect(await peer.tryToSignIn(mapOf({ uuid: mark('autosign') }))).toBe(true);
+  secrets.set('aes of the minion', peer.aes.keyString);
+  secrets.set('session of the minion', peer.session.keyString);
   for (const load of sealedLoads()) await peer.send(load);
   await peer.send(buildMinionEvent('raw', 'lab/x', mark('tok')), Buffer.from(mark('tok')));
 }

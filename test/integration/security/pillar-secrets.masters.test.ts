@@ -2,16 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Crypticle, PrivateKey } from '@brine/crypt';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, TestPeer } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../../tools/request-table/frames.ts';
-import { TablePeer } from '../../../tools/request-table/peer.ts';
 
 let master: BrineMaster;
-let peer: TablePeer;
+let peer: TestPeer;
 let keyDir = '';
 /** Two messages for the master's key: one in its own pillar, one of another minion. */
 let own = '';
@@ -59,7 +58,7 @@ beforeAll(async () => {
       },
     },
   );
-  peer = new TablePeer('a', key, master.home.retPort);
+  peer = new TestPeer('a', key, master.home.retPort);
   await peer.signIn();
 }, 240_000);
 afterAll(async () => {

@@ -101,7 +101,7 @@ describe('requests of minions', () => {
     );
     const signed = unpackMap(inner.open(bytesOf(reply, 'pillar')!)!);
     const data = bytesOf(signed, 'data')!;
-    expect(it.a.masterKey!.verify(data, bytesOf(signed, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
+    expect(it.a.masterKey.verify(data, bytesOf(signed, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
     expect(textOf(unpackMap(data), 'nonce')).toBe(load.get('nonce'));
     expect(Buffer.compare(bytesOf(unpackMap(data), 'key')!, bytesOf(reply, 'key')!)).toBe(0);
   });

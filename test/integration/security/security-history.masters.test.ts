@@ -1,13 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import { ZmtpPeer } from '@brine/testing';
+import { authLoad, ZmtpPeer } from '@brine/testing';
 import { growsOld } from '@brine/testing/waits';
 import { bytesOf, mapOf, pack, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../../tools/request-table/frames.ts';
-import { authLoad } from '../../../tools/request-table/peer.ts';
 import { AttackedMaster } from './attacked-master.ts';
 
 /*
@@ -110,7 +109,7 @@ describe('log-ins', () => {
     for (const load of loads) {
       const reply = unpackMap(await it.a.raw(clear(load).body));
       const signed = bytesOf(reply, 'load')!;
-      expect(it.a.masterKey!.verify(signed, bytesOf(reply, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
+      expect(it.a.masterKey.verify(signed, bytesOf(reply, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
       expect(textOf(unpackMap(signed), 'nonce')).toBe(load.get('nonce'));
     }
   });
@@ -139,7 +138,7 @@ describe('the master as a whole', () => {
       const outer = unpackMap(frames.at(-1)!);
       const serial = unpackMap(it.a.aes.open(bytesOf(outer, 'load')!)!).get('serial');
       expect(
-        it.a.masterKey!.verify(bytesOf(outer, 'load')!, bytesOf(outer, 'sig')!, 'PKCS1v15-SHA1'),
+        it.a.masterKey.verify(bytesOf(outer, 'load')!, bytesOf(outer, 'sig')!, 'PKCS1v15-SHA1'),
       ).toBe(true);
       serials.push(Number(serial));
     }

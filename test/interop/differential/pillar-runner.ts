@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { str } from '@brine/jinja';
-import { BrineMaster, newestOf, saltVenv } from '@brine/testing';
+import { BrineMaster, newestOf, saltVenv, TestPeer } from '@brine/testing';
 import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { comparable, fixture, fixtureMap } from '../../../libs/pillar/test/trees.ts';
-import { SealedPeer } from '../../integration/sealed-peer.ts';
 import { writeTree } from '../minions/any-master.ts';
 
 /* Pillars of the trees in test/fixtures/pillar as `pillar.show_pillar` shows them. */
@@ -111,8 +110,8 @@ export async function shownByBrine(names: readonly string[]): Promise<Shown> {
 async function tellGrains(master: BrineMaster): Promise<void> {
   for (const grains of GRAINS.values() as Iterable<SaltMap>) {
     const id = textOf(grains, 'id') ?? '';
-    const peer = await SealedPeer.open(id, master.home.retPort);
-    if ((await peer.signIn(mapOf({}))) === undefined) throw new Error(`${id} was not let in`);
+    const peer = await TestPeer.make(id, master.home.retPort);
+    if (!(await peer.tryToSignIn())) throw new Error(`${id} was not let in`);
     const asked = { saltenv: 'base', pillarenv: null, pillar_override: mapOf({}), ver: '2' };
     await peer.send(mapOf({ cmd: '_pillar', id, grains, ...asked }));
     peer.close();

@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { dropFilePath, writeDropFile } from '@brine/cachedir';
 import { type Crypticle, PrivateKey } from '@brine/crypt';
 import { EventClient } from '@brine/ipc';
-import { BrineMaster, freePorts, newestOf, saltVenv } from '@brine/testing';
+import { authLoad, BrineMaster, freePorts, newestOf, saltVenv, TestPeer } from '@brine/testing';
 import { textOf, unpackMap } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { Subscriber } from '@brine/zmq';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clear } from '../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../tools/request-table/outcome.ts';
-import { authLoad, TablePeer } from '../../../tools/request-table/peer.ts';
 
 /*
  * What a new AES key and a restart of everything cost minions in log-ins, counted at the gateway;
@@ -48,7 +47,7 @@ const PATIENT = { auth_timeout: 20 };
 
 let master: BrineMaster;
 let metricsPort: number;
-let listener: TablePeer;
+let listener: TestPeer;
 /** The key before the first rotation. */
 let oldKey: Crypticle;
 let subscriber: Subscriber;
@@ -67,7 +66,7 @@ beforeAll(async () => {
     master.sandbox.startMinion(venvs[n % VERSIONS.length]!, home);
   }
   for (const id of BRINE_IDS) await master.startMinion(id, PATIENT);
-  listener = new TablePeer(LISTENER, await PrivateKey.generate(2048), master.home.retPort);
+  listener = new TestPeer(LISTENER, await PrivateKey.generate(2048), master.home.retPort);
   const signedIn = listener.signIn();
   await master.acceptKeys([...IDS, LISTENER], 180_000);
   await signedIn;

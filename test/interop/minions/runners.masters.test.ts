@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrineMaster, newestOf, type SaltVenv, saltVenv } from '@brine/testing';
+import { BrineMaster, newestOf, type SaltVenv, saltVenv, TestPeer } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { Subscriber } from '@brine/zmq';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SealedPeer } from '../../integration/sealed-peer.ts';
 
 /*
  * Runners about minions and their data, by `brine run` at a master of two workers with stock
@@ -39,10 +38,10 @@ beforeAll(async () => {
     const home = await master.sandbox.minion(id, master.home.retPort, config);
     master.sandbox.startMinion(venvs[index] as SaltVenv, home);
   }
-  const gone = await SealedPeer.open(GONE, master.home.retPort);
-  await gone.signIn(mapOf({}));
+  const gone = await TestPeer.make(GONE, master.home.retPort);
+  await gone.tryToSignIn();
   await master.acceptKeys([...IDS, GONE], 120_000);
-  await gone.signIn(mapOf({}));
+  await gone.tryToSignIn();
   await gone.send(mapOf({ cmd: '_mine_flush', id: GONE }));
   gone.close();
   subscription = new Subscriber({ endpoint: `tcp://127.0.0.1:${master.home.publishPort}` });

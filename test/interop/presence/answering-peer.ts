@@ -1,8 +1,8 @@
+import { TestPeer } from '@brine/testing';
 import { Crypticle, minionToken } from '@brine/crypt';
 import { mapOf, textOf, unpackMap } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { ThinPeer } from '@brine/zmq';
-import { SealedPeer } from '../../integration/sealed-peer.ts';
 
 /** Where a simulated minion finds its master. */
 export interface PeerMaster {
@@ -23,13 +23,13 @@ export class AnsweringPeer {
   /** False: it takes jobs and returns nothing, as on a host that is busy. */
   answers = true;
   readonly #master: PeerMaster;
-  readonly #requests: SealedPeer;
+  readonly #requests: TestPeer;
   readonly #aes: Crypticle;
   #subscription: ThinPeer | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  private constructor(id: string, master: PeerMaster, requests: SealedPeer, aes: Crypticle) {
+  private constructor(id: string, master: PeerMaster, requests: TestPeer, aes: Crypticle) {
     this.id = id;
     this.#master = master;
     this.#requests = requests;
@@ -38,10 +38,9 @@ export class AnsweringPeer {
 
   /** Signs in at a master that accepts every key, and subscribes. */
   static async join(id: string, master: PeerMaster): Promise<AnsweringPeer> {
-    const requests = await SealedPeer.open(id, master.retPort, master.host);
-    const secrets = await requests.signIn(mapOf({}));
-    if (secrets === undefined) throw new Error(`${id} was not accepted`);
-    const peer = new AnsweringPeer(id, master, requests, new Crypticle(secrets.aes));
+    const requests = await TestPeer.make(id, master.retPort, master.host);
+    if (!(await requests.tryToSignIn())) throw new Error(`${id} was not accepted`);
+    const peer = new AnsweringPeer(id, master, requests, requests.aes);
     // As a start does: a request that only its key can make.
     await requests.send(mapOf({ cmd: '_mine_flush', id }), minionToken(requests.key));
     await peer.#subscribe();

@@ -3,11 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newestOf, saltVenv } from '@brine/testing';
+import { newestOf, saltVenv, TestPeer } from '@brine/testing';
 import type { SoughtSecret } from '@brine/testing/sinks';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
-import { SealedPeer } from '../../integration/sealed-peer.ts';
 import type { StockCli } from './stock-cli.ts';
 import { type Json, python } from './stock-tools.ts';
 
@@ -197,7 +196,7 @@ export class SecretCalls {
     const { home } = this.#cli.master;
     const key = readFileSync(join(home.cacheDir, '.nobody_key'), 'utf8').trim();
     const rootKey = readFileSync(join(home.cacheDir, '.root_key'), 'utf8').trim();
-    const peer = await SealedPeer.open('raw', home.retPort);
+    const peer = await TestPeer.make('raw', home.retPort);
     const job = { tgt: 'fast-1', fun: 'test.ping', arg: [], ret: '', jid: '', user: 'nobody' };
     const fields = { password: PASSWORDS.anne, token: this.#tokens.get('of salt -T') ?? '' };
     const loads: Record<string, SaltValue>[] = [

@@ -1,4 +1,4 @@
-import { type Event, isJid, jobReturnTag } from '@brine/job';
+import { type Event, isJid, jobReturnTag, LARGE_RETURN_BYTES } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { VERSION_HEADER } from '../connection/message-version.ts';
@@ -10,8 +10,6 @@ import { PAGE_HEADER, PAGE_MAX_BYTES, PAGE_MAX_EVENTS, sizeInPage, writePage } f
 
 /** The form of messages that a page is. */
 const PAGE_VERSION = '2';
-/** A larger body saves nothing by sharing a message; it would only fill the page. */
-const PAGED_BODY_MAX_BYTES = 32 * 1024;
 
 /** A return that waits for its page, or for the acknowledgement of it. */
 interface Waiting {
@@ -125,7 +123,7 @@ export function pagedReturn({
   body,
   msgId,
 }: Event): { readonly paged: PagedReturn; readonly bytes: number } | undefined {
-  if (kind !== 'ret' || msgId !== undefined || body.length > PAGED_BODY_MAX_BYTES) return undefined;
+  if (kind !== 'ret' || msgId !== undefined || body.length > LARGE_RETURN_BYTES) return undefined;
   if (!isJid(jid) || minion === undefined || tag !== jobReturnTag(jid, minion)) return undefined;
   const paged = { jid, minion, link, traced, body };
   const bytes = sizeInPage(paged);

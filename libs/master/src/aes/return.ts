@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { digestOf } from '@brine/crypt';
-import { isJid, isMinionId, type Jid, jobReturnTag, jobSubErrorTag } from '@brine/job';
+import {
+  isJid,
+  isMinionId,
+  type Jid,
+  jobReturnTag,
+  jobSubErrorTag,
+  LARGE_RETURN_BYTES,
+} from '@brine/job';
 import {
   appendField,
   cutFields,
@@ -28,12 +35,6 @@ const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'ou
 
 /** Replaces a missing field; no msgpack value begins with this byte. */
 const ABSENT = Buffer.from([0xc1]);
-
-/**
- * A larger return has a message of its own (libs/bus, a page) and an id, so that the stream stores
- * it once. In an outage a minion sends it three times, which would fill the stream.
- */
-const LARGE_BYTES = 32 * 1024;
 
 /** Functions whose failed states are separate events (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
@@ -188,7 +189,7 @@ function eventOf(
   const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
   const tag = jobReturnTag(jid, minion);
   const event: UsualReturn['event'] = { kind: 'ret', tag, body, jid, minion, link, traced };
-  const once = msgId ?? (body.length > LARGE_BYTES ? idOf(scan, jid, minion) : undefined);
+  const once = msgId ?? (body.length > LARGE_RETURN_BYTES ? idOf(scan, jid, minion) : undefined);
   return {
     event: once === undefined ? event : { ...event, msgId: once },
     about: {

@@ -1,3 +1,4 @@
+import type { TestPeer } from '@brine/testing';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -13,7 +14,6 @@ import {
 import { sealedLoad } from '../../../../tools/request-table/aes-frames.ts';
 import type { Sent } from '../../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../../tools/request-table/outcome.ts';
-import type { TablePeer } from '../../../../tools/request-table/peer.ts';
 import { AttackedMaster } from '../attacked-master.ts';
 import { packRaw } from './texts.ts';
 
@@ -52,7 +52,7 @@ export async function startBesieged(): Promise<AttackedMaster> {
 
 /** A sealed request of a peer; any bytes may stand in its load. */
 export async function sealedBy(
-  peer: TablePeer,
+  peer: TestPeer,
   cmd: string,
   fields: Readonly<Record<string, SaltValue>>,
 ): Promise<string> {
@@ -60,7 +60,7 @@ export async function sealedBy(
 }
 
 /** As {@link sealedBy}, of a whole load. */
-export async function sendSealed(peer: TablePeer, load: SaltMap): Promise<string> {
+export async function sendSealed(peer: TestPeer, load: SaltMap): Promise<string> {
   const sent: Sent = {
     // Only what is sealed: the mark of broken text may stand in sealed bytes by chance.
     body: pack(
