@@ -1,5 +1,5 @@
-import { newNonce, type TestPeer } from '@brine/testing';
 import { minionToken } from '@brine/crypt';
+import { newNonce, type TestPeer } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, type Frame, sealed, type Sealing, wrongTypes } from './frames.ts';
 

@@ -1,5 +1,5 @@
-import { TestPeer } from '@brine/testing';
 import { PrivateKey } from '@brine/crypt';
+import { TestPeer } from '@brine/testing';
 import { aesFrames, deadlyFrames, leavingFrames } from './aes-frames.ts';
 import { clearFrames } from './clear-frames.ts';
 import type { Cast, Frame } from './frames.ts';

@@ -16,7 +16,7 @@ export {
   yamlArgument,
 } from './function-arguments.ts';
 export { NO_MATCH, noResponseText } from './gather.ts';
-export type { AuditLine, JobSearch } from './job-records.ts';
+export type { JobSearch } from './job-records.ts';
 export { JobRecords, minionsOf, splitInput } from './job-records.ts';
 export type { ClientSettings } from './local-client.ts';
 export { LocalClient } from './local-client.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditRow } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { RefusedError } from './errors.ts';
@@ -21,15 +22,6 @@ export interface JobSearch {
   readonly leaveOutHidden?: boolean;
   /** The newest of them, at most this many. */
   readonly limit?: number;
-}
-
-/** A row on record (libs/bus audit-writer.ts). */
-export interface AuditLine {
-  readonly writer: string;
-  readonly n: number;
-  readonly body: string;
-  readonly before: string;
-  readonly seal: string;
 }
 
 /** The cause of a minion's silence (`SILENCE_CAUSES` of libs/job), and the evidence. */
@@ -238,8 +230,8 @@ export class JobRecords {
   }
 
   /** All rows on record, in the order of their writers and numbers. */
-  async *audit(): AsyncGenerator<AuditLine, void> {
-    let last: AuditLine | undefined;
+  async *audit(): AsyncGenerator<AuditRow, void> {
+    let last: AuditRow | undefined;
     for (;;) {
       const after = mapOf({ writer: last?.writer ?? '', n: last?.n ?? 0 });
       const page = linesOf(await this.#ask('audit', after));
@@ -254,7 +246,7 @@ export class JobRecords {
     readonly limit: number;
     readonly kind: string | undefined;
     readonly principal: string | undefined;
-  }): Promise<AuditLine[]> {
+  }): Promise<AuditRow[]> {
     return linesOf(await this.#ask('audit_newest', mapOf({ ...wanted })));
   }
 
@@ -318,7 +310,7 @@ function asMap(value: SaltValue): SaltMap {
   throw new Error('the master did not answer with a map');
 }
 
-function linesOf(value: SaltValue): AuditLine[] {
+function linesOf(value: SaltValue): AuditRow[] {
   if (!Array.isArray(value)) return [];
   return value.filter(isMap).map((row) => ({
     writer: textOf(row, 'writer') ?? '',

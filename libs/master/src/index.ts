@@ -42,9 +42,5 @@ export type {
   StoredMinionData,
   UserKeys,
 } from './ports/ports.ts';
-export type {
-  ConnectionEvidence,
-  MinionConnection,
-  MinionPresence,
-} from './ports/presence-port.ts';
+export type { MinionPresence } from './ports/presence-port.ts';
 export type { Begun, ExternalTops, Mines, Once, ServedPorts } from './ports/served-ports.ts';

@@ -1,7 +1,7 @@
 import { isJid, isMinionId, jidTimeMs } from '@brine/job';
+import { eachAtOnce } from '@brine/tasks';
 import { pack } from '@brine/wire';
 import { withoutCredentials } from '@brine/wire/load';
-import { eachAtOnce } from '@brine/tasks';
 import type { BrineIntake } from './edge/brine-side.ts';
 import type { JobHead, StockHistory } from './edge/stock-side.ts';
 import { type ReturnLoad, returnLoad } from './return-loads.ts';

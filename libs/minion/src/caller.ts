@@ -1,4 +1,5 @@
 import type { PrivateKey } from '@brine/crypt';
+import type { Log } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { masterAccess } from './channel/master-access.ts';
 import { MasterSession } from './channel/session.ts';
@@ -8,7 +9,7 @@ import { ownFunctions } from './functions/own-functions.ts';
 import { hasFailed } from './functions/run-function.ts';
 import { docsOf } from './functions/sys-functions.ts';
 import { hostFunctions } from './modules/index.ts';
-import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
+import type { Clock, MasterKeyFile, MasterPort } from './ports.ts';
 import type { MinionSettings } from './settings.ts';
 
 /** The parts of `salt-call`. */
@@ -19,7 +20,7 @@ export interface CallerParts {
   /** Undefined for `--local`. */
   readonly master: MasterPort | undefined;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
   collectGrains(): Promise<SaltMap>;
   config(): SaltMap;
 }

@@ -1,5 +1,6 @@
 import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
+import type { Log } from '@brine/tasks';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';
 import { strftime, wallClock } from '@brine/wire/text';
@@ -12,7 +13,7 @@ import { JobTable } from './jobs/job-table.ts';
 import { type FinishedJob, JobWorker } from './jobs/job-worker.ts';
 import { ReturnSender } from './jobs/return-sender.ts';
 import { hostFunctions } from './modules/index.ts';
-import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
+import type { Clock, MasterKeyFile, MasterPort } from './ports.ts';
 import { RunnerPool } from './runner/pool.ts';
 import type { MinionSettings } from './settings.ts';
 
@@ -23,7 +24,7 @@ export interface MinionParts {
   readonly masterKeyFile: MasterKeyFile;
   readonly master: MasterPort;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
   collectGrains(): Promise<SaltMap>;
   /** The options of its file, for `config.get`. */
   config?(): SaltMap;

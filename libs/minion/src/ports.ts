@@ -41,10 +41,3 @@ export interface Clock {
   /** From 0 to 1, without 1. */
   random(): number;
 }
-
-/** The minion's log; pino fits. */
-export interface MinionLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}

@@ -1,17 +1,19 @@
 import type { Minion } from './known.ts';
 
 /** How the master knows that a minion is connected. */
-export type Evidence =
+export const EVIDENCE = [
   /** It alone has a connection at its address. */
-  | 'connection'
+  'connection',
   /** It has an address with others, which has enough connections for all. */
-  | 'shared'
+  'shared',
   /** The same, with too few connections: which minions have one is not known. */
-  | 'unclear'
+  'unclear',
   /** It answers, and has no connection at its addresses. */
-  | 'answers'
+  'answers',
   /** Its connection has ended a moment ago. */
-  | 'ended';
+  'ended',
+] as const;
+export type Evidence = (typeof EVIDENCE)[number];
 
 /** What is known of a minion. Times are unix ms. */
 export interface KnownMinion {

@@ -1,5 +1,7 @@
 export { claimIn, placeOf, plainAddress } from './address.ts';
 export { ConnectionBoard } from './connection-board.ts';
+export type { KnownMinion } from './evidence.ts';
+export { EVIDENCE } from './evidence.ts';
 export type { PresenceChanges } from './minions.ts';
 export { Presence } from './presence.ts';
 export { ProofBoard } from './proof-board.ts';

@@ -35,10 +35,7 @@ export function readCron(text: string): CronTimes {
   } catch (error) {
     throw new CronError(errorText(error));
   }
-  const next = (after: WallMs): WallMs | undefined => {
-    const found = cron.nextRun(new Date(after))?.getTime();
-    return found;
-  };
+  const next = (after: WallMs): WallMs | undefined => cron.nextRun(new Date(after))?.getTime();
   if (next(0) === undefined) throw new CronError('it never comes');
   return { next };
 }

@@ -1,6 +1,6 @@
-import { backoffMs } from '@brine/tasks';
+import { backoffMs, type Log } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
-import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
+import type { Clock, EventToForward, MasterAbove } from './ports.ts';
 
 /** A kind of request: how it is built from events, and the step after its delivery. */
 export interface Parcel<T> {
@@ -12,7 +12,7 @@ export interface Parcel<T> {
 export interface DeliveryParts {
   readonly above: MasterAbove;
   readonly clock: Clock;
-  readonly log: RelayLog;
+  readonly log: Log;
 }
 
 interface WithEvent {

@@ -1,9 +1,10 @@
+import type { Log } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { textOf } from '@brine/wire';
 import { buildMinionEvents } from '@brine/wire/load';
 import { LRUCache } from 'lru-cache';
 import { Delivery } from './delivery.ts';
-import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove, RelayLog } from './ports.ts';
+import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove } from './ports.ts';
 import type { ReturnToForward } from './return-batch.ts';
 import { syndicReturn } from './return-batch.ts';
 import type { SyndicMode } from './roads.ts';
@@ -30,7 +31,7 @@ export interface LaneParts {
   /** True if returns of this job take this lane; `masterId` comes from the return. */
   isFor(job: KnownJob | undefined, masterId: string | undefined): boolean;
   readonly clock: Clock;
-  readonly log: RelayLog;
+  readonly log: Log;
 }
 
 /** The counts of a lane. */

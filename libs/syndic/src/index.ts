@@ -10,7 +10,6 @@ export type {
   MasterAbove,
   MasterBelow,
   PublishedBelow,
-  RelayLog,
   Sent,
 } from './ports.ts';
 export { RecentJobs } from './recent-jobs.ts';

@@ -65,10 +65,3 @@ export interface Clock {
   /** Rejects with the signal's reason when it is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
-
-/** The log of the relay; pino fits. */
-export interface RelayLog {
-  info(fields: object, text: string): void;
-  warn(fields: object, text: string): void;
-  error(fields: object, text: string): void;
-}

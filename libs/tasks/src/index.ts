@@ -6,6 +6,7 @@ export { Gate } from './gate.ts';
 export { eachAtOnce, InFlight } from './in-flight.ts';
 export type { LineLevel, TakeLine } from './line-limit.ts';
 export { LineLimit } from './line-limit.ts';
+export type { Log } from './log.ts';
 export { OncePer } from './once-per.ts';
 export { RestartDelays } from './restart-delays.ts';
 export { sleepUnless } from './sleep.ts';

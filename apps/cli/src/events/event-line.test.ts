@@ -1,7 +1,8 @@
 import type { EventKind } from '@brine/job';
+import type { PagedEvent } from '@brine/master';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { eventLine, jsonLine, type ShownEvent } from './event-line.ts';
+import { eventLine, jsonLine } from './event-line.ts';
 
 const JID = '20261126030000000001';
 const PLAIN = { color: false, data: false };
@@ -11,7 +12,7 @@ function eventOf(
   tag: string,
   data: Record<string, SaltValue>,
   minion?: string,
-): ShownEvent {
+): PagedEvent {
   const timeMs = Date.UTC(2026, 10, 26, 3, 0, 1, 250);
   const event = { kind, tag, timeMs, position: '7-3_00000000', data: mapOf(data) };
   return minion === undefined ? event : { ...event, minion };

@@ -1,20 +1,10 @@
 import { colorsOf, pythonJson } from '@brine/client';
-import { type EventKind, parseTag } from '@brine/job';
+import { parseTag } from '@brine/job';
+import type { PagedEvent } from '@brine/master';
 import { printable } from '@brine/runners/command';
 import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { eventStamp } from '@brine/wire/frames';
 import { pyStr, visible } from '@brine/wire/text';
-
-/** An event to show on a line. */
-export interface ShownEvent {
-  readonly tag: string;
-  readonly kind: EventKind;
-  readonly minion?: string;
-  /** Unix ms. */
-  readonly timeMs: number;
-  readonly position: string;
-  readonly data: SaltMap;
-}
 
 /** The style of lines. */
 export interface LineStyle {
@@ -29,7 +19,7 @@ const KIND_WIDTH = 6;
 const NAME_WIDTH = 20;
 
 /** One event for people: time, kind, minion, tag, and a summary. */
-export function eventLine(event: ShownEvent, { color, data }: LineStyle): string {
+export function eventLine(event: PagedEvent, { color, data }: LineStyle): string {
   const { tag, kind, timeMs } = event;
   const colors = colorsOf(color);
   const time = new Date(timeMs).toISOString().slice(11, 23);
@@ -45,26 +35,26 @@ export function eventLine(event: ShownEvent, { color, data }: LineStyle): string
 }
 
 /** One event for programs: a JSON object in one line. */
-export function jsonLine({ tag, kind, timeMs, position, minion, data }: ShownEvent): string {
+export function jsonLine({ tag, kind, timeMs, position, minion, data }: PagedEvent): string {
   const time = eventStamp(timeMs, true);
   const event = mapOf({ time, position, kind, minion: minion ?? null, tag, data });
   return `${pythonJson(printable(event), false)}\n`;
 }
 
-function minionOf({ minion, data, tag }: ShownEvent): string | undefined {
+function minionOf({ minion, data, tag }: PagedEvent): string | undefined {
   if (minion !== undefined) return minion;
   const said = parseTag(tag);
   return 'id' in said ? said.id : textOf(data, 'id');
 }
 
 /** Classifies an event: a failure, an event of the master, or neither. */
-function moodOf({ kind, data }: ShownEvent): 'plain' | 'bad' | 'own' {
+function moodOf({ kind, data }: PagedEvent): 'plain' | 'bad' | 'own' {
   if (data.get('success') === false || data.get('result') === false) return 'bad';
   if ((intOf(data, 'retcode') ?? 0) !== 0 || data.has('error')) return 'bad';
   return kind === 'ret' || kind === 'minion' || kind === 'syndic' ? 'plain' : 'own';
 }
 
-function summaryOf({ kind, tag, data }: ShownEvent): string {
+function summaryOf({ kind, tag, data }: PagedEvent): string {
   const said = parseTag(tag);
   if (said.kind === 'job-return') return cut(`${funOf(data)} ${outcomeOf(data)}`);
   if (said.kind === 'job-new') {

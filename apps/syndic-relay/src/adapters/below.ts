@@ -1,6 +1,7 @@
 import { BusError } from '@brine/bus';
 import type { RequestSender } from '@brine/bus/rpc';
-import type { MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
+import type { MasterBelow, PublishedBelow } from '@brine/syndic';
+import type { Log } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import { isMap, mapIn, textOf, unpackMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
@@ -12,7 +13,7 @@ export interface BelowParts {
   readonly requests: Pick<RequestSender, 'send'>;
   /** The local key of the master's user; undefined if it is missing. */
   readonly readKey: () => Promise<string | undefined>;
-  readonly log: RelayLog;
+  readonly log: Log;
   readonly nowMs: () => number;
   readonly wait: (ms: number) => Promise<void>;
 }

@@ -1,5 +1,6 @@
-import type { BelowSettings, MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
+import type { BelowSettings, MasterBelow, PublishedBelow } from '@brine/syndic';
 import { jobBelow } from '@brine/syndic';
+import type { Log } from '@brine/tasks';
 import type { PublishedJob } from '@brine/wire/load';
 
 /** The outcome of jobs from above. */
@@ -22,11 +23,11 @@ const IN_HAND_MAX = 1_000;
 export class Downward {
   readonly #below: MasterBelow;
   readonly #settings: BelowSettings;
-  readonly #log: RelayLog;
+  readonly #log: Log;
   readonly #counts = { published: 0, nobody: 0, refused: 0, away: 0, dropped: 0, own: 0 };
   #inHand = 0;
 
-  constructor(below: MasterBelow, settings: BelowSettings, log: RelayLog) {
+  constructor(below: MasterBelow, settings: BelowSettings, log: Log) {
     this.#below = below;
     this.#settings = settings;
     this.#log = log;

@@ -2,8 +2,9 @@ import type { Bus } from '@brine/bus';
 import { BusError, handleEach } from '@brine/bus';
 import { PublicationReader } from '@brine/bus/jobs';
 import { ask } from '@brine/bus/rpc';
-import type { Jobs, KnownJob, RelayLog } from '@brine/syndic';
+import type { Jobs, KnownJob } from '@brine/syndic';
 import { askerOf, RecentJobs } from '@brine/syndic';
+import type { Log } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 
@@ -21,10 +22,10 @@ export class JobLookup implements Jobs {
   readonly #reader: PublicationReader;
   readonly #askStore: (jid: string) => Promise<SaltValue>;
   readonly #wait: (ms: number) => Promise<void>;
-  readonly #log: RelayLog;
+  readonly #log: Log;
   #storeAfterMs = 0;
 
-  constructor(bus: Bus, log: RelayLog, wait: (ms: number) => Promise<void>) {
+  constructor(bus: Bus, log: Log, wait: (ms: number) => Promise<void>) {
     const from = { timeMs: Date.now() - READ_BACK_MS };
     this.#reader = new PublicationReader(bus, { kinds: ['job'], from });
     this.#askStore = (jid) => ask(bus, 'brine.jobs.job', mapOf({ jid }), STORE_TIMEOUT_MS);

@@ -3,8 +3,8 @@ import type { MasterOptions, MinionOptions } from '@brine/config';
 import { loadMinionConfig } from '@brine/config';
 import type { KeyPair } from '@brine/pki';
 import { MinionKeyFiles } from '@brine/pki';
-import type { RelayLog } from '@brine/syndic';
 import { tokenOf } from '@brine/syndic';
+import type { Log } from '@brine/tasks';
 import type { PublishedJob } from '@brine/wire/load';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { UpperLink } from './upper-link.ts';
@@ -49,7 +49,7 @@ export async function loadSyndic(
 export interface LinkSettings {
   readonly options: MasterOptions;
   readonly syndic: Syndic;
-  readonly log: RelayLog;
+  readonly log: Log;
   readonly onJob: (job: PublishedJob, token: string) => void;
 }
 

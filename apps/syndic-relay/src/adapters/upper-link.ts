@@ -3,8 +3,8 @@ import type { PrivateKey } from '@brine/crypt';
 import { syndicStartTag } from '@brine/job';
 import type { Clock, MasterKeyFile, MasterPort } from '@brine/minion';
 import { MasterSession, MinionError } from '@brine/minion';
-import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
-import { errorText } from '@brine/tasks';
+import type { MasterAbove, Sent } from '@brine/syndic';
+import { errorText, type Log } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
 import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
@@ -24,7 +24,7 @@ export interface UpperLinkParts {
   readonly masterKeyFile: MasterKeyFile;
   readonly master: MasterPort;
   readonly clock: Clock;
-  readonly log: RelayLog;
+  readonly log: Log;
   /** Called with each job of this master above. */
   onJob(job: PublishedJob): void;
 }

@@ -2,9 +2,10 @@ import type { Bus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
 import type { EventKind } from '@brine/job';
-import type { Clock, Jobs, LaneParts, LaneSettings, LaneStats, RelayLog } from '@brine/syndic';
+import type { Clock, Jobs, LaneParts, LaneSettings, LaneStats } from '@brine/syndic';
 import type { MasterAbove, SyndicMode } from '@brine/syndic';
 import { ForwardLane } from '@brine/syndic';
+import type { Log } from '@brine/tasks';
 import { eventsAbove, jobsAbove } from './events-above.ts';
 
 /** A way up: its target, and its returns. */
@@ -22,7 +23,7 @@ export interface UpwardParts {
   readonly bus: Bus;
   readonly jobs: Jobs;
   readonly clock: Clock;
-  readonly log: RelayLog;
+  readonly log: Log;
   readonly settings: LaneSettings;
 }
 

@@ -123,7 +123,8 @@ export class PresenceOwner {
     const { keys, records, onTrouble } = this.#parts;
     while (!run.released.aborted) {
       // Without keys, every saved minion would seem to have lost its key.
-      while (!keys.isReady() && !run.released.aborted) await sleepUnless(KEYS_LOOK_MS, run.released);
+      while (!keys.isReady() && !run.released.aborted)
+        await sleepUnless(KEYS_LOOK_MS, run.released);
       try {
         return await records.read();
       } catch (err) {

@@ -1,11 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { askPatiently } from '@brine/bus/rpc';
-import {
-  type ConnectionEvidence,
-  MasterUnavailableError,
-  type MinionConnection,
-  type MinionPresence,
-} from '@brine/master';
+import { MasterUnavailableError, type MinionPresence } from '@brine/master';
+import { EVIDENCE, type KnownMinion } from '@brine/presence';
 import { isMap, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 
 /** The subject of questions to the owner. */
@@ -18,13 +14,6 @@ const PRESENT_WAIT_MS = 15_000;
 /** Shorter, because this only adds to other evidence. */
 const KNOWN_WAIT_MS = 2_500;
 const RETRY_MS = 500;
-const EVIDENCE: readonly ConnectionEvidence[] = [
-  'connection',
-  'shared',
-  'unclear',
-  'answers',
-  'ended',
-];
 
 /** Presence as the owner reports it, from any process of the cluster. */
 export class AskedPresence implements MinionPresence {
@@ -43,7 +32,7 @@ export class AskedPresence implements MinionPresence {
     return found;
   }
 
-  async of(ids: readonly string[]): Promise<ReadonlyMap<string, MinionConnection>> {
+  async of(ids: readonly string[]): Promise<ReadonlyMap<string, KnownMinion>> {
     if (ids.length === 0) return new Map();
     const answer = await this.#ask(mapOf({ of: [...ids] }), KNOWN_WAIT_MS);
     return new Map(
@@ -71,7 +60,7 @@ export class AskedPresence implements MinionPresence {
   }
 }
 
-function connectionIn(known: SaltMap): MinionConnection {
+function connectionIn(known: SaltMap): KnownMinion {
   const number = (name: string): number => {
     const value = known.get(name);
     return typeof value === 'number' ? value : 0;

@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { PrivateKey } from '@brine/crypt';
+import type { KnownMinion } from '@brine/presence';
 import { memoryMaster } from '@brine/testing';
 import { isMap, mapOf, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { expect, test } from 'vitest';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { MinionConnection, MinionPresence } from '../ports/presence-port.ts';
+import type { MinionPresence } from '../ports/presence-port.ts';
 import { callTheRoll, listMinions } from './cluster-state.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
@@ -24,7 +25,7 @@ function presenceOf(lost: Readonly<Record<string, number>>, present: readonly st
     present: async () => new Map(present.map((id) => [id, '10.0.0.1'])),
     of: async (ids) =>
       new Map(
-        ids.flatMap((id): [string, MinionConnection][] => {
+        ids.flatMap((id): [string, KnownMinion][] => {
           const goneMs = lost[id];
           if (goneMs === undefined) return [];
           return [[id, { present: false, sinceMs: goneMs, goneMs, address: '10.0.0.9' }]];

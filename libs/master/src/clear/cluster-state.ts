@@ -1,7 +1,7 @@
+import type { KnownMinion } from '@brine/presence';
 import { intOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { MinionConnection } from '../ports/presence-port.ts';
 
 /** Limit of minions in the list; all are counted. */
 const LISTED_MAX = 500;
@@ -58,7 +58,7 @@ async function lastLost(
   ids: readonly string[],
   limit: number,
 ): Promise<SaltMap[]> {
-  const known = new Map<string, MinionConnection>();
+  const known = new Map<string, KnownMinion>();
   for (let from = 0; from < ids.length; from += ASKED_AT_ONCE) {
     const part = await presence?.of(ids.slice(from, from + ASKED_AT_ONCE));
     for (const [id, connection] of part ?? []) known.set(id, connection);

@@ -1,9 +1,9 @@
 import { causeOfSilence, type Seen, type SilenceEvidence } from '@brine/job';
+import type { KnownMinion } from '@brine/presence';
 import { matchMinion } from '@brine/target';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { MinionConnection } from '../ports/presence-port.ts';
 
 /** Targets that a minion judges by its grains; for the others the master has the same data. */
 const BY_GRAINS: ReadonlySet<string> = new Set(['grain', 'grain_pcre', 'ipcidr', 'compound']);
@@ -45,9 +45,9 @@ export async function whySilent(ports: MasterPorts, args: SaltMap): Promise<Salt
 async function connectionsOf(
   ports: MasterPorts,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, MinionConnection>> {
+): Promise<ReadonlyMap<string, KnownMinion>> {
   try {
-    return (await ports.presence?.of(ids)) ?? new Map<string, MinionConnection>();
+    return (await ports.presence?.of(ids)) ?? new Map<string, KnownMinion>();
   } catch (cause) {
     if (!(cause instanceof MasterUnavailableError)) throw cause;
     // The data of the job cache are still useful.

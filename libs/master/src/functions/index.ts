@@ -15,6 +15,6 @@ export { callerNow, keptCaller } from '../clear/kept-caller.ts';
 export type { KeyAct } from '../clear/key-acts.ts';
 export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from '../clear/key-acts.ts';
 export { publishFor } from '../clear/publish.ts';
-export { freeJid } from './free-jid.ts';
 export { announce, fireOutcome, runBetweenEvents, RUNNERS_MAX } from '../clear/special.ts';
 export type { Admission, BatchOrder, KnownBatch, MasterFunctions } from '../ports/ports.ts';
+export { freeJid } from './free-jid.ts';

@@ -1,8 +1,8 @@
 import { CryptError } from '@brine/crypt';
-import { backoffMs } from '@brine/tasks';
+import { backoffMs, type Log } from '@brine/tasks';
 import { WireError } from '@brine/wire';
 import { MinionError } from '../errors.ts';
-import type { Clock, MasterKeyFile, MasterRequests, MinionLog } from '../ports.ts';
+import type { Clock, MasterKeyFile, MasterRequests } from '../ports.ts';
 import {
   beginSignIn,
   type Credentials,
@@ -17,7 +17,7 @@ export interface AuthenticatorParts {
   readonly requests: MasterRequests;
   readonly masterKeyFile: MasterKeyFile;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
 }
 
 /** Times of sign-ins, in seconds. */

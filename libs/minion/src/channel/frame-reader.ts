@@ -1,8 +1,8 @@
 import { CryptError, type Crypticle, isSigAlgo, SerialMemory } from '@brine/crypt';
+import type { Log } from '@brine/tasks';
 import { unpackMap, WireError } from '@brine/wire';
 import { type Publication, readPublication } from '@brine/wire/frames';
 import { parsePublishedJob, type PublishedJob } from '@brine/wire/load';
-import type { MinionLog } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Credentials } from './sign-in.ts';
 
@@ -16,10 +16,10 @@ export interface PublicationRules {
 export class FrameReader {
   readonly #authenticator: Authenticator;
   readonly #rules: PublicationRules;
-  readonly #log: MinionLog;
+  readonly #log: Log;
   #serials: { readonly keyString: string; readonly memory: SerialMemory } | undefined;
 
-  constructor(authenticator: Authenticator, rules: PublicationRules, log: MinionLog) {
+  constructor(authenticator: Authenticator, rules: PublicationRules, log: Log) {
     this.#authenticator = authenticator;
     this.#rules = rules;
     this.#log = log;

@@ -1,8 +1,9 @@
 import type { PrivateKey } from '@brine/crypt';
+import type { Log } from '@brine/tasks';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
 import { MinionError } from '../errors.ts';
-import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '../ports.ts';
+import type { Clock, MasterKeyFile, MasterPort, Publications } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 import { Authenticator } from './authenticator.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -32,7 +33,7 @@ export interface SessionParts {
   readonly masterKeyFile: MasterKeyFile;
   readonly master: MasterPort;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
 }
 
 /** The reports of a session. */

@@ -1,6 +1,6 @@
 import { isJid, type Jid } from '@brine/job';
 import { matchMinion } from '@brine/target';
-import { errorText } from '@brine/tasks';
+import { errorText, type Log } from '@brine/tasks';
 import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildPublishedJob, buildReturn, type PublishedJob } from '@brine/wire/load';
 import type { FunctionTable } from '../functions/minion-function.ts';
@@ -8,7 +8,7 @@ import type { RunningJob } from '../functions/own-state.ts';
 import { missingFunction, type Outcome, runFunction } from '../functions/run-function.ts';
 import { docsOf } from '../functions/sys-functions.ts';
 import { hostFunctions } from '../modules/index.ts';
-import type { Clock, MinionLog } from '../ports.ts';
+import type { Clock } from '../ports.ts';
 import { RunnerGone, type RunnerPool } from '../runner/pool.ts';
 import type { JobTable } from './job-table.ts';
 
@@ -29,7 +29,7 @@ export interface JobWorkerParts {
   readonly jobs: JobTable;
   readonly pool: RunnerPool;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
   /** Functions about the minion itself; they run in this process. */
   readonly own: FunctionTable;
   readonly disabled: readonly string[];

@@ -1,13 +1,14 @@
+import type { Log } from '@brine/tasks';
 import { pack, type SaltMap } from '@brine/wire';
 import type { MasterChannel } from '../channel/master-channel.ts';
-import type { Clock, MinionLog } from '../ports.ts';
+import type { Clock } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 
 /** The parts of the sender. */
 export interface ReturnSenderParts {
   readonly channel: Pick<MasterChannel, 'send'>;
   readonly clock: Clock;
-  readonly log: MinionLog;
+  readonly log: Log;
   readonly signal: AbortSignal;
 }
 

@@ -29,9 +29,9 @@ const PARAMETERS: readonly Parameter[] = [
   { name: 'success_retcodes', default: null },
 ];
 
-type Pick = (result: CommandResult) => SaltValue;
+type ResultPart = (result: CommandResult) => SaltValue;
 
-function command(doc: string, merge: boolean, pick: Pick): MinionFunction {
+function command(doc: string, merge: boolean, pick: ResultPart): MinionFunction {
   return {
     doc,
     parameters: PARAMETERS,
@@ -118,7 +118,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-const all: Pick = ({ pid, retcode, stdout, stderr }) =>
+const all: ResultPart = ({ pid, retcode, stdout, stderr }) =>
   new Map<SaltValue, SaltValue>([
     ['pid', pid],
     ['retcode', retcode],

@@ -1,5 +1,5 @@
-import type { AuditLine } from '@brine/client';
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
+import type { AuditRow } from '@brine/job';
 import { vectorFile } from '@brine/testing';
 import { describe, expect, it } from 'vitest';
 import { AuditCheck } from './audit.ts';
@@ -7,7 +7,7 @@ import { AuditCheck } from './audit.ts';
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const seal = AuditSeal.fromMasterKey(keys[0]!.pem);
 
-function chain(writer: string, rows: number): AuditLine[] {
+function chain(writer: string, rows: number): AuditRow[] {
   let before = AUDIT_BEGINNING;
   return Array.from({ length: rows }, (_, index) => {
     const row = { writer, n: index + 1, body: `{"x":${index}}`, before };
@@ -16,14 +16,14 @@ function chain(writer: string, rows: number): AuditLine[] {
   });
 }
 
-function faultsIn(rows: readonly AuditLine[]): readonly string[] {
+function faultsIn(rows: readonly AuditRow[]): readonly string[] {
   const check = new AuditCheck(seal);
   for (const row of rows) check.take(row);
   return check.result.faults;
 }
 
 describe('rows on record', () => {
-  const whole = (): AuditLine[] => [...chain('a', 5), ...chain('b', 3)];
+  const whole = (): AuditRow[] => [...chain('a', 5), ...chain('b', 3)];
 
   it('that were not touched are intact', () => {
     expect(faultsIn(whole())).toEqual([]);

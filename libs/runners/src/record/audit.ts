@@ -1,5 +1,5 @@
-import type { AuditLine } from '@brine/client';
 import { AUDIT_BEGINNING } from '@brine/crypt';
+import type { AuditRow } from '@brine/job';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { RowSeal, RunnerFunction } from '../function.ts';
 
@@ -29,7 +29,7 @@ export class AuditCheck {
     this.#seal = seal;
   }
 
-  take(row: AuditLine): void {
+  take(row: AuditRow): void {
     this.#rows += 1;
     const isFirst = this.#last?.writer !== row.writer;
     if (isFirst) this.#writers += 1;
@@ -97,7 +97,7 @@ const list: RunnerFunction = {
   },
 };
 
-function shownRow({ writer, n, body }: AuditLine): SaltMap {
+function shownRow({ writer, n, body }: AuditRow): SaltMap {
   const told = JSON.parse(body) as Record<string, string | number>;
   return new Map<SaltValue, SaltValue>([...Object.entries(told), ['row', `${writer} ${n}`]]);
 }

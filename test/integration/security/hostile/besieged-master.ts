@@ -1,6 +1,6 @@
-import type { TestPeer } from '@brine/testing';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestPeer } from '@brine/testing';
 import {
   isMap,
   mapIn,

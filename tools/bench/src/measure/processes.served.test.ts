@@ -45,6 +45,7 @@ describe('parseRollup', () => {
 describe('serviceOf', () => {
   it.each([
     ['/usr/bin/node /srv/brine/apps/worker-pool/dist/main.js -c /etc/salt', 'worker-pool'],
+    ['node /srv/brine/apps/event-bus/dist/joined/main.js', 'event-bus'],
     ['node /srv/brine/apps/cli/bin/brine.mjs master -c /etc/salt', 'supervisor'],
     ['/srv/cache/nats-server/2.12.8/nats-server -c nats.conf', 'nats-server'],
     ['postgres: brine brine 127.0.0.1(5000) idle', 'postgresql'],

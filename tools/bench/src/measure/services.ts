@@ -1,6 +1,6 @@
 /** Parts of a command line that tell what a process of a master is; the first counts. */
 const NAMES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
-  [/\/apps\/([a-z-]+)\/(?:dist|src)\/main\.[jt]s/, (match) => match[1] ?? 'service'],
+  [/\/apps\/([a-z-]+)\/(?:dist(?:\/joined)?|src)\/main\.[jt]s/, (match) => match[1] ?? 'service'],
   [/\/brine\.mjs master\b/, () => 'supervisor'],
   [/nats-server/, () => 'nats-server'],
   // The programs of PostgreSQL, its children that rename themselves, and the shell around them.

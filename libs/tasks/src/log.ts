@@ -1,0 +1,6 @@
+/** The log of a service; pino fits. */
+export interface Log {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}
