@@ -107,8 +107,8 @@ async function provingKey(
   if (isProven === true) return key;
   const why =
     key === undefined
-      ? `${path} is missing, which proves the origin of the backup: give the key of the host ` +
-        'that made it (--key-file FILE)'
+      ? `${path}, the key that proves the backup, is missing: give that of the host that made ` +
+        'it (--key-file FILE)'
       : isProven === undefined
         ? 'the backup has no code that proves its origin, as backups of earlier releases'
         : `the backup does not match the key in ${path}: it was changed, or another host made it ` +

@@ -300,13 +300,13 @@ test('a restore that was killed at any part is ended by the same command', async
   expect(await found(empty)).toEqual(await found({ nats, database }));
 });
 
-test('a backup that is not proven is refused, and says what to do', async () => {
+test('a backup that is not proven is refused with the remedy', async () => {
   await backup();
   const target = home('new', empty);
   const alone = await saidBy(['restore', file, '-c', target]);
   expect(alone).toMatchObject({ code: 1 });
-  expect(alone.err).toContain(`${target}/pki/backup.key is missing, which proves the origin`);
-  expect(alone.err).toMatch(/--key-file FILE\).*--without-mac\n$/);
+  expect(alone.err).toContain(`${target}/pki/backup.key, the key that proves the backup, is missing`);
+  expect(alone.err).toMatch(/--key-file FILE\)\. Use --without-mac only if .*\n$/);
   const other = join(dir, 'other.key');
   writeFileSync(other, `${'A'.repeat(43)}\n`);
   const wrong = await brine('restore', file, '-c', target, '--key-file', other);
