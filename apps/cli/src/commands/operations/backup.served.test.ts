@@ -305,7 +305,9 @@ test('a backup that is not proven is refused with the remedy', async () => {
   const target = home('new', empty);
   const alone = await saidBy(['restore', file, '-c', target]);
   expect(alone).toMatchObject({ code: 1 });
-  expect(alone.err).toContain(`${target}/pki/backup.key, the key that proves the backup, is missing`);
+  expect(alone.err).toContain(
+    `${target}/pki/backup.key, the key that proves the backup, is missing`,
+  );
   expect(alone.err).toMatch(/--key-file FILE\)\. Use --without-mac only if .*\n$/);
   const other = join(dir, 'other.key');
   writeFileSync(other, `${'A'.repeat(43)}\n`);
