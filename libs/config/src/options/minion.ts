@@ -51,7 +51,7 @@ export const minionOptions = {
   keysize: keyOptions.keysize,
   auth_timeout: decimal({ default: 5, min: 0, unit: 's', doc: 'Time for one sign-in.' }),
   auth_tries: integer({ default: 7, min: 0, doc: 'Tries of one sign-in.' }),
-  auth_safemode: flag({ default: false, doc: 'Go on after a failed sign-in.' }),
+  auth_safemode: flag({ default: false, doc: 'Continue after a failed sign-in.' }),
   acceptance_wait_time: decimal({ default: 10, min: 0, unit: 's', doc: 'Wait while pending.' }),
   acceptance_wait_time_max: decimal({ default: 0, min: 0, unit: 's', doc: 'Longest such wait.' }),
   rejected_retry: flag({ default: false, doc: 'Try again after a rejection.' }),
