@@ -26,7 +26,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'what a master keeps of its own jobs': named(
     'job',
-    'causeOfSilence confirmDurable durablePieces hearLogIns openDurable Outstanding stepDurable',
+    'causeOfSilence confirmDurable durablePieces noteLogIns openDurable Outstanding stepDurable',
   ),
   'tags and traces of what was judged before': named(
     'job',

@@ -69,8 +69,8 @@ class Site {
       'both minions answer test.ping',
       async () => {
         const out = await this.brine('salt', '--out=json', '--static', '*', 'test.ping');
-        const said = JSON.parse(out) as Record<string, unknown>;
-        return MINIONS.every((minion) => said[minion] === true);
+        const output = JSON.parse(out) as Record<string, unknown>;
+        return MINIONS.every((minion) => output[minion] === true);
       },
       { withinMs: ANSWERS_MS },
     );

@@ -2,7 +2,7 @@
 export interface Call {
   readonly code: number;
   /** Return of each minion. */
-  readonly said: Readonly<Record<string, unknown>>;
+  readonly answers: Readonly<Record<string, unknown>>;
   /** In ms since 1970, when it ended. */
   readonly endedAt: number;
 }
@@ -27,12 +27,12 @@ export function callsIn(output: string): Call[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => {
-      const [, code, at, said = ''] = /^#call (\d+) (\d+) (\{.*?\})? ?(?:.*)$/.exec(line) ?? [];
+      const [, code, at, answers = ''] = /^#call (\d+) (\d+) (\{.*?\})? ?(?:.*)$/.exec(line) ?? [];
       if (code === undefined) throw new Error(`not a line of a load: ${line.slice(0, 200)}`);
       return {
         code: Number(code),
         endedAt: Number(at),
-        said: said === '' ? {} : (JSON.parse(said) as Record<string, unknown>),
+        answers: answers === '' ? {} : (JSON.parse(answers) as Record<string, unknown>),
       };
     });
 }
@@ -40,6 +40,6 @@ export function callsIn(output: string): Call[] {
 /** Calls that did not bring `true` from each minion. */
 export function failuresAmong(calls: readonly Call[], minions: readonly string[]): Call[] {
   return calls.filter(
-    ({ code, said }) => code !== 0 || minions.some((minion) => said[minion] !== true),
+    ({ code, answers }) => code !== 0 || minions.some((minion) => answers[minion] !== true),
   );
 }

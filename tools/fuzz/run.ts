@@ -58,8 +58,8 @@ export async function fuzz(target: Target, options: FuzzOptions): Promise<FuzzRe
   }
   const growth = warm === undefined ? 0 : heapUsed() - warm;
   // Found inputs are kept on purpose.
-  const held = pool.slice(first).reduce((sum, bytes) => sum + bytes.length + 200, 0);
-  if (growth - held > GROWTH_MAX) faults.push(`the heap grew by ${growth >> 20} MiB`);
+  const kept = pool.slice(first).reduce((sum, bytes) => sum + bytes.length + 200, 0);
+  if (growth - kept > GROWTH_MAX) faults.push(`the heap grew by ${growth >> 20} MiB`);
   const guided = coverage && { places: coverage.reached, found: pool.length - first };
   return { target: target.name, inputs, slowestMs, growth, faults, guided };
 }

@@ -67,14 +67,14 @@ function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<num
       detached: true,
     });
     const { pid } = child;
-    const said = outputOf(child);
+    const printed = outputOf(child);
     if (isBehind && pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     const stop = (): void => void child.kill('SIGTERM');
     end.addEventListener('abort', stop);
     child.once('error', reject);
     child.once('close', (code, signal) => {
       end.removeEventListener('abort', stop);
-      process.stdout.write(Buffer.concat(said));
+      process.stdout.write(Buffer.concat(printed));
       resolve(signal ?? code ?? 1);
     });
   });
@@ -82,7 +82,7 @@ function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<num
 
 /** The output of the process so far, unless it writes to this terminal. */
 function outputOf({ stdout, stderr }: ChildProcess): readonly Buffer[] {
-  const said: Buffer[] = [];
-  for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => said.push(part));
-  return said;
+  const output: Buffer[] = [];
+  for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => output.push(part));
+  return output;
 }

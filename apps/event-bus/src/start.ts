@@ -196,7 +196,7 @@ function openSockets(
     readableByGroup: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
     onEvent: local.take,
     onTrouble,
-    held: boundSocket,
+    socket: boundSocket,
   });
 }
 

@@ -71,7 +71,7 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     metrics,
     signal,
     maxMinionLabels: MINION_LABELS[options.brine.metrics.perMinion],
-    tellCommits: options.brine.ack === 'store',
+    announcesCommits: options.brine.ack === 'store',
     traced: tracedJobs(options),
   });
   releasers.add(() => returner.close());
@@ -114,7 +114,7 @@ export interface ReturnerPorts {
   /** Above this number minions have no metrics of their own; default 500. */
   readonly maxMinionLabels?: number;
   /** True if workers wait for commits (`brine.ack: store`). */
-  readonly tellCommits?: boolean;
+  readonly announcesCommits?: boolean;
   /** The trace of a job; without it metrics have no exemplars. */
   readonly traced?: TracedJob;
   /** Aborted at a stop: unstored messages then go back to the stream. */
@@ -228,7 +228,7 @@ export class Returner {
 
   async #run(): Promise<void> {
     const { bus, databaseUrl, keepMs, archive = false } = this.#ports;
-    const { log, telemetry, tellCommits: announcesCommits } = this.#ports;
+    const { log, telemetry, announcesCommits } = this.#ports;
     const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
     const onMinionsFolded = (): void =>
       log.info({ maxMinionLabels }, 'many minions: metrics count further ones as other');

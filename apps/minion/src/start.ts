@@ -55,7 +55,7 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     destination: { write: (line: string) => output.write(source, line.trimEnd()) },
   });
   releasers.add(() => telemetry.shutdown());
-  debug.tellBy((text, facts) => telemetry.log.warn(facts, text));
+  debug.reportBy((text, facts) => telemetry.log.warn(facts, text));
   return await serve(options, telemetry, releasers);
 }
 

@@ -33,7 +33,7 @@ const NO = new Set(['false', 'no', 'off', '0', '']);
  */
 export function flag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> =>
-    typeof value === 'boolean' ? value : new Odd(isTrue(value), saidOf(isTrue(value)));
+    typeof value === 'boolean' ? value : new Odd(isTrue(value), meaningOf(isTrue(value)));
   return { type: 'flag', ...field, read };
 }
 
@@ -42,7 +42,7 @@ export function openingFlag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> => {
     if (typeof value === 'boolean') return value;
     const opens = isTrue(value) && wordOf(value) !== false;
-    return new Odd(opens, saidOf(opens));
+    return new Odd(opens, meaningOf(opens));
   };
   return { type: 'flag', ...field, read };
 }
@@ -53,7 +53,7 @@ export function openingFlag(field: Field<boolean>): Option<boolean> {
  */
 export function literalFlag(literal: boolean, field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Odd<boolean> =>
-    typeof value === 'boolean' ? value : new Odd(!literal, saidOf(!literal));
+    typeof value === 'boolean' ? value : new Odd(!literal, meaningOf(!literal));
   return { type: 'flag', ...field, read };
 }
 
@@ -71,7 +71,7 @@ export function wordOf(value: ConfigValue): boolean | undefined {
   return YES.has(word) ? true : NO.has(word) ? false : undefined;
 }
 
-function saidOf(counts: boolean): string {
+function meaningOf(counts: boolean): string {
   return `must be true or false; it counts as ${String(counts)}`;
 }
 

@@ -23,10 +23,10 @@ export class Misfit {
 export class Odd<T> {
   readonly value: T;
   /** The text of the warning after name and position of the option. */
-  readonly said: string;
-  constructor(value: T, said: string) {
+  readonly meaning: string;
+  constructor(value: T, meaning: string) {
     this.value = value;
-    this.said = said;
+    this.meaning = meaning;
   }
 }
 

@@ -73,7 +73,7 @@ function readOption(
   if (read instanceof Misfit) throw misfit(path, read, context);
   if (!(read instanceof Odd)) return read;
   const { file, line } = context.originOf(path);
-  const text = `Option '${path}' in ${file}, line ${line}, ${read.said}`;
+  const text = `Option '${path}' in ${file}, line ${line}, ${read.meaning}`;
   context.warn({ kind: 'odd', text, file, line, option: path });
   return read.value;
 }

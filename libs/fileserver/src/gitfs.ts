@@ -48,11 +48,11 @@ export class GitfsBackend implements FileBackend {
   readonly #started: Promise<unknown>;
 
   /** Starts the first fetch. */
-  constructor({ remotes, cacheDir, report: tell, onChange, onFetched }: GitfsOptions) {
+  constructor({ remotes, cacheDir, report, onChange, onFetched }: GitfsOptions) {
     const { signal } = this.#stop;
     this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal));
     this.#blobs = new BlobFiles(join(cacheDir, 'blobs'));
-    this.#report = tell;
+    this.#report = report;
     this.#onChange = onChange ?? (() => undefined);
     this.#onFetched = onFetched ?? (() => undefined);
     this.#started = Promise.all(this.#remotes.map((remote) => this.#follow(remote)));
@@ -212,7 +212,7 @@ function isNamed({ url, name }: RemoteConfig, names: readonly string[] | undefin
 async function changeLocks(
   remotes: readonly GitRemote[],
   change: (path: string) => Promise<boolean>,
-  said: string,
+  verb: string,
 ): Promise<Done> {
   const done: string[] = [];
   const errors: string[] = [];
@@ -221,7 +221,7 @@ async function changeLocks(
     const { lockPath } = copy;
     try {
       if (!(await change(lockPath))) continue;
-      done.push(`${said} gitfs remote '${config.url}' on machine_id '${machine}'`);
+      done.push(`${verb} gitfs remote '${config.url}' on machine_id '${machine}'`);
     } catch (error) {
       const lock = `the update lock of ${config.url} (${lockPath})`;
       errors.push(`Unable to change ${lock}: ${errorText(error)}`);

@@ -31,7 +31,7 @@ export async function gatewayRig(peers = 200, reads = 1_000): Promise<GatewayRig
   const gateway = new Gateway({
     peers: server,
     workers: sender,
-    memory: { claim: unused, answered: unused, heard: unused },
+    memory: { claim: unused, answered: unused, delivered: unused },
     spans: { recordSpan: () => undefined },
     minimumAuthVersion: 3,
   });

@@ -40,7 +40,7 @@ test.each([-HOUR_MS, HOUR_MS])(
     const lane = new PublishLane(workersWith(lefts), {
       claim: async (_hash, id) => id,
       answered: async () => undefined,
-      heard: async () => undefined,
+      delivered: async () => undefined,
     });
     const publish = async (): Promise<string> => {
       const asking = lane.send('r', Buffer.from('publish'), ASKER, 'root');

@@ -29,7 +29,7 @@ export interface RequestMemory {
    */
   answered(hash: string, id: string, keptMs: number): Promise<void>;
   /** Records at the end of a gateway that all peers got the answer. Rejects as `claim`. */
-  heard(hash: string, id: string): Promise<void>;
+  delivered(hash: string, id: string): Promise<void>;
 }
 
 /** Takes spans: `Telemetry`. */

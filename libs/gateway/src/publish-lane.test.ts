@@ -78,7 +78,7 @@ beforeEach(() => {
       told.push(id);
       kept.push(keptMs);
     },
-    heard: async (_hash, id) => void known.push(id),
+    delivered: async (_hash, id) => void known.push(id),
   };
   lane = new PublishLane(workers, memory);
   vi.advanceTimersByTime(STARTED_MS);

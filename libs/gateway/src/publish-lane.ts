@@ -14,7 +14,7 @@ import {
 export interface PublishAnswer extends Answer {
   readonly askers: readonly Asker[];
   /** To be called with the number of peers that got the answer. */
-  readonly handed: (heard: number) => void;
+  readonly handed: (deliveredCount: number) => void;
 }
 
 /** The outcome of a publish. */

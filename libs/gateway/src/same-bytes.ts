@@ -70,7 +70,7 @@ export class SameBytes {
   /** Answers for further tries. */
   readonly #answers = new LRUCache<string, Answer>({ max: SAME_BYTES.maxKept, ...CLOCK });
   /** The ids of requests whose answers were delivered. */
-  readonly #heard = new LRUCache<string, string>({
+  readonly #delivered = new LRUCache<string, string>({
     max: SAME_BYTES.maxKept,
     ttl: SAME_BYTES.unheardMs,
     ...CLOCK,
@@ -171,7 +171,7 @@ export class SameBytes {
    * ask for that job: a try may wait in the socket of a starved gateway until the first is given
    * up.
    */
-  settle(open: Open, id: string, answer: Answer, settled: Settled): (heard: number) => void {
+  settle(open: Open, id: string, answer: Answer, settled: Settled): (delivered: number) => void {
     const { hash, askers, askedAt, lainMs, isEarly } = open;
     const isReply = settled === 'answered';
     if (settled === 'perhaps done') this.#perhaps.set(hash, id);
@@ -181,18 +181,18 @@ export class SameBytes {
     };
     this.#open.delete(hash);
     keep(SAME_BYTES.untilKnownMs);
-    return (heard) => {
+    return (delivered) => {
       this.#answers.delete(hash);
       const tookMs = performance.now() - askedAt + lainMs;
       const isSlow = isEarly || tookMs >= SAME_BYTES.slowMs;
       // If one of two tries had hung up, a third may be on its way.
-      const isUnheard = heard < askers.length;
+      const isUnheard = delivered < askers.length;
       const keptMs = isUnheard ? SAME_BYTES.unheardMs : isSlow ? SAME_BYTES.slowKeptMs : 0;
       // From now on another gateway may continue the request.
       if (settled === 'perhaps done') this.#remember(hash, id, SAME_BYTES.unansweredMs);
-      else if (heard > 0) this.#remember(hash, id, isReply ? keptMs : 0);
+      else if (delivered > 0) this.#remember(hash, id, isReply ? keptMs : 0);
       if (keptMs > 0) keep(keptMs);
-      if (!isUnheard && settled !== 'perhaps done') this.#heard.set(hash, id);
+      if (!isUnheard && settled !== 'perhaps done') this.#delivered.set(hash, id);
     };
   }
 
@@ -200,7 +200,9 @@ export class SameBytes {
   async close(): Promise<void> {
     this.#pauses.close();
     // After a failure the same bytes count as another try of the same CLI, for a few seconds.
-    const notes = [...this.#heard.entries()].map(([hash, id]) => this.#memory.heard(hash, id));
+    const notes = [...this.#delivered.entries()].map(([hash, id]) =>
+      this.#memory.delivered(hash, id),
+    );
     await Promise.allSettled(notes);
   }
 

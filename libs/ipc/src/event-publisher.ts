@@ -20,7 +20,7 @@ export interface EventPublisherOptions {
   /** Bytes that may wait for all readers of this socket; above it the slowest is dropped. */
   readonly maxTotalBufferedBytes?: number;
   readonly maxReaders?: number;
-  readonly held?: BoundSocket;
+  readonly socket?: BoundSocket;
 }
 
 /** Counts of one socket. */
@@ -82,7 +82,7 @@ export class EventPublisher {
   /** Serves the socket. Throws IpcError when the path is too long or served by another process. */
   static async listen(options: EventPublisherOptions): Promise<EventPublisher> {
     const publisher = new EventPublisher(options);
-    await listenOn(publisher.#server, options.path, options.mode ?? 0o600, options.held);
+    await listenOn(publisher.#server, options.path, options.mode ?? 0o600, options.socket);
     return publisher;
   }
 

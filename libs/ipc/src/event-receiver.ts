@@ -11,7 +11,7 @@ export interface EventReceiverOptions {
   /** Largest frame, default 64 MiB; a longer one ends its connection. */
   readonly maxFrameBytes?: number;
   readonly maxWriters?: number;
-  readonly held?: BoundSocket;
+  readonly socket?: BoundSocket;
   /** Called for each event (`packEvent` bytes) in the order of its connection. While the promise
    * of one is open, its connection is not read: the writer waits. A rejection is counted. */
   readonly onEvent: (event: Uint8Array) => Promise<void>;
@@ -48,7 +48,7 @@ export class EventReceiver {
   /** Serves the socket. Throws IpcError when the path is too long or served by another process. */
   static async listen(options: EventReceiverOptions): Promise<EventReceiver> {
     const receiver = new EventReceiver(options);
-    await listenOn(receiver.#server, options.path, options.mode ?? 0o600, options.held);
+    await listenOn(receiver.#server, options.path, options.mode ?? 0o600, options.socket);
     return receiver;
   }
 

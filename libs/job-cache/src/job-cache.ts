@@ -16,7 +16,7 @@ import { endTime } from './read/end-time.ts';
 import { getJid, type ReturnPage } from './read/get-jid.ts';
 import { getJob, getLedger, type JobWithLedger, type Ledger } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
-import { heardSince } from './read/heard-since.ts';
+import { seenSince } from './read/heard-since.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
 import { outstanding, type OutstandingJob } from './read/outstanding.ts';
@@ -242,8 +242,8 @@ export class JobCache {
   }
 
   /** Filters up to 10,000 minions: those that logged in or returned since a time (unix ms). */
-  heardSince(ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
-    return heardSince(this.#reads, ids, sinceMs);
+  seenSince(ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
+    return seenSince(this.#reads, ids, sinceMs);
   }
 
   /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */

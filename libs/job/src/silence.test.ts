@@ -22,7 +22,7 @@ const QUIET: SilenceEvidence = {
   targeted: true,
   key: { state: 'accepted', denied: false, atMs: after(-1000) },
   logInsMs: [after(-500)],
-  heardBeforeMs: after(-5),
+  messageBeforeMs: after(-5),
   unansweredBefore: 0,
 };
 
@@ -53,7 +53,7 @@ const PROOFS: Readonly<Record<SilenceCause, Change>> = {
   dropped_by_log_in: { logInsMs: [after(-500), after(0.1)] },
   not_running: { notRunning: seen(4, 3) },
   key_denied: { key: { state: 'accepted', denied: true, atMs: after(-9) } },
-  unknown: { heardAfterMs: after(8) },
+  unknown: { messageAfterMs: after(8) },
   not_heard_since: { unansweredBefore: 1 },
   nothing_heard_since: {},
 };
@@ -107,10 +107,10 @@ describe('the cause of a silence', () => {
     ['a log-in after the job was closed', { logInsMs: [after(61)] }, 'unknown'],
     [
       'a denied key of a minion that sends messages',
-      { key: { state: 'accepted', denied: true }, heardAfterMs: after(8) },
+      { key: { state: 'accepted', denied: true }, messageAfterMs: after(8) },
       'unknown',
     ],
-    ['never a message', { heardBeforeMs: undefined, logInsMs: [] }, 'not_heard_since'],
+    ['never a message', { messageBeforeMs: undefined, logInsMs: [] }, 'not_heard_since'],
     [
       'its connection had ended before the job',
       { connection: { present: false, sinceMs: after(-1), goneMs: after(-1) } },
@@ -120,7 +120,7 @@ describe('the cause of a silence', () => {
       'its connection had ended before the job, and it came back later',
       {
         connection: { present: true, sinceMs: after(2), goneMs: after(-1) },
-        heardAfterMs: after(3),
+        messageAfterMs: after(3),
       },
       'not_connected',
     ],

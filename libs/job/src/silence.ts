@@ -38,9 +38,9 @@ export interface SilenceEvidence {
   /** Log-ins, any order. */
   readonly logInsMs: readonly number[];
   /** Last message of the minion before the publication (any return or log-in). */
-  readonly heardBeforeMs?: number;
+  readonly messageBeforeMs?: number;
   /** Last message of the minion after it, except for answers about this job and log-ins. */
-  readonly heardAfterMs?: number;
+  readonly messageAfterMs?: number;
   /** Earlier jobs for this minion, published after that last message, that it left unanswered. */
   readonly unansweredBefore: number;
   /** Its connection to 4505, if the master knows of it. Unknown times are 0. */
@@ -174,17 +174,17 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
         'for another key is accepted under its id'
       : undefined,
   unknown: (evidence) => {
-    const heard = lastMessageAfter(evidence);
-    if (heard === undefined) return;
+    const lastMs = lastMessageAfter(evidence);
+    if (lastMs === undefined) return;
     return (
-      `unknown, because it sent a message ${at(heard)}, after the publication, but ` +
+      `unknown, because it sent a message ${at(lastMs)}, after the publication, but ` +
       `none about this job${connectionNow(evidence)}`
     );
   },
   not_heard_since: (evidence) => {
-    const { heardBeforeMs, unansweredBefore } = evidence;
-    if (unansweredBefore === 0 && heardBeforeMs !== undefined) return;
-    const start = heardBeforeMs === undefined ? 'the history here begins' : time(heardBeforeMs);
+    const { messageBeforeMs, unansweredBefore } = evidence;
+    if (unansweredBefore === 0 && messageBeforeMs !== undefined) return;
+    const start = messageBeforeMs === undefined ? 'the history here begins' : time(messageBeforeMs);
     const others =
       unansweredBefore === 0 ? '' : `: ${unanswered(evidence)} before it without an answer too`;
     const connection = connectionNow(evidence) || '; its connection then is unknown';
@@ -232,8 +232,8 @@ function firstLogIn({ logInsMs, publishedMs, notRunning }: SilenceEvidence): num
 }
 
 function lastMessageAfter(evidence: SilenceEvidence): number | undefined {
-  const { logInsMs, publishedMs, heardAfterMs } = evidence;
-  const sentMs = [...logInsMs, heardAfterMs ?? 0].filter((ms) => ms > publishedMs);
+  const { logInsMs, publishedMs, messageAfterMs } = evidence;
+  const sentMs = [...logInsMs, messageAfterMs ?? 0].filter((ms) => ms > publishedMs);
   return sentMs.length === 0 ? undefined : Math.max(...sentMs);
 }
 
@@ -241,8 +241,10 @@ function unanswered({ unansweredBefore }: SilenceEvidence): string {
   return unansweredBefore === 1 ? 'a job' : `${unansweredBefore} jobs`;
 }
 
-function lastMessage({ heardBeforeMs }: SilenceEvidence): string {
-  return heardBeforeMs === undefined ? 'no message before' : `last message ${at(heardBeforeMs)}`;
+function lastMessage({ messageBeforeMs }: SilenceEvidence): string {
+  return messageBeforeMs === undefined
+    ? 'no message before'
+    : `last message ${at(messageBeforeMs)}`;
 }
 
 function times({ count }: Seen): string {

@@ -1,7 +1,7 @@
 import {
   confirmDurable,
   type DurableState,
-  hearLogIns,
+  noteLogIns,
   openDurable,
   stepDurable,
 } from '../src/durable/durable.ts';
@@ -86,7 +86,7 @@ export class DurableWorld {
   }
 
   logIn(...ids: string[]): void {
-    this.state = hearLogIns(this.state, new Map(ids.map((id) => [id, this.now])));
+    this.state = noteLogIns(this.state, new Map(ids.map((id) => [id, this.now])));
   }
 
   /** Runs to a time; `crash` loses the confirmation of one action in so many. */

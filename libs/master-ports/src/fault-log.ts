@@ -38,14 +38,14 @@ const WORK_AGAIN_MS = 300_000;
 
 /** Logs requests for too much work: the first at once, then one line in five minutes. */
 export function refusedWorkLog(log: Pick<Log, 'warn'>): (refused: RefusedWork) => void {
-  let toldMs = Number.NEGATIVE_INFINITY;
+  let loggedMs = Number.NEGATIVE_INFINITY;
   let since = 0;
   return (refused) => {
     since += 1;
     const now = performance.now();
-    if (now - toldMs < WORK_AGAIN_MS) return;
+    if (now - loggedMs < WORK_AGAIN_MS) return;
     log.warn({ ...refused, requests: since }, 'a request was refused: it takes too much work');
-    toldMs = now;
+    loggedMs = now;
     since = 0;
   };
 }

@@ -122,7 +122,7 @@ export function portsOf(
     traceReturn: traces.wants,
     roll: rollOf(bus),
     presence: presence.port,
-    heard: (id, address, jid) => presence.heard(id, address, jid),
+    proven: (id, address, jid) => presence.proven(id, address, jid),
     mayReportStranger: strangerAllowance(),
     inShare: (peer, bytes, work) => shares.run(peer, bytes, work),
     audit,

@@ -127,7 +127,7 @@ describe('requests recorded from real minions', () => {
       const heard: (string | undefined)[][] = [];
       const ports: MasterPorts = {
         ...master.ports,
-        heard: (id, address, jid) => void heard.push([id, address, jid]),
+        proven: (id, address, jid) => void heard.push([id, address, jid]),
       };
       const answerer = new Answerer(ports, () => undefined);
       const body = Buffer.from(vector.request, 'base64');
@@ -144,7 +144,7 @@ describe('requests recorded from real minions', () => {
     const pub = vectors.minion_keys[vector.id]!.pub;
     master.setKey(vector.id, { state: 'rejected', pub, denied: [] });
     const heard: string[] = [];
-    const ports: MasterPorts = { ...master.ports, heard: (id) => void heard.push(id) };
+    const ports: MasterPorts = { ...master.ports, proven: (id) => void heard.push(id) };
     const answerer = new Answerer(ports, () => undefined);
     const body = Buffer.from(vector.request, 'base64');
     await answerer.answer({ id: 'r1', body, gatewayHost: 'h', peer: '10.0.0.1' });

@@ -177,7 +177,7 @@ export class Answerer {
     if (id === undefined) return;
     const jid = scan.text('cmd') === '_return' ? scan.text('jid') : undefined;
     // Without a token any minion that knows the master's AES key could have sent it.
-    this.#ports.heard?.(id, tokenChecked ? request.peer : undefined, jid);
+    this.#ports.proven?.(id, tokenChecked ? request.peer : undefined, jid);
     if (!tokenChecked) return;
     if (!this.#logIns.proves(id, version, this.#ports.now())) return;
     recordProof(this.#ports, request, { id, version });

@@ -42,13 +42,13 @@ const CREDENTIALS: ReadonlySet<SaltValue> = new Set([
 export function recordClear(
   ports: MasterPorts,
   request: Request,
-  told: {
+  call: {
     readonly load: SaltMap;
     readonly answer: SaltValue;
     readonly proven: Proven | undefined;
   },
 ): void {
-  const { load, answer, proven } = told;
+  const { load, answer, proven } = call;
   if (ports.audit === undefined) return;
   const kind = kindOf(load);
   if (kind === undefined) return;

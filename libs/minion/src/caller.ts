@@ -111,7 +111,7 @@ export class Caller {
   }
 
   /** Reports the result of a function to the master, as a job of its own. @throws MinionError */
-  async tell(load: SaltMap): Promise<void> {
+  async send(load: SaltMap): Promise<void> {
     await this.#session?.send(load, this.#request());
   }
 

@@ -40,7 +40,7 @@ const WARNED_AT = 3;
 const PIECE_PAUSE_MS = 100;
 const TASKS_PER_LOOK = 50;
 // Log-ins between two looks; minions beyond this number wait for the next regular turn.
-const HEARD_MAX = 10_000;
+const LOG_INS_MAX = 10_000;
 // A question or a repetition expires after this.
 const NOT_AFTER_MS = 15_000;
 /** Salt: `timeout` of a minion's find_job is the client's gather_job_timeout, 10 s. */
@@ -61,7 +61,7 @@ export class DurableSender {
   readonly #mark = `durable${Math.random().toString(36).slice(2, 10)}`;
   readonly #stop = new AbortController();
   #wake = new AbortController();
-  readonly #heard = new Map<string, number>();
+  readonly #loggedIn = new Map<string, number>();
   #logIns: LogIns | undefined;
   #stats = { open: 0, asked: 0, sentAgain: 0, failed: 0 };
   #failures = 0;
@@ -101,9 +101,9 @@ export class DurableSender {
   async look(): Promise<void> {
     try {
       for (let tasks = 0; tasks < TASKS_PER_LOOK && !this.#stop.signal.aborted; tasks += 1) {
-        const heard = new Map(this.#heard);
-        const work = await this.#parts.store.take(heard, this.#probeJid());
-        this.#forget(heard);
+        const loggedIn = new Map(this.#loggedIn);
+        const work = await this.#parts.store.take(loggedIn, this.#probeJid());
+        this.#forget(loggedIn);
         this.#stats.open = work.open;
         this.#failures = 0;
         if (work.task === undefined) return;
@@ -139,7 +139,7 @@ export class DurableSender {
 
   /** Drops log-ins that the store has taken, but keeps newer ones. */
   #forget(noted: ReadonlyMap<string, number>): void {
-    for (const [id, at] of noted) if (this.#heard.get(id) === at) this.#heard.delete(id);
+    for (const [id, at] of noted) if (this.#loggedIn.get(id) === at) this.#loggedIn.delete(id);
   }
 
   /** Unique to this publisher: no worker makes jids with a suffix. */
@@ -157,7 +157,7 @@ export class DurableSender {
     this.#logIns = logIns;
     const follow = async (): Promise<void> => {
       for await (const { id, atMs } of logIns) {
-        if (this.#heard.size < HEARD_MAX) this.#heard.set(id, atMs);
+        if (this.#loggedIn.size < LOG_INS_MAX) this.#loggedIn.set(id, atMs);
       }
     };
     follow().catch((error: unknown) => {

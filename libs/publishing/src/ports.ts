@@ -82,7 +82,7 @@ export interface DurableTask {
 /** The store of durable jobs. Both methods reject while it does not answer. */
 export interface DurableStore {
   take(
-    heard: ReadonlyMap<string, number>,
+    logIns: ReadonlyMap<string, number>,
     probe: string,
   ): Promise<{ readonly task: DurableTask | undefined; readonly open: number }>;
   confirm(task: DurableTask): Promise<void>;

@@ -18,7 +18,7 @@ export interface DebugSignal {
   /** Replaces the printing of facts at the signal. */
   takeBy(take: () => void): void;
   /** Sets the log for the signal. `print` gets the facts of the process and those of `more`. */
-  tellBy(print: (text: string, facts: object) => void, more?: () => object): void;
+  reportBy(print: (text: string, facts: object) => void, more?: () => object): void;
 }
 
 /**
@@ -49,7 +49,7 @@ export function keepInspectorShut(): DebugSignal {
     takeBy: (taker) => {
       take = taker;
     },
-    tellBy: (printer, facts = more) => {
+    reportBy: (printer, facts = more) => {
       print = printer;
       more = facts;
     },

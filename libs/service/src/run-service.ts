@@ -132,7 +132,7 @@ async function live(
   const metrics = new Metrics({ service: service.name, replica: name });
   addProcessMetrics(metrics);
   const now = () => ({ ready: ready(), leaving, status: running?.status() ?? {} });
-  debug.tellBy((text, facts) => log.warn(facts, text), now);
+  debug.reportBy((text, facts) => log.warn(facts, text), now);
   metrics.gaugeOf('brine_ready', '1 while the service really serves.', () => Number(ready()));
   const health = await startHealth(
     {

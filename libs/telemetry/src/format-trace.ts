@@ -23,14 +23,14 @@ export function formatTrace(trace: Trace): string {
 
 /** The parts that the tree does not show, and why. */
 function remarks({ returnsLeftOut, spansLeftOut, orphans }: Trace): string[] {
-  const said = [
+  const notes = [
     returnsLeftOut > 0
       ? `${returnsLeftOut} more returns without spans of their own (brine.trace)`
       : '',
     spansLeftOut > 0 ? `${spansLeftOut} more spans are not shown` : '',
     orphans > 0 ? `${orphans} spans whose cause is not recorded on this host` : '',
   ].filter((text) => text !== '');
-  return said.length === 0 ? [] : ['', ...said];
+  return notes.length === 0 ? [] : ['', ...notes];
 }
 
 function draw(

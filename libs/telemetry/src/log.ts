@@ -74,7 +74,7 @@ function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : String(error);
   const { name, message, stack, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
-  const told =
+  const facts =
     cause === undefined || depth >= CAUSES_MAX ? {} : { cause: errorFields(cause, depth + 1) };
-  return { type: name, message, ...code, stack, ...told };
+  return { type: name, message, ...code, stack, ...facts };
 }

@@ -160,8 +160,8 @@ async function downloadWith(
   await step('apt-get', [...own, 'download', name], work);
   if (libraries === undefined) return;
   const only = NEEDED.map((kind) => `--no-${kind}`);
-  const said = await step('apt-cache', [...own, 'depends', '--recurse', ...only, name], work);
-  const needed = said.split('\n').filter((line) => /^\S/.test(line) && libraries.test(line));
+  const output = await step('apt-cache', [...own, 'depends', '--recurse', ...only, name], work);
+  const needed = output.split('\n').filter((line) => /^\S/.test(line) && libraries.test(line));
   if (needed.length > 0) await step('apt-get', [...own, 'download', ...needed], work);
 }
 

@@ -65,7 +65,7 @@ export class PackedMaps {
     const map = this.#maps.get(id);
     if (map === undefined) return;
     this.#maps.delete(id);
-    for (const kept of map.held) this.#values.release(kept);
+    for (const kept of map.kept) this.#values.release(kept);
     map.shape.uses -= 1;
     if (map.shape.uses === 0) this.#shapes.delete(map.shape.packed);
   }
@@ -134,13 +134,13 @@ function unpackText(packed: string): SaltValue {
 /** Reads as the map that it was packed from. */
 class PackedMap extends Map<SaltValue, SaltValue> implements SaltMap {
   readonly shape: Shape;
-  readonly held: readonly Kept[];
+  readonly kept: readonly Kept[];
   readonly #values: Values;
 
   constructor(shape: Shape, kept: readonly Kept[], values: Values) {
     super();
     this.shape = shape;
-    this.held = kept;
+    this.kept = kept;
     this.#values = values;
   }
 
@@ -180,7 +180,7 @@ class PackedMap extends Map<SaltValue, SaltValue> implements SaltMap {
   }
 
   #at(at: number): SaltValue {
-    const kept = this.held[at] as Kept;
+    const kept = this.kept[at] as Kept;
     return kept.opened === undefined ? this.#values.open(kept) : kept.opened;
   }
 }

@@ -275,7 +275,7 @@ function beat(
 ): void {
   const { intervalMs, timeoutMs } = heartbeats;
   for (const [connection, subscriber] of subscribers) {
-    const silentMs = now - Math.max(connection.heardAt, awakeSince);
+    const silentMs = now - Math.max(connection.receivedAt, awakeSince);
     if (connection.answersPings && silentMs >= intervalMs + timeoutMs) {
       heartbeats.silent += 1;
       connection.destroy();

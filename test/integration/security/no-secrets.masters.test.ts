@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Jid, JidMaker, traceIdOf } from '@brine/job';
 import { BrineMaster, freePorts, type SaltProcess, TestPeer } from '@brine/testing';
-import { formsOf, holdsWhat } from '@brine/testing/sinks';
+import { formsOf, storesWhat } from '@brine/testing/sinks';
 import { readRecordedSpans } from '@brine/testing/spans';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
@@ -187,7 +187,7 @@ it("no log, trace or metric tells a secret, an argument, a return or an event's 
   const sought = [['mark', MARK] as const, ...secrets].map(([name, value]) => ({ name, value }));
   const forms = sought.flatMap(formsOf);
   const leaks = [...found].flatMap(([where, text]) =>
-    holdsWhat(Buffer.from(text), forms).map(
+    storesWhat(Buffer.from(text), forms).map(
       ({ secret, form }) => `${secret} in ${where} (${form})`,
     ),
   );

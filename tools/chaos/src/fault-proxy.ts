@@ -128,7 +128,7 @@ export class FaultProxy {
     server.on('error', end);
     client.on('close', end);
     server.on('close', end);
-    if (!this.#holds('to-server')) client.resume();
+    if (!this.#delays('to-server')) client.resume();
   }
 
   #join(from: Socket, to: Socket, direction: Direction): void {
@@ -136,13 +136,13 @@ export class FaultProxy {
       if (!to.write(chunk)) from.pause();
     });
     to.on('drain', () => {
-      if (!this.#holds(direction)) from.resume();
+      if (!this.#delays(direction)) from.resume();
     });
     from.on('end', () => to.end());
-    if (this.#holds(direction)) from.pause();
+    if (this.#delays(direction)) from.pause();
   }
 
-  #holds(direction: Direction): boolean {
+  #delays(direction: Direction): boolean {
     return this.#stalled === 'both' || this.#stalled === direction;
   }
 }

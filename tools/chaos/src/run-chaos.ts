@@ -47,7 +47,7 @@ export interface ChaosOptions {
   /** Least number of jobs: the load continues after the last fault until then; default 0. */
   readonly leastJobs?: number;
   /** Facts that the client knows about the jobs; default `all`. */
-  readonly told?: CheckOptions['told'];
+  readonly known?: CheckOptions['known'];
 }
 
 /** Timeout of a recovery, ms. */
@@ -187,14 +187,14 @@ export async function comeToRest(
 
 /** Checks the ledger; repeats while missing data may still arrive. */
 export async function checkAtRest(
-  options: Pick<ChaosOptions, 'installation' | 'run' | 'after' | 'told'>,
+  options: Pick<ChaosOptions, 'installation' | 'run' | 'after' | 'known'>,
 ): Promise<LedgerReport> {
-  const { installation, run, after, told = 'all' } = options;
+  const { installation, run, after, known = 'all' } = options;
   const databaseUrl = await installation.databaseUrl();
   const fresh = after === '';
   const until = Date.now() + STORED_TIMEOUT_MS;
   for (;;) {
-    const report = await checkLedger({ databaseUrl, logs: [run.log], after, told, fresh });
+    const report = await checkLedger({ databaseUrl, logs: [run.log], after, known, fresh });
     const mayCome = ['return-lost', 'job-lost', 'return-without-job'] as const;
     const waits = mayCome.some((kind) => (report.counts[kind] ?? 0) > 0);
     if (!waits || Date.now() > until) return report;

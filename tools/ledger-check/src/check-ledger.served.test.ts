@@ -116,8 +116,8 @@ test('in a tree a client knows no minions of its job above, and below nothing of
   const other = `2026112010${String(9_000_000_000 + number)}`;
   log[1] = { e: 'published', token: 'token-a', jid, targeted: 0, t: 2 };
   log.push({ e: 'published', token: 'token-o', jid: other, targeted: 0, t: 3 });
-  const kinds = async (told: CheckOptions['told']): Promise<unknown> =>
-    (await check(told === undefined ? {} : { told })).differences.map(({ kind }) => kind);
+  const kinds = async (known: CheckOptions['known']): Promise<unknown> =>
+    (await check(known === undefined ? {} : { known })).differences.map(({ kind }) => kind);
   expect(await kinds(undefined)).toEqual(['job-targets', 'job-lost']);
   expect(await kinds('jobs')).toEqual(['job-lost']);
   expect(await kinds('nothing')).toEqual([]);
@@ -200,13 +200,13 @@ test('a ledger that does not add up', async () => {
 });
 
 test('a ledger that adds up, and is not what the rows say', async () => {
-  const told = { ...RIGHT, returned: 1, late: 1 };
-  expect((await check({ ledgerOf: async () => told })).counts).toEqual({ 'job-states': 1 });
+  const known = { ...RIGHT, returned: 1, late: 1 };
+  expect((await check({ ledgerOf: async () => known })).counts).toEqual({ 'job-states': 1 });
 });
 
 test('minions that wait for a job that is closed', async () => {
-  const told = { ...RIGHT, waiting: 1, never: 0 };
-  expect((await check({ ledgerOf: async () => told })).counts).toEqual({ 'job-open': 1 });
+  const known = { ...RIGHT, waiting: 1, never: 0 };
+  expect((await check({ ledgerOf: async () => known })).counts).toEqual({ 'job-open': 1 });
 });
 
 test('a minion that ran a job twice; a receipt that it dropped is none', async () => {

@@ -18,7 +18,7 @@ export interface CheckOptions {
    * their targets, because its minions are below other masters. `nothing`: it used a master above
    * this one.
    */
-  readonly told?: 'all' | 'jobs' | 'nothing';
+  readonly known?: 'all' | 'jobs' | 'nothing';
   /** The queries about a job; default: Brine's own. */
   readonly ledgerOf?: (jid: string) => Promise<Ledger | undefined>;
 }
@@ -40,8 +40,8 @@ export async function checkLedger(options: CheckOptions): Promise<LedgerReport> 
   const stored = new StoredLedger(options.databaseUrl);
   try {
     const ledgerOf = options.ledgerOf ?? ((jid: string) => stored.ledger(jid));
-    const { after = '', told = 'all' } = options;
-    const check = new Check(observed, stored, { after, told, ledgerOf });
+    const { after = '', known = 'all' } = options;
+    const check = new Check(observed, stored, { after, known, ledgerOf });
     return await check.run(options.fresh ?? false);
   } finally {
     await stored.close();
@@ -52,7 +52,7 @@ class Check {
   readonly #observed: Observed;
   readonly #stored: StoredLedger;
   readonly #after: string;
-  readonly #told: Required<CheckOptions>['told'];
+  readonly #known: Required<CheckOptions>['known'];
   readonly #ledgerOf: Required<CheckOptions>['ledgerOf'];
   readonly #found = new Differences();
   readonly #jobs = new Map<string, number>();
@@ -68,12 +68,12 @@ class Check {
   constructor(
     observed: Observed,
     stored: StoredLedger,
-    { after, told, ledgerOf }: Required<Pick<CheckOptions, 'after' | 'told' | 'ledgerOf'>>,
+    { after, known, ledgerOf }: Required<Pick<CheckOptions, 'after' | 'known' | 'ledgerOf'>>,
   ) {
     this.#observed = observed;
     this.#stored = stored;
     this.#after = after;
-    this.#told = told;
+    this.#known = known;
     this.#ledgerOf = ledgerOf;
   }
 
@@ -154,23 +154,25 @@ class Check {
     this.#targeted += targeted;
     for (const state of STATES) this.#states[state] += own[state];
     if (job.closed) this.#closed += 1;
-    const told = await this.#ledgerOf(jid);
-    if (told === undefined) return this.#found.add('job-lost', jid, { detail: 'no ledger' });
-    this.#ledger(job, told, own, targeted);
+    const known = await this.#ledgerOf(jid);
+    if (known === undefined) return this.#found.add('job-lost', jid, { detail: 'no ledger' });
+    this.#ledger(job, known, own, targeted);
   }
 
-  #ledger({ jid, closed }: StoredJob, told: Ledger, own: States, targeted: number): void {
-    const sum = STATES.reduce((total, state) => total + told[state], 0);
-    const shown = STATES.map((state) => `${state} ${told[state]} (rows: ${own[state]})`).join(', ');
-    const detail = `targeted ${told.targeted} (rows: ${targeted}); ${shown}`;
-    if (sum !== told.targeted) this.#found.add('job-sum', jid, { detail });
-    if (closed && told.waiting > 0) this.#found.add('job-open', jid, { detail });
+  #ledger({ jid, closed }: StoredJob, known: Ledger, own: States, targeted: number): void {
+    const sum = STATES.reduce((total, state) => total + known[state], 0);
+    const shown = STATES.map((state) => `${state} ${known[state]} (rows: ${own[state]})`).join(
+      ', ',
+    );
+    const detail = `targeted ${known.targeted} (rows: ${targeted}); ${shown}`;
+    if (sum !== known.targeted) this.#found.add('job-sum', jid, { detail });
+    if (closed && known.waiting > 0) this.#found.add('job-open', jid, { detail });
     // A job may close between the two readings: waiting becomes never.
     const open = (states: States | Ledger): number => states.waiting + states.never;
     const same =
-      told.targeted === targeted &&
-      open(told) === open(own) &&
-      (['returned', 'failed', 'late'] as const).every((state) => told[state] === own[state]);
+      known.targeted === targeted &&
+      open(known) === open(own) &&
+      (['returned', 'failed', 'late'] as const).every((state) => known[state] === own[state]);
     if (!same) this.#found.add('job-states', jid, { detail });
   }
 
@@ -193,8 +195,8 @@ class Check {
   }
 
   #publishes(): void {
-    const told = this.#told === 'nothing' ? [] : this.#observed.published;
-    for (const { jid, token, targeted } of told) {
+    const known = this.#known === 'nothing' ? [] : this.#observed.published;
+    for (const { jid, token, targeted } of known) {
       const stored = this.#jobs.get(jid);
       // A job made only from its returns was never stored as published.
       if (stored === undefined || !this.#tokens.has(token)) {
@@ -203,7 +205,7 @@ class Check {
         this.#found.add('job-lost', jid, detail === '' ? {} : { detail });
       } else if (this.#tokens.get(token) !== jid) {
         this.#found.add('job-twice', jid, { detail: `stored as ${this.#tokens.get(token)}` });
-      } else if (stored !== targeted && this.#told === 'all') {
+      } else if (stored !== targeted && this.#known === 'all') {
         const detail = `stored ${stored}, answered ${targeted}`;
         this.#found.add('job-targets', jid, { detail });
       }

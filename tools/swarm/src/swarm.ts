@@ -47,14 +47,14 @@ export class Swarm {
 
   /** Makes missing keys and starts the processes, without connecting. */
   static async start(options: SwarmOptions): Promise<Swarm> {
-    const tell = options.onProgress ?? (() => undefined);
+    const report = options.onProgress ?? (() => undefined);
     const bits = options.keyBits ?? 2048;
     const behaviours = checkBehaviours(options.behaviours ?? []);
     if (!Number.isInteger(options.minions) || options.minions < 1) {
       throw new RangeError('a swarm has at least one minion');
     }
     const cacheDir = options.cacheDir ?? defaultCacheDir();
-    const keyPool = await keyPoolFile({ bits, pairs: options.keyPairs, cacheDir }, tell);
+    const keyPool = await keyPoolFile({ bits, pairs: options.keyPairs, cacheDir }, report);
     if (options.pkiDir !== undefined) await preAccept(options, options.pkiDir, keyPool);
     const swarmFirst = options.firstIndex ?? 0;
     const parts = split(options.minions, options.processes ?? 1).map(({ first, count }) => ({

@@ -240,7 +240,7 @@ function logFailedCommand(
 async function report(caller: Caller, ret: SaltMap, terminal: Terminal): Promise<void> {
   const load: SaltMap = new Map<SaltValue, SaltValue>([['cmd', '_return'], ...ret, ['jid', 'req']]);
   try {
-    await caller.tell(load);
+    await caller.send(load);
   } catch (error) {
     // Salt prints nothing. The function has run, so show its result anyway.
     if (!(error instanceof MinionError)) throw error;

@@ -25,10 +25,10 @@ export function eventLine(event: PagedEvent, { color, data }: LineStyle): string
   const time = new Date(timeMs).toISOString().slice(11, 23);
   const name = visible(minionOf(event) ?? '-').padEnd(NAME_WIDTH);
   const paint = { plain: colors.green, bad: colors.lightRed, own: colors.cyan }[moodOf(event)];
-  const said = visible(summaryOf(event));
+  const summary = visible(summaryOf(event));
   const line =
     `${colors.darkGray}${time}${colors.end} ${paint}${kind.padEnd(KIND_WIDTH)}${colors.end} ` +
-    `${name} ${paint}${visible(tag)}${colors.end}${said === '' ? '' : `  ${said}`}\n`;
+    `${name} ${paint}${visible(tag)}${colors.end}${summary === '' ? '' : `  ${summary}`}\n`;
   if (!data) return line;
   const lines = pythonJson(printable(event.data), true).split('\n').map(visible);
   return `${line}${lines.join('\n')}\n`;
@@ -43,8 +43,8 @@ export function jsonLine({ tag, kind, timeMs, position, minion, data }: PagedEve
 
 function minionOf({ minion, data, tag }: PagedEvent): string | undefined {
   if (minion !== undefined) return minion;
-  const said = parseTag(tag);
-  return 'id' in said ? said.id : textOf(data, 'id');
+  const summary = parseTag(tag);
+  return 'id' in summary ? summary.id : textOf(data, 'id');
 }
 
 /** Classifies an event: a failure, an event of the master, or neither. */
@@ -55,14 +55,14 @@ function moodOf({ kind, data }: PagedEvent): 'plain' | 'bad' | 'own' {
 }
 
 function summaryOf({ kind, tag, data }: PagedEvent): string {
-  const said = parseTag(tag);
-  if (said.kind === 'job-return') return cut(`${funOf(data)} ${outcomeOf(data)}`);
-  if (said.kind === 'job-new') {
+  const summary = parseTag(tag);
+  if (summary.kind === 'job-return') return cut(`${funOf(data)} ${outcomeOf(data)}`);
+  if (summary.kind === 'job-new') {
     const count = listOf(data, 'minions')?.length ?? 0;
     return cut(`${funOf(data)} ${pyStr(data.get('tgt') ?? '')} (${count} minions)`);
   }
   if (kind === 'auth' || kind === 'key') return cut(textOf(data, 'act') ?? '');
-  if (said.kind === 'run' || said.kind === 'wheel') return cut(funOf(data));
+  if (summary.kind === 'run' || summary.kind === 'wheel') return cut(funOf(data));
   return cut(pythonJson(printable(withoutOwn(data)), false));
 }
 

@@ -37,14 +37,14 @@ export function serviceManager(env: Environment, warn: (text: string) => void): 
   const [socket, watchdogUs, watchdogPid] = VARIABLES.map((name) => env[name]);
   for (const name of VARIABLES) delete env[name];
   let turn = Promise.resolve();
-  let isTold = false;
+  let isNotified = false;
   let serves = false;
   const send = (...words: readonly string[]): Promise<void> => {
     if (socket === undefined || socket === '') return Promise.resolve();
     turn = turn.then(async () => {
       const trouble = await run(words, env, socket);
-      if (trouble === undefined || isTold) return;
-      isTold = true;
+      if (trouble === undefined || isNotified) return;
+      isNotified = true;
       warn(`the service manager was not notified: ${trouble}`);
     });
     return turn;
@@ -101,14 +101,14 @@ function run(
       timeout: SEND_MS,
       killSignal: 'SIGKILL',
     });
-    let said = '';
+    let output = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(0, SHOWN_CHARS);
+      output = (output + text).slice(0, SHOWN_CHARS);
     });
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => {
       if (code === 0) return resolve(undefined);
-      resolve(said.trim() || `${PROGRAM} ended with ${code ?? signal ?? 'nothing'}`);
+      resolve(output.trim() || `${PROGRAM} ended with ${code ?? signal ?? 'nothing'}`);
     });
   });
 }

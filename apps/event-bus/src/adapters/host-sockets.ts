@@ -37,7 +37,7 @@ export interface HostSocketsOptions {
   readonly onEvent: (event: Uint8Array) => Promise<void>;
   readonly onTrouble: Trouble;
   /** Sockets that outlive this process, if its supervisor keeps them open. */
-  readonly held?: BoundSocket;
+  readonly socket?: BoundSocket;
 }
 
 /**
@@ -61,10 +61,12 @@ export class HostSockets {
     try {
       for (const { dir, dialect } of directories(options)) {
         await mkdir(dir, { recursive: true, mode: 0o711 });
-        const { onEvent, held } = options;
+        const { onEvent, socket } = options;
         sockets.push(await openReaders(dir, dialect, options));
         const path = join(dir, PULL);
-        receivers.push(await EventReceiver.listen({ path, onEvent, ...(held ? { held } : {}) }));
+        receivers.push(
+          await EventReceiver.listen({ path, onEvent, ...(socket ? { socket } : {}) }),
+        );
         for (const name of MARKERS) await writeMarker(join(dir, name));
       }
     } catch (error) {
@@ -132,7 +134,7 @@ function directories(options: HostSocketsOptions): readonly Place[] {
 async function openReaders(
   dir: string,
   { framing, zone, wakes }: SocketDialect,
-  { readableByGroup, held }: HostSocketsOptions,
+  { readableByGroup, socket }: HostSocketsOptions,
 ): Promise<ReaderSocket> {
   const mode = readableByGroup ? 0o660 : 0o600;
   const path = join(dir, PUB);
@@ -140,7 +142,7 @@ async function openReaders(
     path,
     framing,
     mode,
-    ...(held ? { held } : {}),
+    ...(socket ? { socket } : {}),
   });
   return { publisher, zone, wakes };
 }

@@ -22,7 +22,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   metrics.gaugeOf(
     'brine_store_tells_fleet',
     '1 where this process reports the metrics of jobs and returns of the whole master.',
-    () => Number(counts.tells),
+    () => Number(counts.isReporter),
   );
   metrics.gaugeOf('brine_postgres_pool_connections', 'Connections, by what they do.', () => {
     const { idle = 0, busy = 0 } = cache()?.connections ?? {};

@@ -11,8 +11,8 @@ const UNRETURNED_TIMEOUT_MS = 1_500;
 /** The durable jobs in the job cache (`brine.jobs.durable_take`, `…_confirm`). */
 export function durableStoreOf(bus: Bus): DurableStore {
   return {
-    take: async (heard, probe) => {
-      const question = mapOf({ heard: new Map(heard), probe });
+    take: async (logIns, probe) => {
+      const question = mapOf({ heard: new Map(logIns), probe });
       const answer = await ask(bus, 'brine.jobs.durable_take', question, TIMEOUT_MS);
       if (!isMap(answer)) throw new Error('an answer about durable jobs that is no map');
       const task = answer.get('task');

@@ -14,17 +14,17 @@ export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
 export function logOutages(
   bus: Pick<Bus, 'onDisconnect' | 'onReconnect'>,
   log: Pick<Log, 'error' | 'info'>,
-  held: () => { readonly waiting: number; readonly kept: number },
+  pending: () => { readonly waiting: number; readonly kept: number },
 ): void {
   let sinceMs: number | undefined;
   bus.onDisconnect(() => {
     sinceMs = performance.now();
-    log.error(held(), 'NATS is unreachable: keeping returns, for up to 120 s each');
+    log.error(pending(), 'NATS is unreachable: keeping returns, for up to 120 s each');
   });
   bus.onReconnect(() => {
     if (sinceMs === undefined) return;
     const seconds = Math.round(performance.now() - sinceMs) / 1000;
     sinceMs = undefined;
-    log.info({ seconds, ...held() }, 'NATS is back: delivering the kept returns');
+    log.info({ seconds, ...pending() }, 'NATS is back: delivering the kept returns');
   });
 }

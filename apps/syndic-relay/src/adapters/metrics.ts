@@ -33,7 +33,7 @@ export function exposeMetrics(metrics: ServiceContext['metrics'], relay: Measure
   addConnectionMetrics(metrics, bus);
   metrics.gaugeOf('brine_syndic_masters', 'Masters above that are configured.', () => links.length);
   metrics.gaugeOf('brine_syndic_masters_heard', 'Of these, those whose jobs are received.', () =>
-    links.reduce((sum, { status }) => sum + Number(status.hears), 0),
+    links.reduce((sum, { status }) => sum + Number(status.isSubscribed), 0),
   );
   metrics.gaugeOf('brine_syndic_ways_blocked', 'Ways up whose last request found no way.', () =>
     ways.reduce((sum, { status }) => sum + Number(!status.flows), 0),

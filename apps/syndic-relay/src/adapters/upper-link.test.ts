@@ -144,7 +144,7 @@ describe('the link to a master above', () => {
     const { link, told, run } = start('aa:bb');
     run();
     await until(() => told.length >= 2);
-    expect(link.status.hears).toBe(false);
+    expect(link.status.isSubscribed).toBe(false);
     expect(link.status.trouble).toContain('another fingerprint');
   });
 });

@@ -33,7 +33,7 @@ export interface UpperLinkParts {
 export interface UpperLinkStatus {
   readonly name: string;
   /** Signed in and receiving jobs. */
-  readonly hears: boolean;
+  readonly isSubscribed: boolean;
   readonly jobs: number;
   /** Why no jobs come, if known. */
   readonly trouble: string | undefined;
@@ -83,7 +83,7 @@ export class UpperLink implements MasterAbove {
 
   get status(): UpperLinkStatus {
     const { name } = this;
-    return { name, hears: this.#isSubscribed, jobs: this.#jobs, trouble: this.#trouble };
+    return { name, isSubscribed: this.#isSubscribed, jobs: this.#jobs, trouble: this.#trouble };
   }
 
   /** Signs in and receives jobs until the signal is aborted; never rejects. */

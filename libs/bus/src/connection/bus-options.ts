@@ -19,5 +19,5 @@ export interface BusOptions {
   readonly connectTimeoutMs?: number;
   readonly signal?: AbortSignal;
   /** Called for the first messages of each stream that a reader skips. */
-  readonly onAside?: (aside: Aside) => void;
+  readonly onQuarantined?: (aside: Aside) => void;
 }

@@ -61,7 +61,7 @@ export class Bus {
 
   constructor(nc: NatsConnection, options: BusOptions, natsOptions: ConnectionOptions) {
     this.name = options.name;
-    this.asides = new Asides(options.onAside);
+    this.asides = new Asides(options.onQuarantined);
     this.connection = nc;
     this.#natsOptions = natsOptions;
     this.wheel = new TimerWheel();

@@ -27,7 +27,7 @@ export class ClassQueue {
   #running = 0;
   #isStarting = false;
   /** Requests at work that occupy no place. */
-  readonly #aside = new Set<QueuedRequest>();
+  readonly #waitingElsewhere = new Set<QueuedRequest>();
 
   /** `work` begins a request; call {@link finished} when it ends. */
   constructor(concurrency: number, queue: number, work: (queued: QueuedRequest) => void) {
@@ -74,14 +74,14 @@ export class ClassQueue {
 
   /** Frees the place of a request that has ended. */
   finished(queued: QueuedRequest): void {
-    if (!this.#aside.delete(queued)) this.#running--;
+    if (!this.#waitingElsewhere.delete(queued)) this.#running--;
     this.next();
   }
 
   /** Frees the place of a request that is still at work. */
   stepAside(queued: QueuedRequest): void {
-    if (!queued.started || queued.done || this.#aside.has(queued)) return;
-    this.#aside.add(queued);
+    if (!queued.started || queued.done || this.#waitingElsewhere.has(queued)) return;
+    this.#waitingElsewhere.add(queued);
     this.#running--;
     this.next();
   }

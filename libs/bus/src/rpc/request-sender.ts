@@ -100,7 +100,7 @@ export class RequestSender {
         received: (slot, message) => this.#receive(slot, message),
       }),
       followWorkers(bus, this.#board, (id) => {
-        this.#suspects.heard(id, performance.now());
+        this.#suspects.answered(id, performance.now());
         for (const cls of REQUEST_CLASSES) this.#pump(cls);
       }),
     );
@@ -108,7 +108,7 @@ export class RequestSender {
       everyMs: BEAT_MS,
       gapMs: 3 * BEAT_MS,
       graceMs: CLAIM_MS,
-      onAgain: (now) => this.#countAllHeard(now),
+      onAgain: (now) => this.#countClaims(now),
       onBeat: () => this.#forgetSilent(),
     });
     void bus.closed.then(() => this.close());
@@ -122,7 +122,7 @@ export class RequestSender {
   /** True if a worker is there, or was so recently that it or its successor is expected. */
   get expected(): boolean {
     if (this.#bus.status !== 'connected') return false;
-    const silentMs = performance.now() - this.#board.heardAt;
+    const silentMs = performance.now() - this.#board.announcedAt;
     return this.#board.ready || silentMs < LIMITS.publish.workersExpectedMs;
   }
 
@@ -226,7 +226,7 @@ export class RequestSender {
     this.#admission.goes(pending, now);
     if (pending.tried.size > 0) this.#retries++;
     const slot = this.#tries.begin(pending, worker.id);
-    pending.wasHeard = this.#board.isOnTime(worker, now);
+    pending.hasClaims = this.#board.isOnTime(worker, now);
     this.#suspects.goes(pending, worker.id);
     pending.claim(now);
     this.#board.count(worker.id, request.class, 1);
@@ -268,11 +268,11 @@ export class RequestSender {
     }
     if (pending.current === slot) {
       pending.claim(performance.now());
-      pending.wasHeard = true;
+      pending.hasClaims = true;
       if (pending.struck) this.#suspects.goesOn(pending);
       // Another worker has it now: the earlier one must not begin.
     } else this.#answerGrant(slot, false);
-    if (pending.struck) this.#suspects.heard(worker, performance.now());
+    if (pending.struck) this.#suspects.answered(worker, performance.now());
   }
 
   #grant(slot: string): void {
@@ -307,7 +307,7 @@ export class RequestSender {
     if (attempt === undefined) return;
     const { pending, worker } = attempt;
     this.#board.suspect(worker);
-    if (pending.wasHeard) this.#suspects.lapsed(pending, worker, performance.now());
+    if (pending.hasClaims) this.#suspects.lapsed(pending, worker, performance.now());
     this.#over(slot);
   }
 
@@ -358,8 +358,8 @@ export class RequestSender {
     if (this.#connectionWatch.silenceCounts(now)) this.#board.forgetSilent(now);
   }
 
-  #countAllHeard(now: number): void {
-    this.#board.hearAll(now);
+  #countClaims(now: number): void {
+    this.#board.takeAll(now);
     if (this.#bus.status !== 'connected') return;
     publish(this.#bus.connection, subjects.hello, '');
     for (const cls of REQUEST_CLASSES) this.#pump(cls);

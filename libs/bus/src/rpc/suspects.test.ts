@@ -84,7 +84,7 @@ test('a worker that is heard again soon was slow: the request goes on, and no as
   const pending = begin('m');
   strike(pending, 'a', 'b');
   now += 1_500;
-  suspects.heard('a', now);
+  suspects.answered('a', now);
   turn();
   expect(freed).toEqual([pending]);
   expect(suspects.refused(pending, now + 10_000)).toEqual([]);
@@ -95,7 +95,7 @@ test('an asker that stalls two workers for seconds rests, though they come back'
   const pending = begin('m');
   strike(pending, 'a', 'b');
   now += 4_000;
-  suspects.heard('a', now);
+  suspects.answered('a', now);
   expect(suspects.turnsAway({ ...pending.request, id: 'next' }, now)).toBe(true);
   expect(stalls).toEqual([]);
 });
@@ -105,7 +105,7 @@ test('each rest is twice as long, up to five minutes, and no other asker rests',
   expect(rests).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300].map((seconds) => seconds * 1_000));
   expect(stall('other')).toBe(2_000);
   now += 700_000;
-  suspects.heard('b', now);
+  suspects.answered('b', now);
   expect(stall('m')).toBe(2_000);
 });
 
@@ -184,7 +184,7 @@ test('thousands that wait are looked through once for all words that came togeth
   }
   for (const one of crowd) if (!suspects.mustWait(one, now)) suspects.goes(one, 'b');
   expect(suspects.waiting('aes').size).toBe(crowd.length - 1);
-  for (let word = 0; word < 3_000; word += 1) suspects.heard('a', now);
+  for (let word = 0; word < 3_000; word += 1) suspects.answered('a', now);
   const [first] = crowd;
   suspects.ends(first as Pending, true);
   expect(due).toHaveLength(1);

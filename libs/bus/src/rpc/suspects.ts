@@ -190,7 +190,7 @@ export class Suspects {
   }
 
   /** A worker has sent something: it lives. */
-  heard(worker: string, now: number): void {
+  answered(worker: string, now: number): void {
     const suspect = this.#suspectAt.get(worker);
     if (suspect?.guarded === false) this.#clear(suspect);
     const askers = this.#silentWith.get(worker);

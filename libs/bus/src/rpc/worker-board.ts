@@ -45,7 +45,7 @@ interface Seat extends ClassLoad {
 /** A worker as a gateway sees it. */
 export interface WorkerView {
   readonly id: string;
-  heardAt: number;
+  announcedAt: number;
   /** A claim of its lapsed, and it has sent nothing since. */
   suspect: boolean;
   draining: boolean;
@@ -90,7 +90,7 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
  */
 export class WorkerBoard {
   /** When any worker last sent something; at first, when the board began. */
-  heardAt = performance.now();
+  announcedAt = performance.now();
   readonly #workers = new Map<string, WorkerView>();
   #list: readonly WorkerView[] = [];
   /** The worker that gets the next requests of class `aes`, how many, and how long. */
@@ -111,7 +111,7 @@ export class WorkerBoard {
 
   /** Records a worker's announcement. */
   announced(id: string, announcement: Announcement, now: number): void {
-    this.heardAt = now;
+    this.announcedAt = now;
     const known = this.#workers.get(id);
     const seat = (cls: RequestClass): Seat => {
       const own = known?.seats[cls].own ?? 0;
@@ -122,11 +122,11 @@ export class WorkerBoard {
     const seats = { auth: seat('auth'), clear: seat('clear'), aes: seat('aes') };
     if (known === undefined) {
       const { draining } = announcement;
-      this.#workers.set(id, { id, heardAt: now, suspect: false, draining, seats });
+      this.#workers.set(id, { id, announcedAt: now, suspect: false, draining, seats });
       this.#list = [...this.#workers.values()];
       return;
     }
-    known.heardAt = now;
+    known.announcedAt = now;
     known.suspect = false;
     known.draining = announcement.draining;
     Object.assign(known.seats, seats);
@@ -135,15 +135,15 @@ export class WorkerBoard {
   /** Forgets the workers that have been silent for too long. */
   forgetSilent(now: number): void {
     for (const worker of this.#list) {
-      if (now - worker.heardAt > SILENT_MS) this.#workers.delete(worker.id);
+      if (now - worker.announcedAt > SILENT_MS) this.#workers.delete(worker.id);
     }
     if (this.#workers.size !== this.#list.length) this.#list = [...this.#workers.values()];
   }
 
   /** Counts all workers as alive, after a time in which no message could arrive. */
-  hearAll(now: number): void {
-    this.heardAt = now;
-    for (const worker of this.#list) worker.heardAt = now;
+  takeAll(now: number): void {
+    this.announcedAt = now;
+    for (const worker of this.#list) worker.announcedAt = now;
   }
 
   /** Counts a request that a worker gets or leaves. */
@@ -167,8 +167,8 @@ export class WorkerBoard {
   }
 
   /** True if a worker's last announcement is not overdue. */
-  isOnTime({ heardAt }: WorkerView, now: number): boolean {
-    return now - heardAt < ON_TIME_MS;
+  isOnTime({ announcedAt }: WorkerView, now: number): boolean {
+    return now - announcedAt < ON_TIME_MS;
   }
 
   /**
@@ -185,7 +185,7 @@ export class WorkerBoard {
   ): WorkerView | undefined {
     const same = first === undefined ? undefined : this.#workers.get(first);
     if (same !== undefined && takes(same, cls, not)) return same;
-    if (cls !== 'aes') return this.#chooseAnew(cls, not, now);
+    if (cls !== 'aes') return this.#chooseAgain(cls, not, now);
     const kept = this.#kept;
     if (kept !== undefined && kept.left > 0 && now < kept.until) {
       const { worker } = kept;
@@ -194,12 +194,12 @@ export class WorkerBoard {
         return worker;
       }
     }
-    const worker = this.#chooseAnew(cls, not, now);
+    const worker = this.#chooseAgain(cls, not, now);
     this.#kept = worker && { worker, left: TOGETHER_MAX - 1, until: now + TOGETHER_MS };
     return worker;
   }
 
-  #chooseAnew(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+  #chooseAgain(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
     const one = this.#draw(cls, not, now);
     const other = this.#draw(cls, not, now);
     if (one !== undefined && other !== undefined) {
@@ -220,7 +220,7 @@ export class WorkerBoard {
 }
 
 function isFresh(worker: WorkerView, now: number): boolean {
-  return now - worker.heardAt < FRESH_MS;
+  return now - worker.announcedAt < FRESH_MS;
 }
 
 function takes(worker: WorkerView, cls: RequestClass, not: ReadonlySet<string>): boolean {

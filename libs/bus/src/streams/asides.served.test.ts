@@ -27,7 +27,11 @@ afterAll(() => nats.close());
 beforeEach(async () => {
   told = [];
   const onAside = (aside: Aside): void => void told.push(aside);
-  bus = await connectBus({ url: nats.urls['worker-pool'], name: 'worker-pool', onAside });
+  bus = await connectBus({
+    url: nats.urls['worker-pool'],
+    name: 'worker-pool',
+    onQuarantined: onAside,
+  });
   places += 1;
 });
 afterEach(() => bus.close());

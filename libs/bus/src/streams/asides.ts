@@ -35,10 +35,10 @@ const WHY_MAX_CHARS = 500;
  */
 export class Asides {
   readonly #counts = new Map<string, { stream: string; reader: string; count: number }>();
-  readonly #onAside: (aside: Aside) => void;
+  readonly #onQuarantined: (aside: Aside) => void;
 
-  constructor(onAside: (aside: Aside) => void = () => undefined) {
-    this.#onAside = onAside;
+  constructor(onQuarantined: (aside: Aside) => void = () => undefined) {
+    this.#onQuarantined = onQuarantined;
   }
 
   /** By stream and reader. */
@@ -55,7 +55,7 @@ export class Asides {
     this.#counts.set(key, counted);
     if (counted.count > REPORTS_MAX) return;
     const why = errorText(error).slice(0, WHY_MAX_CHARS);
-    this.#onAside({ ...aside, why });
+    this.#onQuarantined({ ...aside, why });
   }
 }
 

@@ -177,8 +177,8 @@ export class RunStore {
   }
 
   /** Numbers of runs of this process and of the cluster. */
-  stats(): { readonly held: number; readonly known: number } {
-    return { held: this.#owned.size, known: this.#known.size };
+  stats(): { readonly owned: number; readonly known: number } {
+    return { owned: this.#owned.size, known: this.#known.size };
   }
 
   /** True if the cluster has the maximum of runs of this kind. */

@@ -76,7 +76,7 @@ function ownerParts({ bus, context, state, ports }: ClusterPresenceParts): Prese
       await writer.appendJob(presenceQuestion(ids, asking));
       ports.count('presence_asked');
     },
-    heardLately: async (ids) => {
+    seenLately: async (ids) => {
       const sinceMs = Date.now() - sessionS * 1000;
       const answer = await ports.jobs.ask('heard_since', mapOf({ ids: [...ids], sinceMs }));
       return Array.isArray(answer) ? answer.filter((id) => typeof id === 'string') : [];

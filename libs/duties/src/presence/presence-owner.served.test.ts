@@ -57,7 +57,7 @@ function owned(bus: Bus, more: Partial<PresenceOwnerParts> = {}, data: SaltMap =
     keys: { accepted: () => accepted, isReady: () => true },
     unanswering: () => new Set(),
     ask: async (ids) => void asked.push(ids),
-    heardLately: async () => [],
+    seenLately: async () => [],
     fire: async (tag, map, msgId) => {
       fired.push({ tag, data: Object.fromEntries(map) as Fired['data'], msgId });
     },
@@ -202,7 +202,7 @@ test('no owner is no empty list', async () => {
 });
 
 test('a first owner knows minions by the job cache until they speak', async () => {
-  const { owner, troubles } = owned(worker, { fires: false, heardLately: async () => ['a', 'b'] });
+  const { owner, troubles } = owned(worker, { fires: false, seenLately: async () => ['a', 'b'] });
   const { board } = publisherOn(publisher, 'p1');
   board.opened('10.0.0.1');
   await until('both are present', () => expect(owner.presence.stats().present).toBe(2));

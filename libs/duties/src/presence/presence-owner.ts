@@ -34,7 +34,7 @@ export interface PresenceOwnerParts {
   /** Asks minions whether they are connected; resolves when the question is stored. */
   readonly ask: (ids: readonly string[]) => Promise<void>;
   /** Filters ids by recent activity in the job cache, for the first owner ever. */
-  readonly heardLately: (ids: readonly string[]) => Promise<readonly string[]>;
+  readonly seenLately: (ids: readonly string[]) => Promise<readonly string[]>;
   /** Stores an event, once per `msgId`. */
   readonly fire: (tag: string, data: SaltMap, msgId: string) => Promise<void>;
   readonly onTrouble: Trouble;
@@ -137,13 +137,13 @@ export class PresenceOwner {
 
   /** A master without earlier presence starts with the minions that are in the job cache. */
   async #seed(): Promise<void> {
-    const { keys, heardLately, onTrouble } = this.#parts;
+    const { keys, seenLately, onTrouble } = this.#parts;
     const all = [...keys.accepted()];
     try {
       for (let from = 0; from < all.length; from += ASKED_AT_ONCE) {
-        const ids = await heardLately(all.slice(from, from + ASKED_AT_ONCE));
-        const heard = ids.map((id) => ({ id, address: '', agoMs: 0, answers: false }));
-        this.#presence.takeProofs(heard, performance.now());
+        const ids = await seenLately(all.slice(from, from + ASKED_AT_ONCE));
+        const seen = ids.map((id) => ({ id, address: '', agoMs: 0, answers: false }));
+        this.#presence.takeProofs(seen, performance.now());
       }
     } catch (err) {
       // They become known with their next message.
@@ -188,8 +188,8 @@ export class PresenceOwner {
     );
     releasers.add(
       follow('heard', (data) => {
-        const heard = readProofs(data);
-        if (heard !== undefined) presence.takeProofs(heard, performance.now());
+        const seen = readProofs(data);
+        if (seen !== undefined) presence.takeProofs(seen, performance.now());
       }),
     );
     releasers.add(bus.onDisconnect(() => presence.cutOff(performance.now())));

@@ -54,8 +54,8 @@ export const start: EngineStart = async (engine, given) => {
   await listening(server, port, address);
   const bound = server.address() as AddressInfo;
   engine.log('info', `listens on ${bound.address} port ${bound.port}`);
-  engine.tell({ port: bound.port });
-  const timer = setInterval(() => hook.tell(), LOG_MS);
+  engine.report({ port: bound.port });
+  const timer = setInterval(() => hook.report(), LOG_MS);
   await new Promise<void>((resolve) => {
     const close = (): void => {
       clearInterval(timer);
@@ -170,11 +170,11 @@ class Hook {
   }
 
   /** Logs the counts if they have changed. */
-  tell(): void {
+  report(): void {
     const text = JSON.stringify(this.#counts);
     if (text === this.#logged) return;
     this.#logged = text;
-    this.#engine.tell(this.#counts);
+    this.#engine.report(this.#counts);
   }
 
   #overShare({ message, again }: ShareExceededError): number {

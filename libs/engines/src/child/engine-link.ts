@@ -120,7 +120,7 @@ export class EngineLink implements EngineContext {
     this.#send({ type: 'log', level, text });
   }
 
-  tell(figures: EngineFigures): void {
+  report(figures: EngineFigures): void {
     this.#send({ type: 'tell', figures });
   }
 

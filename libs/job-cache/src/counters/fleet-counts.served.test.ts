@@ -117,7 +117,7 @@ test('two processes count the same rows once, and one of them reports', async ()
   expect(await told('returns')).toEqual(['test.ping||true=300']);
   expect(await told('jobs')).toEqual(['test.ping|=1']);
   expect(await second.read()).toBeUndefined();
-  expect([counts.tells, second.tells]).toEqual([true, false]);
+  expect([counts.isReporter, second.isReporter]).toEqual([true, false]);
   // The process that reported is gone: the next one that is asked reports the same.
   await pool.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

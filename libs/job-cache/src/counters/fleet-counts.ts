@@ -56,7 +56,7 @@ export class FleetCounts {
   }
 
   /** True while this process reports the numbers. */
-  get tells(): boolean {
+  get isReporter(): boolean {
     return this.#reports;
   }
 

@@ -2,7 +2,7 @@ import { isMinionId } from '@brine/job';
 import {
   confirmDurable,
   type DurableAction,
-  hearLogIns,
+  noteLogIns,
   openDurable,
   stepDurable,
 } from '@brine/job/durable';
@@ -94,15 +94,15 @@ export class DurableJobs {
   /**
    * Takes the next message to send. No other caller gets it for a minute, or until it is confirmed.
    * Throws JobCacheError.
-   * @param heard log-ins (id → unix ms) since the last call
+   * @param loggedIn log-ins (id → unix ms) since the last call
    * @param probe a fresh jid
    */
   async take(
-    heard: ReadonlyMap<string, number>,
+    loggedIn: ReadonlyMap<string, number>,
     probe: string,
     now = this.#now(),
   ): Promise<DurableWork> {
-    if (heard.size > 0) await this.#keepReturn(heard);
+    if (loggedIn.size > 0) await this.#keepReturn(loggedIn);
     let task: DurableTask | undefined;
     for (let steps = 0; steps < STEPS_MAX && task === undefined; steps += 1) {
       const step = await this.#onRow((client, onLocked) =>
@@ -170,20 +170,20 @@ export class DurableJobs {
   }
 
   /** Stores log-ins of minions that open jobs wait for. */
-  async #keepReturn(heard: ReadonlyMap<string, number>): Promise<void> {
+  async #keepReturn(loggedIn: ReadonlyMap<string, number>): Promise<void> {
     const found = await select<{ jid: string; request_id: string; ids: string[] }>(
       this.#pool,
-      sql.HEARD,
-      [[...heard.keys()].filter(isMinionId)],
+      sql.LOG_INS,
+      [[...loggedIn.keys()].filter(isMinionId)],
     );
     for (const { jid, request_id, ids } of found) {
-      const logIns = new Map(ids.map((id) => [id, heard.get(id) ?? 0]));
+      const logIns = new Map(ids.map((id) => [id, loggedIn.get(id) ?? 0]));
       await this.#onRow(async (client, onLocked) => {
         const { rows } = await client.query<LockedDurable>(sql.LOCK_ONE, [jid, request_id]);
         const [row] = rows;
         if (row === undefined) return {};
         onLocked(row);
-        await keep(client, row, hearLogIns(readDurableState(row.state), logIns), row.waiting);
+        await keep(client, row, noteLogIns(readDurableState(row.state), logIns), row.waiting);
         return {};
       });
     }

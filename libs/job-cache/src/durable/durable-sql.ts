@@ -66,7 +66,7 @@ FROM unnest($2::text[]) AS id ORDER BY id
 ON CONFLICT (jid, id, kind) DO UPDATE SET first_at = least(s.first_at, excluded.first_at),
   last_at = greatest(s.last_at, excluded.last_at), count = s.count + 1, detail = excluded.detail`;
 
-export const HEARD = `
+export const LOG_INS = `
 SELECT d.jid, d.request_id, array_agg(w.id) AS ids
 FROM brine.durable d CROSS JOIN LATERAL unnest(d.waiting) AS w(id)
 WHERE d.closed IS NULL AND w.id = ANY($1::text[])

@@ -24,14 +24,14 @@ test('a minion counts if it logged in or returned since then, and not before', a
        ('logged-in-before', ARRAY[to_timestamp($1)])`,
     [at(-20) / 1000, at(20) / 1000],
   );
-  expect([...(await cache.heardSince(ids, at(0)))].sort()).toEqual(['Returned', 'logged-in']);
-  expect(await cache.heardSince(['never'], at(-60))).toEqual([]);
-  expect(await cache.heardSince(['logged-in-before'], at(-20))).toEqual(['logged-in-before']);
+  expect([...(await cache.seenSince(ids, at(0)))].sort()).toEqual(['Returned', 'logged-in']);
+  expect(await cache.seenSince(['never'], at(-60))).toEqual([]);
+  expect(await cache.seenSince(['logged-in-before'], at(-20))).toEqual(['logged-in-before']);
 });
 
 test('a question about too many minions is refused', async () => {
   const many = Array.from({ length: 10_001 }, (_, n) => `m${n}`);
-  await expect(cache.heardSince(many, at(0))).rejects.toThrow('at most 10000 minions');
+  await expect(cache.seenSince(many, at(0))).rejects.toThrow('at most 10000 minions');
 });
 
 test('a job ends with its last return', async () => {

@@ -5,7 +5,7 @@ import { select } from '../connection/query.ts';
 const MAX_IDS = 10_000;
 
 /** $1 ids, $2 the time, $3 the first jid of that time: older jobs can have no newer return. */
-const HEARD = `
+const SEEN = `
 SELECT asked.id FROM unnest($1::text[]) AS asked(id)
 WHERE EXISTS (
     SELECT FROM brine.log_ins l
@@ -19,13 +19,13 @@ WHERE EXISTS (
  * Returns those of these minions that logged in since a time, or returned to a job of that time.
  * @throws RangeError for more than 10,000 ids
  */
-export async function heardSince(
+export async function seenSince(
   pool: Pool,
   ids: readonly string[],
   sinceMs: number,
 ): Promise<readonly string[]> {
   if (ids.length > MAX_IDS) throw new RangeError(`at most ${MAX_IDS} minions in one question`);
   const firstJid = `${new Date(sinceMs).toISOString().replace(/\D/g, '')}000`;
-  const rows = await select<{ id: string }>(pool, HEARD, [[...ids], sinceMs, firstJid]);
+  const rows = await select<{ id: string }>(pool, SEEN, [[...ids], sinceMs, firstJid]);
   return rows.map(({ id }) => id);
 }

@@ -145,8 +145,9 @@ async function apply(client: PoolClient, migration: Migration): Promise<void> {
     // The caller closes the connection, which rolls back.
     const state = stateOf(error);
     if (!isRefused(error)) throw error;
-    const said = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
-    const hint = state === FORBIDDEN ? AS_OWNER : said;
+    const serverHint =
+      typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
+    const hint = state === FORBIDDEN ? AS_OWNER : serverHint;
     const text = `migration ${migration.number} of the job cache failed: ${errorText(error)}`;
     const advice = typeof hint === 'string' && hint !== '' ? ` (${hint})` : '';
     throw new JobCacheError('SALT_JOBCACHE_MIGRATION', text + advice, error);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DurableWorld, START } from '../../test/durable-world.ts';
-import { confirmDurable, durablePieces, hearLogIns, IDLE, stepDurable } from './durable.ts';
+import { confirmDurable, durablePieces, noteLogIns, IDLE, stepDurable } from './durable.ts';
 
 const HOUR = 3_600_000;
 
@@ -60,7 +60,7 @@ describe('the rule of durable jobs', () => {
     world.publish();
     world.runTo(START + 10_000);
     expect(world.state.look).toBe(1);
-    const early = hearLogIns(world.state, new Map([['a', START + 9_000]]));
+    const early = noteLogIns(world.state, new Map([['a', START + 9_000]]));
     expect(early.heard.size).toBe(0);
     world.logIn('a');
     world.now += 1;

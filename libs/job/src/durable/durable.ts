@@ -111,7 +111,7 @@ export function openDurable(job: {
 }
 
 /** Notes log-ins (id → unix ms); during a turn they count after it. */
-export function hearLogIns(state: DurableState, logIns: ReadonlyMap<string, number>): DurableState {
+export function noteLogIns(state: DurableState, logIns: ReadonlyMap<string, number>): DurableState {
   const heard = new Map(state.heard);
   for (const [id, at] of logIns) if (at > state.startedAt) heard.set(id, at);
   const next = { ...state, heard };

@@ -2,7 +2,7 @@ export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export {
   confirmDurable,
   durablePieces,
-  hearLogIns,
+  noteLogIns,
   IDLE,
   openDurable,
   stepDurable,

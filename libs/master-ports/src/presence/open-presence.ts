@@ -9,7 +9,7 @@ export interface RequestPresence {
   /** Queries the owner, wherever it is. */
   readonly port: MinionPresence;
   /** Records that a minion proved itself; `jid` is that of a return. */
-  heard(id: string, address: string | undefined, jid: string | undefined): void;
+  proven(id: string, address: string | undefined, jid: string | undefined): void;
   close(): void;
 }
 
@@ -23,7 +23,7 @@ export function openPresence(bus: Bus, metrics: Metrics): RequestPresence {
   );
   return {
     port: new AskedPresence(bus),
-    heard: (id, address, jid) => reporter.heard(id, address, jid),
+    proven: (id, address, jid) => reporter.proven(id, address, jid),
     close: () => reporter.close(),
   };
 }

@@ -23,7 +23,7 @@ export class ProofReporter {
     return this.#board.leftOut;
   }
 
-  heard(id: string, address: string | undefined, jid: string | undefined): void {
+  proven(id: string, address: string | undefined, jid: string | undefined): void {
     const answers = jid !== undefined && isQuestionJid(jid);
     this.#board.add(id, address ?? '', answers, performance.now());
   }

@@ -215,7 +215,7 @@ export class AesEpochs {
     // The key of an unfinished rotation was never used, so it can be used now.
     if (!this.#keys.has(epoch)) await this.#make(epoch);
     this.#holders.announce();
-    await until(HOLDERS_WAIT_MS, () => this.#holders.allHold(epoch));
+    await until(HOLDERS_WAIT_MS, () => this.#holders.allHave(epoch));
     await new PublicationWriter(this.#bus).appendMarker({ epoch });
     await this.#markers.caughtUp(HOLDERS_WAIT_MS);
     return this.keyOf(Math.max(epoch, this.#current));

@@ -62,7 +62,7 @@ export class EpochHolders {
   }
 
   /** True if every recently announced process has this epoch's key. */
-  allHold(epoch: number): boolean {
+  allHave(epoch: number): boolean {
     const now = performance.now();
     for (const { holding, at } of this.#answered.values()) {
       if (now - at <= SILENT_MS && holding < epoch) return false;

@@ -37,7 +37,7 @@ function answered({ hash, id, gateway: name }: Asked, keptMs = 0): Promise<void>
 }
 
 function heard({ hash, id, gateway: name }: Asked): Promise<void> {
-  return new RequestIds(gateway, name, 10_000).heard(hash, id);
+  return new RequestIds(gateway, name, 10_000).delivered(hash, id);
 }
 
 async function serve(): Promise<void> {

@@ -144,7 +144,7 @@ export class RequestIds {
    * Reports that all askers received the answer, so that none asks again.
    * @throws BusError as {@link ask}.
    */
-  async heard(hash: string, id: string): Promise<void> {
+  async delivered(hash: string, id: string): Promise<void> {
     await this.#ask(ANSWERED, { hash, id, heard: true });
   }
 
@@ -225,11 +225,18 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   const note = entry === undefined ? undefined : readNote(entry.value);
   // Only this request: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
-  const { gateway, heard = false, keptMs } = claim;
+  const { gateway, heard: delivered = false, keptMs } = claim;
   const kept = keptMs === undefined ? {} : { keptMs };
-  const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
+  const answered = {
+    id: note.id,
+    gateway,
+    at: Date.now(),
+    answered: true,
+    heard: delivered,
+    ...kept,
+  };
   // A gateway reports this as it ends: the answer is older, so its time stays.
-  const value = heard && note.answered ? { ...note, heard } : answered;
+  const value = delivered && note.answered ? { ...note, heard: delivered } : answered;
   // Changed meanwhile, so it already belongs to another request.
   await requests.update(key, pack(value), entry.revision);
 }
@@ -248,8 +255,8 @@ function readClaim(question: SaltValue): RequestClaim {
     const value = map?.get(name);
     return typeof value === 'number' && value > 0 ? { [name]: value } : {};
   };
-  const said = { early: is('early'), named: is('named'), heard: is('heard') };
-  return { hash, id, gateway, ...said, ...ms('waitedMs'), ...ms('keptMs') };
+  const flags = { early: is('early'), named: is('named'), heard: is('heard') };
+  return { hash, id, gateway, ...flags, ...ms('waitedMs'), ...ms('keptMs') };
 }
 
 function pack(note: Note): Buffer {
@@ -260,12 +267,12 @@ function readNote(bytes: Uint8Array): Note | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (!isRecord(value)) return undefined;
-    const { id, claimed, gateway, at, answered, heard, keptMs } = value;
+    const { id, claimed, gateway, at, answered, heard: delivered, keptMs } = value;
     const texts = typeof id === 'string' && typeof gateway === 'string';
     if (!texts || typeof at !== 'number' || typeof answered !== 'boolean') return undefined;
     const claim = typeof claimed === 'string' ? { claimed } : {};
     const kept = typeof keptMs === 'number' ? { keptMs } : {};
-    return { id, ...claim, gateway, at, answered, heard: heard === true, ...kept };
+    return { id, ...claim, gateway, at, answered, heard: delivered === true, ...kept };
   } catch {
     return undefined; // not written by us: treated as missing
   }

@@ -73,8 +73,8 @@ async function evidenceOf(
     logInsMs: (listOf(minion, 'logInsMs') ?? []).filter((ms) => typeof ms === 'number'),
     unansweredBefore: numberIn(minion, 'unansweredBefore') ?? 0,
     ...known('deadlineMs', numberIn(job, 'deadlineMs')),
-    ...known('heardBeforeMs', heardBefore(job, minion)),
-    ...known('heardAfterMs', numberIn(minion, 'heardAfterMs')),
+    ...known('messageBeforeMs', messageBefore(job, minion)),
+    ...known('messageAfterMs', numberIn(minion, 'heardAfterMs')),
     ...known('returned', returnedMs && { atMs: returnedMs, ...known('elsewhere', elsewhere) }),
     ...known('running', seen(sightings, 'running')),
     ...known('notRunning', seen(sightings, 'not_running')),
@@ -115,7 +115,7 @@ async function grainsOf(
 }
 
 /** The last message before the publication: a return or a log-in. */
-function heardBefore(job: SaltMap, minion: SaltMap): number | undefined {
+function messageBefore(job: SaltMap, minion: SaltMap): number | undefined {
   const published = numberIn(job, 'publishedMs') ?? 0;
   const words = [numberIn(minion, 'heardBeforeMs'), ...(listOf(minion, 'logInsMs') ?? [])].filter(
     (ms) => typeof ms === 'number' && ms <= published,

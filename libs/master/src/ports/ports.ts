@@ -235,7 +235,7 @@ export interface MasterPorts extends ServedPorts {
    * version)
    * @param jid of a return
    */
-  heard?(id: string, address: string | undefined, jid: string | undefined): void;
+  proven?(id: string, address: string | undefined, jid: string | undefined): void;
   /** Called when a request is refused because parsing or matching it takes too much work. */
   refusedWork?(refused: RefusedWork): void;
   /** Called after a command of the closed tables, with its time. */

@@ -130,8 +130,8 @@ function headLine(state: TopState, data: TopData | undefined, title: string): st
   const time = data === undefined ? '' : `   ${new Date(data.atMs).toTimeString().slice(0, 8)}`;
   const rate =
     data?.perSecond === undefined ? '' : `   ${data.perSecond.toFixed(1)} requests answered/s`;
-  const held = state.paused ? '   PAUSED' : '';
-  return `brine top   ${title}${time}   every ${state.everyMs / 1000} s${held}${rate}`;
+  const pausedText = state.paused ? '   PAUSED' : '';
+  return `brine top   ${title}${time}   every ${state.everyMs / 1000} s${pausedText}${rate}`;
 }
 
 /** A summary in one line. */

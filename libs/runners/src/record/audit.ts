@@ -98,8 +98,8 @@ const list: RunnerFunction = {
 };
 
 function shownRow({ writer, n, body }: AuditRow): SaltMap {
-  const told = JSON.parse(body) as Record<string, string | number>;
-  return new Map<SaltValue, SaltValue>([...Object.entries(told), ['row', `${writer} ${n}`]]);
+  const record = JSON.parse(body) as Record<string, string | number>;
+  return new Map<SaltValue, SaltValue>([...Object.entries(record), ['row', `${writer} ${n}`]]);
 }
 
 export const AUDIT_RUNNER: readonly RunnerFunction[] = [VERIFY, list];

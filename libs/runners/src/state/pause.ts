@@ -23,12 +23,12 @@ function pausing(name: string, message: PauseMessage, doc: string, timed = false
     async run({ named }, context) {
       const seconds = secondsOf(named.get('duration') ?? null);
       const id = named.get('state_id') ?? null;
-      const said = mapOf({
+      const sent = mapOf({
         word: message,
         state_id: id === null ? ALL_STATES : pyStr(id),
         duration: seconds > 0 ? seconds : undefined,
       });
-      await send(context, named.get('jid') ?? null, said);
+      await send(context, named.get('jid') ?? null, sent);
       return { value: null };
     },
   };

@@ -132,7 +132,7 @@ export class ChildService {
     this.#next = undefined;
     this.#current = next;
     this.#enter('ready');
-    old.tell('leave');
+    old.order('leave');
     this.#letGo(old, times);
   }
 
@@ -175,16 +175,16 @@ export class ChildService {
 
   async #handOver(old: ServiceProcess, next: ServiceProcess, times: ReplaceTimes): Promise<void> {
     const { name, yieldsFirst } = this.#spec;
-    if (!(await next.says('loaded', times.readyMs))) throw new Error(`${name} did not load`);
+    if (!(await next.announces('loaded', times.readyMs))) throw new Error(`${name} did not load`);
     if (yieldsFirst === true) {
-      old.tell('yield');
+      old.order('yield');
       // A process that can not release its resources is stopped: two must not have them.
-      if (!(await old.says('yielded', times.yieldMs)) && !old.isGone) {
+      if (!(await old.announces('yielded', times.yieldMs)) && !old.isGone) {
         await old.stop(times.stopMs, () => this.#logKill());
       }
     }
-    next.tell('go');
-    if (await next.says('ready', times.readyMs)) return;
+    next.order('go');
+    if (await next.announces('ready', times.readyMs)) return;
     // The old process has released its resources and can not simply continue.
     if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#logKill());
     throw new Error(`${name} did not become ready`);
@@ -193,7 +193,7 @@ export class ChildService {
   /** Gives a replaced process time to finish. */
   #letGo(old: ServiceProcess, { leaveMs, stopMs }: ReplaceTimes): void {
     const heir = this.#current;
-    void old.gone.then(() => heir?.tell('alone'));
+    void old.gone.then(() => heir?.order('alone'));
     if (old.isGone) return;
     this.#leaving.add(old);
     const stop = (one: ServiceProcess): void => void one.stop(stopMs, () => this.#logKill());

@@ -48,16 +48,16 @@ export function claimState(stateDir: string): { readonly owner: number } | (() =
 }
 
 /** Removes the file of a dead process, but not one that a living process has made meanwhile. */
-function dropStale(path: string, aside: string): void {
+function dropStale(path: string, moved: string): void {
   const seen = readText(path);
   try {
-    renameSync(path, aside);
+    renameSync(path, moved);
   } catch (error) {
     if (isSystemError(error, 'ENOENT')) return;
     throw error;
   }
-  if (readText(aside) !== seen) linked(aside, path);
-  rmSync(aside, { force: true });
+  if (readText(moved) !== seen) linked(moved, path);
+  rmSync(moved, { force: true });
 }
 
 function linked(from: string, to: string): boolean {

@@ -98,7 +98,7 @@ export class ServiceProcess {
       const end = (code: number | null, signal: NodeJS.Signals | null): void => {
         if (this.#isGone) return;
         this.#isGone = true;
-        for (const { resolve: tell } of this.#waiting.splice(0)) tell(false);
+        for (const { resolve: settle } of this.#waiting.splice(0)) settle(false);
         resolve();
         events.onExit(this, code, signal);
       };
@@ -116,7 +116,7 @@ export class ServiceProcess {
   }
 
   /** True once it has sent the message; false if it ends, or the time is over, before that. */
-  async says(message: ServiceMessage, timeoutMs: number): Promise<boolean> {
+  async announces(message: ServiceMessage, timeoutMs: number): Promise<boolean> {
     if (this.#output.has(message)) return true;
     if (this.#isGone) return false;
     let timer: NodeJS.Timeout | undefined;
@@ -131,25 +131,25 @@ export class ServiceProcess {
     return outcome;
   }
 
-  tell(order: Order): void {
+  order(order: Order): void {
     // A process that ends at this moment does not receive it; onExit reports its end.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 
   /** Asks for its stack and its state. The stack comes also while its loop is blocked. */
   async dump(timeoutMs: number): Promise<ProcessDump> {
-    const facts = new Promise<object>((resolve) => this.#dumps.push(resolve));
+    const answered = new Promise<object>((resolve) => this.#dumps.push(resolve));
     if (this.#child.connected) this.#child.send('dump', () => undefined);
     const late = new Promise<undefined>((resolve) => {
       setTimeout(resolve, timeoutMs, undefined).unref();
     });
-    const [stack, told] = await Promise.all([
+    const [stack, facts] = await Promise.all([
       Promise.race([this.#stacks.ask(), late]),
-      Promise.race([facts, late]),
+      Promise.race([answered, late]),
     ]);
     return {
       ...(stack === undefined ? {} : { stack }),
-      ...(told === undefined ? {} : { facts: told }),
+      ...(facts === undefined ? {} : { facts }),
     };
   }
 

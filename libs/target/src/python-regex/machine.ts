@@ -1,7 +1,7 @@
 import type { Place } from './ast.ts';
 import type { CharSet } from './char-set.ts';
 import { isKnown, type Memory, newMemory } from './memory.ts';
-import { backFrom, holdsAt, repeated, widthIn } from './places.ts';
+import { backFrom, isAt, repeated, widthIn } from './places.ts';
 import type { Look, Program } from './program.ts';
 import { OP } from './program.ts';
 import { Repeats } from './repeats.ts';
@@ -219,7 +219,7 @@ export class Machine {
       case DO_CHOOSE:
         return isKnown(memory, pc, at) ? -1 : this.#choose(program, pc, at);
       case DO_AT:
-        return holdsAt(program.places[x] as Place, this.#text, at) ? at : -1;
+        return isAt(program.places[x] as Place, this.#text, at) ? at : -1;
       case DO_LOOK:
         if (!this.#look(program, x, at)) return -1;
         this.#next = pc + 1;

@@ -50,7 +50,7 @@ export function backFrom(text: string, from: number, characters: number): number
 }
 
 /** True if an assertion is true at a place. */
-export function holdsAt(place: Place, text: string, at: number): boolean {
+export function isAt(place: Place, text: string, at: number): boolean {
   const { length } = text;
   switch (place) {
     case 'start':

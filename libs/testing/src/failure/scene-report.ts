@@ -145,7 +145,7 @@ async function lastJobs(master: AskedMaster, withinMs: number): Promise<string> 
     readonly JID: string;
     readonly Function: string;
   }[];
-  const told = jobs.map(async ({ JID, Function: fun }) => {
+  const listed = jobs.map(async ({ JID, Function: fun }) => {
     const parts = await Promise.all([
       section('jobs.why', () => master.ask('run', ['jobs.why', JID], withinMs)),
       section('trace', () => master.ask('trace', [JID], withinMs)),
@@ -153,7 +153,7 @@ async function lastJobs(master: AskedMaster, withinMs: number): Promise<string> 
     const lines = parts.flatMap((part) => part.trimEnd().split('\n').slice(0, JOB_LINES));
     return `${JID} ${fun}\n${indented(redactedText(lines.join('\n')))}`;
   });
-  return jobs.length === 0 ? 'none' : (await Promise.all(told)).join('\n');
+  return jobs.length === 0 ? 'none' : (await Promise.all(listed)).join('\n');
 }
 
 async function logs(dir: string, master: AskedMaster | undefined): Promise<string> {

@@ -74,8 +74,9 @@ async function make(suite: string, packages: readonly string[], path: string): P
     await rename(part, path);
   } catch (cause) {
     const { stderr } = cause as { readonly stderr?: unknown };
-    const said = typeof stderr === 'string' ? stderr.trim().split('\n').slice(-3).join(' | ') : '';
-    const text = `no tree of Debian ${suite} could be made of packages of ${mirror}: ${said}`;
+    const output =
+      typeof stderr === 'string' ? stderr.trim().split('\n').slice(-3).join(' | ') : '';
+    const text = `no tree of Debian ${suite} could be made of packages of ${mirror}: ${output}`;
     throw new HostLacksError(text, { cause });
   } finally {
     await rm(part, { force: true });

@@ -105,8 +105,8 @@ export class OwnHost implements AsyncDisposable {
   async must(...args: Parameters<OwnHost['run']>): Promise<string> {
     const { code, stdout, stderr } = await this.run(...args);
     if (code === 0) return stdout;
-    const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-20).join('\n');
-    throw new Error(`${args[0].join(' ')} ended with ${code}: ${said}`);
+    const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-20).join('\n');
+    throw new Error(`${args[0].join(' ')} ended with ${code}: ${output}`);
   }
 
   /** Ends all processes of the host. Idempotent. */
@@ -161,8 +161,8 @@ export class OwnHost implements AsyncDisposable {
       await Promise.race([begun, ended]);
     } catch (cause) {
       if (cause instanceof HostLacksError) throw cause;
-      const said = readFileSync(log, 'utf8').trim().split('\n').slice(-3).join(' | ');
-      const why = `${(cause as Error).message}; ${said}`;
+      const output = readFileSync(log, 'utf8').trim().split('\n').slice(-3).join(' | ');
+      const why = `${(cause as Error).message}; ${output}`;
       throw new HostLacksError(`no host of its own could be started here: ${why}`, { cause });
     }
   }

@@ -87,8 +87,8 @@ async function install(dir: string, env: NodeJS.ProcessEnv): Promise<void> {
     }
     const schemas = join(work, 'schemas');
     await mkdir(schemas);
-    const said = await go(['mod', 'download', '-json', SCHEMAS.module], work, env);
-    const { Dir: module } = JSON.parse(said) as { readonly Dir: string };
+    const output = await go(['mod', 'download', '-json', SCHEMAS.module], work, env);
+    const { Dir: module } = JSON.parse(output) as { readonly Dir: string };
     for (const file of await documentsIn(join(module, 'pkg/openapiclient/builtins'))) {
       const document = JSON.parse(await readFile(file, 'utf8')) as OpenApi;
       for (const [name, text] of kindSchemas(document)) await writeFile(join(schemas, name), text);

@@ -143,8 +143,8 @@ async function step(command: string, args: readonly string[]): Promise<void> {
     });
   } catch (cause) {
     const { stderr } = cause as { readonly stderr?: unknown };
-    const said = typeof stderr === 'string' ? stderr.trim() : '';
-    const last = said.split('\n').slice(-5).join(' | ');
+    const output = typeof stderr === 'string' ? stderr.trim() : '';
+    const last = output.split('\n').slice(-5).join(' | ');
     throw new SaltVenvError(`${args.slice(0, 4).join(' ')} failed: ${last}`, { cause });
   }
 }

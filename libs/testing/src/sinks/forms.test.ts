@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { formsOf } from './forms.ts';
-import { holdsWhat } from './holds.ts';
+import { storesWhat } from './holds.ts';
 
 const SECRET = { name: 'it', value: 'pä"ss\'w\\ord-4711+x' };
 
@@ -21,11 +21,11 @@ test.each([
   ['base64 at 1', Buffer.from(`a${SECRET.value}zz`).toString('base64')],
   ['base64 at 2', Buffer.from(`ab${SECRET.value}`).toString('base64')],
 ])('a secret is found %s', (form, text) => {
-  expect(holdsWhat(written(text), formsOf(SECRET))).toEqual([{ secret: 'it', form }]);
+  expect(storesWhat(written(text), formsOf(SECRET))).toEqual([{ secret: 'it', form }]);
 });
 
 test('another text is not taken for it', () => {
-  expect(holdsWhat(written('pä"ss\'w\\ord-4712+x'), formsOf(SECRET))).toEqual([]);
+  expect(storesWhat(written('pä"ss\'w\\ord-4712+x'), formsOf(SECRET))).toEqual([]);
 });
 
 test('a secret that stands anywhere by chance is refused', () => {

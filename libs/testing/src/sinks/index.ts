@@ -1,7 +1,7 @@
 export { EventRecord } from './event-record.ts';
 export type { SoughtSecret } from './forms.ts';
 export { formsOf } from './forms.ts';
-export { holdsWhat } from './holds.ts';
+export { storesWhat } from './holds.ts';
 export type { AllowedPlace, SinkSearch } from './search-sinks.ts';
 export { foundLines, searchSinks } from './search-sinks.ts';
 export type { SinkContent } from './sink-contents.ts';

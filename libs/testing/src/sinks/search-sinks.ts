@@ -1,6 +1,6 @@
 import type { BrineMaster } from '../brine/brine-master.ts';
 import { formsOf, type SoughtSecret } from './forms.ts';
-import { holdsWhat } from './holds.ts';
+import { storesWhat } from './holds.ts';
 import {
   archiveOf,
   commandLinesOf,
@@ -64,7 +64,7 @@ export async function searchSinks(
     for await (const { sink, bytes } of contents) {
       const kind = kindOf(sink);
       searched.set(kind, (searched.get(kind) ?? 0) + 1);
-      for (const { secret, form } of holdsWhat(bytes, forms)) {
+      for (const { secret, form } of storesWhat(bytes, forms)) {
         const may = allow.some((one) => one.sinks.test(sink) && one.secrets.test(secret));
         found[may ? 'allowed' : 'leaks'].set(`${sink}\0${secret}`, { sink, secret, form });
       }

@@ -77,8 +77,8 @@ function notSeen(
   const times = tries === 1 ? 'once' : `${tries} times`;
   if ('value' in seen) return new Error(`${head}checked ${times}, seen last: ${show(seen.value)}`);
   const { error } = seen;
-  const said = error instanceof Error ? error.message : show(error);
-  const failure = new Error(`${head}checked ${times}, last error: ${said}`, { cause: error });
+  const output = error instanceof Error ? error.message : show(error);
+  const failure = new Error(`${head}checked ${times}, last error: ${output}`, { cause: error });
   // vitest prints the difference of these two, as for the assertion itself.
   if (error instanceof Error && 'actual' in error && 'expected' in error) {
     return Object.assign(failure, { actual: error.actual, expected: error.expected });

@@ -83,7 +83,7 @@ export class ZmtpConnection {
   }
 
   /** When bytes last came, by the monotonic clock, in ms. */
-  get heardAt(): number {
+  get receivedAt(): number {
     return this.#receivedAt;
   }
 

@@ -157,7 +157,7 @@ export class ZmtpListener {
       let ended = 0;
       for (const connection of this.connections) {
         if (!connection.ready || connection.inHand > 0 || connection.keptBytes > 0) continue;
-        if (connection.unsentBytes > 0 || connection.heardAt > before) continue;
+        if (connection.unsentBytes > 0 || connection.receivedAt > before) continue;
         connection.finish();
         if (++ended === LEAVE_AT_ONCE) break;
       }
@@ -196,13 +196,13 @@ export class ZmtpListener {
     const unfinished: ZmtpConnection[] = [];
     let bytes = 0;
     for (const connection of this.connections) {
-      const { keptBytes: heldBytes } = connection;
-      const isSilent = heldBytes > 0 && connection.heardAt <= before;
+      const { keptBytes: bytesKept } = connection;
+      const isSilent = bytesKept > 0 && connection.receivedAt <= before;
       if (isSilent || connection.unreadMs(now) >= patienceMs) {
         connection.refuse();
-      } else if (heldBytes > 0) {
+      } else if (bytesKept > 0) {
         unfinished.push(connection);
-        bytes += heldBytes;
+        bytes += bytesKept;
       }
     }
     // The latest peer loses least when it has to send again.

@@ -35,7 +35,7 @@ export function defaultCacheDir(): string {
  */
 export async function keyPoolFile(
   pool: { readonly bits: number; readonly pairs?: number | undefined; readonly cacheDir: string },
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<string> {
   const { bits, cacheDir } = pool;
   const count = pool.pairs ?? POOL_SIZES[bits] ?? 0;
@@ -45,8 +45,8 @@ export async function keyPoolFile(
   const path = join(cacheDir, `rsa-${bits}x${count}.json`);
   if (existsSync(path)) return path;
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
-  tell(`making ${count} RSA pairs of ${bits} bits, once, into ${path}`);
-  const pairs = await makePairs(bits, count, tell);
+  report(`making ${count} RSA pairs of ${bits} bits, once, into ${path}`);
+  const pairs = await makePairs(bits, count, report);
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, JSON.stringify(pairs), { mode: 0o600 });
   try {
@@ -63,7 +63,7 @@ export async function keyPoolFile(
 async function makePairs(
   bits: number,
   count: number,
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<StoredPair[]> {
   const pairs: StoredPair[] = [];
   let begun = 0;
@@ -76,7 +76,7 @@ async function makePairs(
         public: normalisePem(key.publicKey.pem),
         tok: minionToken(key).toString('base64'),
       });
-      if (pairs.length % PROGRESS_EVERY === 0) tell(`${pairs.length} of ${count} pairs`);
+      if (pairs.length % PROGRESS_EVERY === 0) report(`${pairs.length} of ${count} pairs`);
     }
   };
   // Node's pool has four threads for this work.

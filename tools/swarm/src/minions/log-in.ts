@@ -123,8 +123,9 @@ export class LogIns {
       this.#knowledge.openAes(accept, key);
       if (!this.#knowledge.verify(load, sig)) throw new Unfit('not signed by the master');
       if (attempt.token !== undefined) {
-        const told = accept.token && key.oaepDecrypt(accept.token, DEFAULT_ENC_ALGO);
-        if (told?.toString('utf8') !== attempt.token.text) throw new Unfit('the token is another');
+        const opened = accept.token && key.oaepDecrypt(accept.token, DEFAULT_ENC_ALGO);
+        if (opened?.toString('utf8') !== attempt.token.text)
+          throw new Unfit('the token is another');
       }
     }
     if (!wantSession) return ACCEPTED;

@@ -48,14 +48,16 @@ export class EffortMeter {
 
 /** The bottleneck in the rig itself, if there is one. */
 export function bottleneckOf(efforts: readonly Effort[]): string | undefined {
-  const said: string[] = [];
+  const notes: string[] = [];
   efforts.forEach((effort, part) => {
     if (effort.wallMs < MIN_WALL_MS) return;
     if (effort.cpuShare >= CPU_SHARE_MAX) {
-      said.push(`rig process ${part} used ${Math.round(effort.cpuShare * 100)} % of a core`);
+      notes.push(`rig process ${part} used ${Math.round(effort.cpuShare * 100)} % of a core`);
     } else if (effort.lagP99Ms >= LAG_MAX_MS) {
-      said.push(`the event loop of rig process ${part} was ${Math.round(effort.lagP99Ms)} ms late`);
+      notes.push(
+        `the event loop of rig process ${part} was ${Math.round(effort.lagP99Ms)} ms late`,
+      );
     }
   });
-  return said.length === 0 ? undefined : said.join('; ');
+  return notes.length === 0 ? undefined : notes.join('; ');
 }

@@ -36,7 +36,7 @@ export async function startHostKeys(
   const users = await watchUserKeys(userOptions, secrets, box, onTrouble);
   releasers.add(() => users.close());
   // A key that was deleted while no master ran is found before the rotation exists.
-  const wish = { early: false, tell: (): void => void (wish.early = true) };
+  const wish = { early: false, want: (): void => void (wish.early = true) };
   const audit = new AuditWriter(new EventWriter(bus), AuditSeal.fromMasterKey(keys.privateKey), {
     name: `keys-${options.brine.host}`,
     onTrouble,
@@ -48,7 +48,7 @@ export async function startHostKeys(
     audit.record({ kind: 'key', outcome, target: id, method: 'file', source });
     if (after !== 'deleted' && after !== 'rejected') return;
     await forgetMinion(bus, id, { data: after === 'deleted' && !options.preserveMinionCache });
-    if (before === 'accepted' && options.rotateAesKey) wish.tell();
+    if (before === 'accepted' && options.rotateAesKey) wish.want();
   };
   const minions = await startKeySync({ bus, pkiDir, onTrouble, onAct });
   releasers.add(() => minions.close());
@@ -67,7 +67,7 @@ export async function startHostKeys(
     onTrouble,
   });
   releasers.add(() => rotation.close());
-  wish.tell = () => rotation.want();
+  wish.want = () => rotation.want();
   if (wish.early) rotation.want();
   return {
     inStep: () => minions.inStep,

@@ -48,7 +48,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['audit', audit],
   ['audit_newest', newestAudit],
   ['last_log_ins', lastLogIns],
-  ['heard_since', heardSince],
+  ['heard_since', seenSince],
   ['end_time', async (cache, request) => (await cache.endTime(jidOf(request))) ?? null],
   [
     'silent',
@@ -68,13 +68,13 @@ async function lastLogIns(cache: JobCache, request: SaltMap): Promise<SaltValue>
   );
 }
 
-async function heardSince(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+async function seenSince(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const sinceMs = numberOf(request, 'sinceMs');
   const ids = listOf(request, 'ids')?.filter((id) => typeof id === 'string');
   if (sinceMs === undefined || ids === undefined) {
     throw new QueryError('heard_since needs ids and sinceMs');
   }
-  return [...(await cache.heardSince(ids, sinceMs))];
+  return [...(await cache.seenSince(ids, sinceMs))];
 }
 
 async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {

@@ -35,7 +35,7 @@ export async function checkWidened(options: MasterOptions): Promise<Finding[]> {
 function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions, add: Add): void {
   const all: string[] = [];
   const special: string[] = [];
-  const anybody: string[] = [];
+  const everyone: string[] = [];
   const look = (place: string, users: unknown): void => {
     for (const [user, rights] of membersOf(users)) {
       if (user.startsWith('^')) continue; // a setting of the login module
@@ -44,7 +44,7 @@ function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions,
       if (words.some((word) => ANYTHING.test(word))) all.push(who);
       const kinds = words.flatMap((word) => SPECIAL.exec(word)?.[1] ?? []);
       for (const kind of new Set(kinds)) special.push(`${who}: @${kind}`);
-      if (ANYTHING.test(user)) anybody.push(place);
+      if (ANYTHING.test(user)) everyone.push(place);
     }
   };
   for (const [module, users] of membersOf(externalAuth)) look(`external_auth:${module}`, users);
@@ -57,8 +57,8 @@ function usersWidened({ externalAuth, publisherAcl, ...options }: MasterOptions,
     const text = `functions of the master, which accept keys and write files: ${some(special)}`;
     add('warn', 'rights-to-master', `${text}; name modules, as @jobs`);
   }
-  if (anybody.length > 0) {
-    const text = `every user has rights by ${some([...new Set(anybody)])}`;
+  if (everyone.length > 0) {
+    const text = `every user has rights by ${some([...new Set(everyone)])}`;
     add('warn', 'rights-of-all', `${text}; name the users`);
   }
   if (!options.clientAclVerify) {

@@ -15,7 +15,7 @@ export interface CommandCounts {
 
 /** Longest time of a command, ms: it waits 5 s, sends find_job, and waits 10 s more. */
 const COMMAND_MS = 120_000;
-const SAID_MAX = 600;
+const OUTPUT_MAX = 600;
 
 /** Stock `salt` commands to real minions, and Brine's own, one after the other until stopped. */
 export class Commands {
@@ -64,9 +64,9 @@ export class Commands {
       if (program === undefined) return;
       this.#typed += 1;
       const startedAt = performance.now();
-      const said = await this.#type(program, `turn-${lane}-${turn}`);
+      const output = await this.#type(program, `turn-${lane}-${turn}`);
       const ms = Math.round(performance.now() - startedAt);
-      if (said !== undefined) this.#failed.push(`${program.name} after ${ms} ms: ${said}`);
+      if (output !== undefined) this.#failed.push(`${program.name} after ${ms} ms: ${output}`);
     }
   }
 
@@ -83,9 +83,11 @@ export class Commands {
       const all = found.map(([, id = '']) => id).sort();
       const good = found.every(([, , answer]) => answer === word);
       if (code === 0 && good && all.join(' ') === this.#ids.join(' ')) return undefined;
-      return `${word}: exit ${code}: ${stderr}${stdout}`.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
+      return `${word}: exit ${code}: ${stderr}${stdout}`
+        .replaceAll(/\s+/g, ' ')
+        .slice(0, OUTPUT_MAX);
     } catch (error) {
-      return `${word}: ${(error as Error).message}`.replaceAll(/\s+/g, ' ').slice(0, SAID_MAX);
+      return `${word}: ${(error as Error).message}`.replaceAll(/\s+/g, ' ').slice(0, OUTPUT_MAX);
     }
   }
 }

@@ -225,7 +225,7 @@ function drawRolling(report: RollingReport): string {
       : []),
     `returns in the stream: ${written.alone} alone, ${written.paged} in ${written.pages} pages`,
     `subscriptions lost and made again: ${logIns.subscriptions}`,
-    ...commands.failed.map((said) => `failed: ${said}`),
+    ...commands.failed.map((output) => `failed: ${output}`),
     ...failures.map((failure) => `failure: ${failure}`),
     ...forgiven.map((jid) => `made twice by a gateway of the release before: ${jid}`),
   ];

@@ -70,7 +70,7 @@ function difference(what: string, above: readonly string[], below: readonly stri
     const known = new Set(others);
     return these.filter((one) => !known.has(one));
   };
-  const said = (where: string, ids: readonly string[]): string[] =>
+  const output = (where: string, ids: readonly string[]): string[] =>
     ids.length === 0 ? [] : [`${what}: ${where} only: ${ids.slice(0, 5).join(', ')}`];
-  return [...said('below', lacks(below, above)), ...said('above', lacks(above, below))];
+  return [...output('below', lacks(below, above)), ...output('above', lacks(above, below))];
 }

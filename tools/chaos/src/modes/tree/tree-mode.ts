@@ -71,7 +71,7 @@ async function runTree(asked: Asked, run: Run): Promise<TreeReport> {
     after: '',
     untilClosed: true,
     leastJobs,
-    told: 'jobs',
+    known: 'jobs',
   });
   return settled(tree, above, run.log);
 }
@@ -85,7 +85,7 @@ async function settled(tree: Tree, above: ChaosReport, log: string): Promise<Tre
     const below = await checkLedger({
       databaseUrl: belowUrl,
       logs: [log],
-      told: 'nothing',
+      known: 'nothing',
       fresh: true,
     });
     const both = await compareLedgers(aboveUrl, belowUrl);

@@ -10,7 +10,7 @@ const JOB_DEADLINE_S = 15;
 /** The master above is reached through proxies here, under the numbers of its own ports. */
 const LINK_HOST = '127.0.0.2';
 const RELAYS_TIMEOUT_MS = 90_000;
-const HEARD = 'receiving jobs of the master above';
+const CONNECTED = 'receiving jobs of the master above';
 const POLL_MS = 100;
 
 /** The connections between the masters. */
@@ -79,7 +79,7 @@ async function bothFollow(below: BrineMaster, relay: SecondRelay): Promise<void>
   const until = Date.now() + RELAYS_TIMEOUT_MS;
   for (;;) {
     const logs = await Promise.all([below.log(), relay.log()]);
-    if (logs.every((log) => log.includes(HEARD))) return;
+    if (logs.every((log) => log.includes(CONNECTED))) return;
     if (Date.now() > until)
       throw new Error(
         `a relay does not follow the master above:\n${logs.join('\n').slice(-4_000)}`,
