@@ -1,6 +1,7 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import importSort from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
+import plainWords from './tools/plain-words.mjs';
 
 const SHAPES = [
   { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },
@@ -131,6 +132,24 @@ export default defineConfig([
         { max: FUNCTION_LINES_MAX, skipBlankLines: false, skipComments: false },
       ],
     },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: ['**/*.{test,fixture}.ts', '{test,{libs,apps,tools}/*/{test,bench}}/**'],
+    plugins: { brine: plainWords },
+    rules: { 'brine/plain-words': 'error' },
+  },
+  {
+    // Names that rows, messages between releases and metrics have already.
+    files: [
+      'apps/syndic-relay/src/adapters/downward.ts',
+      'libs/host/src/event-feed.ts',
+      'libs/job-cache/src/{durable/durable-row,read/silent-minions}.ts',
+      'libs/job/src/durable/durable.ts',
+      'libs/master-state/src/{requests/request-ids,streams/stored-acks}.ts',
+      'libs/testing/src/other-user.ts',
+    ],
+    rules: { 'brine/plain-words': ['error', { names: false }] },
   },
   {
     files: ['**/*.ts'],

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/layers/longest-first.ts';
 
 // `@brine/<lib>` resolves to its source: tests need no build, and errors point at what was written.
-// No 'import' here: vitest hands the list to Node, where it would also hold for `require`, and
+// No 'import' here: vitest hands the list to Node, which would apply it to `require` too, and
 // CommonJS packages (pg) would get the ES module of their dependencies.
 const conditions = ['source', 'node'];
 const resolve = { conditions };
@@ -31,7 +31,7 @@ const layers: readonly Layer[] = [
     include: ['**/*.test.ts'],
     exclude: ['**/*.{served,masters,deep,hosts}.test.ts'],
     setupFiles: ['test/layers/nothing-started.ts'],
-    // They compute, in what the other layers leave of the cores: a time says little of them.
+    // They compute, in what the other layers leave of the cores: a time shows little of them.
     testTimeout: 600_000,
     hookTimeout: 600_000,
   },
@@ -81,9 +81,9 @@ export default defineConfig({
         exclude: [...exclude, '**/dist/**', '**/node_modules/**'],
         setupFiles: ['test/layers/cpu-of-file.ts', ...setupFiles],
         // As `until` of @brine/testing/waits: with vitest's one second, a busy machine looks like a
-        // fault. It is below the time of a whole test, so that the wait says what did not come.
+        // fault. It is below the time of a whole test, so that the wait names what did not come.
         expect: { poll: { timeout: 30_000 } },
-        // A failure in CI is all that there is to see: chai's 40 characters do not tell it.
+        // The failure is all that CI shows: chai's 40 characters do not show its cause.
         chaiConfig: { truncateThreshold: 0 },
         // Native sockets (zeromq) want a process of their own, not a thread.
         pool: 'forks' as const,

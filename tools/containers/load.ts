@@ -12,9 +12,9 @@ const MARK = '#call';
 /** The loop of a container: one call after the other, until /tmp/stop exists. */
 export const LOAD_LOOP = [
   'until [ -e /tmp/stop ]; do',
-  "node apps/cli/bin/brine.mjs salt -t 30 --out=json --static '*' test.ping >/tmp/said 2>/tmp/err",
+  "node apps/cli/bin/brine.mjs salt -t 30 --out=json --static '*' test.ping >/tmp/out 2>/tmp/err",
   'code=$?',
-  `echo "${MARK} $code $(date +%s%3N) $(tr -d '\\n' </tmp/said) $(tr '\\n' ' ' </tmp/err)"`,
+  `echo "${MARK} $code $(date +%s%3N) $(tr -d '\\n' </tmp/out) $(tr '\\n' ' ' </tmp/err)"`,
   'done',
 ].join('\n');
 

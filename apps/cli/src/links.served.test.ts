@@ -31,7 +31,7 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Said, saidBy } from './said.fixture.ts';
+import { type Said, saidBy } from './printed.fixture.ts';
 
 /*
  * Root's commands in directories of an account that is not root, with something planted at every

@@ -49,7 +49,7 @@ export class VanishGuard {
     return this.#deleted.has(id);
   }
 
-  /** Notes that a file was not found; looks again when the time is up. */
+  /** Notes that a file was not found; rechecks when the time is up. */
   suspect(id: string): void {
     if (!this.#since.has(id)) this.#since.set(id, performance.now());
     if (this.#timer === undefined) this.#arm(this.#waitMs);

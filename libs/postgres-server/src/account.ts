@@ -38,6 +38,7 @@ export function serverAccount(dataDir: string): Account {
   }
   throw new JobCacheError(
     'SALT_JOBCACHE_EMBEDDED',
+    // eslint-disable-next-line brine/plain-words -- a user of the host
     'PostgreSQL can not run as root and there is no user postgres or nobody on this host. ' +
       'Create one (useradd --system postgres), start as an ordinary user, or set DATABASE_URL.',
   );

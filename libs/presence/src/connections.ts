@@ -153,7 +153,7 @@ export class Connections implements CountPorts {
   #relink(minion: Minion): void {
     const { minions, places } = this.#parts;
     const keys = minion.addresses.map(({ address }) => {
-      if (!minions.hasClaims) return address;
+      if (!minions.hasLiveWorker) return address;
       const claimed = placeOf(address, claimOf(minion.id));
       return (places.get(claimed)?.total ?? 0) > 0 ? claimed : address;
     });

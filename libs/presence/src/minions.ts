@@ -38,7 +38,7 @@ export class Minions {
   }
 
   /** Whether some connection has a claim. */
-  get hasClaims(): boolean {
+  get hasLiveWorker(): boolean {
     return this.#byClaim !== undefined;
   }
 

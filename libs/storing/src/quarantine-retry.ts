@@ -73,7 +73,7 @@ async function storeAgain(
 }
 
 async function storeStray(
-  { told: facts, subject, raw, seq, incarnation }: QuarantineRow,
+  { about: facts, subject, raw, seq, incarnation }: QuarantineRow,
   { cache, bus }: Pick<RetryParts, 'cache' | 'bus'>,
 ): Promise<readonly RefusedRow[] | undefined> {
   const { stream, headers, timeUs } = facts;

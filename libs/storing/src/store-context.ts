@@ -69,7 +69,7 @@ export async function keepStray(
         subject,
         raw: data,
         receivedAt: Math.floor(timeUs / 1000),
-        told: { stream, headers, timeUs },
+        about: { stream, headers, timeUs },
       },
       why,
     ),

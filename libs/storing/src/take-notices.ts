@@ -112,12 +112,12 @@ function refusalOf(event: NoticeEvent, body: Uint8Array): Refusal {
   const { jid = '', minion: id = '', incarnation, seq, subject, kind, tag, timeMs } = event;
   const notice = { event: kind, tag };
   const position = { incarnation, seq, subject };
-  return { kind: 'seen', jid, id, ...position, raw: body, receivedAt: timeMs, told: notice };
+  return { kind: 'seen', jid, id, ...position, raw: body, receivedAt: timeMs, about: notice };
 }
 
 /** A notice that was put into quarantine, as if it had come again. */
 export function noticeInQuarantine(row: QuarantineRow): Notice {
-  const { told: notice, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
+  const { about: notice, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
   const { event: kind, tag, receivedAt } = notice;
   return noticeIn(
     {

@@ -3,7 +3,7 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether an error passes by itself, such as that of a server that is away: try again then. */
+/** True for an error that passes by itself, such as that of an unreachable server. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === true;
 }

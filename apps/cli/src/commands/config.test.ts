@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { masterOptions, masterStandings } from '@brine/config';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Said, saidBy } from '../said.fixture.ts';
+import { type Said, saidBy } from '../printed.fixture.ts';
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'config-'))));

@@ -105,7 +105,7 @@ async function show(
     };
     for await (const event of followEvents(ask, search, following)) {
       terminal.out(asJson ? jsonLine(event) : eventLine(event, style));
-      interrupt.text = `To go on: brine events --from ${event.position}\n`;
+      interrupt.text = `To continue: brine events --from ${event.position}\n`;
       shown += 1;
       // Wait for a slow reader; the master keeps the events meanwhile.
       if (shown % FLUSH_EVERY === 0) await terminal.flush?.();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { journalPath } from '@brine/pki';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Said, saidBy } from '../said.fixture.ts';
+import { type Said, saidBy } from '../printed.fixture.ts';
 
 let dir: string;
 beforeEach(async () => {

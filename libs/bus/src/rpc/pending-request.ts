@@ -99,7 +99,7 @@ export class Pending {
   /** The reply was made and is being fetched. */
   fetching = false;
   /** Its worker has sent something lately: if it falls silent, this request is suspect. */
-  hasClaims = false;
+  hasLiveWorker = false;
   /** A worker fell silent with it. */
   struck = false;
   /** It was sent as one of few suspects, and has no outcome yet. */

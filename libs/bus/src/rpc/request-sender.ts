@@ -108,7 +108,7 @@ export class RequestSender {
       everyMs: BEAT_MS,
       gapMs: 3 * BEAT_MS,
       graceMs: CLAIM_MS,
-      onAgain: (now) => this.#countClaims(now),
+      onAgain: (now) => this.#countAllAlive(now),
       onBeat: () => this.#forgetSilent(),
     });
     void bus.closed.then(() => this.close());
@@ -226,7 +226,7 @@ export class RequestSender {
     this.#admission.goes(pending, now);
     if (pending.tried.size > 0) this.#retries++;
     const slot = this.#tries.begin(pending, worker.id);
-    pending.hasClaims = this.#board.isOnTime(worker, now);
+    pending.hasLiveWorker = this.#board.isOnTime(worker, now);
     this.#suspects.goes(pending, worker.id);
     pending.claim(now);
     this.#board.count(worker.id, request.class, 1);
@@ -268,7 +268,7 @@ export class RequestSender {
     }
     if (pending.current === slot) {
       pending.claim(performance.now());
-      pending.hasClaims = true;
+      pending.hasLiveWorker = true;
       if (pending.struck) this.#suspects.goesOn(pending);
       // Another worker has it now: the earlier one must not begin.
     } else this.#answerGrant(slot, false);
@@ -307,7 +307,7 @@ export class RequestSender {
     if (attempt === undefined) return;
     const { pending, worker } = attempt;
     this.#board.suspect(worker);
-    if (pending.hasClaims) this.#suspects.lapsed(pending, worker, performance.now());
+    if (pending.hasLiveWorker) this.#suspects.lapsed(pending, worker, performance.now());
     this.#over(slot);
   }
 
@@ -358,8 +358,8 @@ export class RequestSender {
     if (this.#connectionWatch.silenceCounts(now)) this.#board.forgetSilent(now);
   }
 
-  #countClaims(now: number): void {
-    this.#board.takeAll(now);
+  #countAllAlive(now: number): void {
+    this.#board.countAllAlive(now);
     if (this.#bus.status !== 'connected') return;
     publish(this.#bus.connection, subjects.hello, '');
     for (const cls of REQUEST_CLASSES) this.#pump(cls);

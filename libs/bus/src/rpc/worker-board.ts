@@ -141,7 +141,7 @@ export class WorkerBoard {
   }
 
   /** Counts all workers as alive, after a time in which no message could arrive. */
-  takeAll(now: number): void {
+  countAllAlive(now: number): void {
     this.announcedAt = now;
     for (const worker of this.#list) worker.announcedAt = now;
   }

@@ -85,11 +85,11 @@ export class FleetCounts {
       this.#client ??= await this.#connect();
       const client = this.#client;
       if (!this.#reports) {
-        const locked = await client.query<{ held: boolean }>(
-          'SELECT pg_try_advisory_lock($1) AS held',
+        const locked = await client.query<{ locked: boolean }>(
+          'SELECT pg_try_advisory_lock($1) AS locked',
           [REPORTER_LOCK],
         );
-        this.#reports = locked.rows[0]?.held === true;
+        this.#reports = locked.rows[0]?.locked === true;
       }
       if (!this.#reports) return undefined;
       const { rows } = await client.query<Row>({ name: 'fleet-counts', text: READ });

@@ -45,7 +45,7 @@ export interface QuarantineHead {
 export interface QuarantineRow extends QuarantineHead {
   readonly raw: Buffer;
   /** Facts that came beside the bytes, exactly; empty in rows of earlier releases. */
-  readonly told: Readonly<Record<string, unknown>>;
+  readonly about: Readonly<Record<string, unknown>>;
 }
 
 const MATCHES = `($1::bigint[] IS NULL OR number = ANY($1)) AND ($2::text IS NULL OR kind = $2)
@@ -63,9 +63,11 @@ SELECT ${HEAD} FROM brine.quarantine WHERE ${MATCHES} ORDER BY number DESC LIMIT
 
 const COUNT = `SELECT count(*)::integer AS count FROM brine.quarantine WHERE ${MATCHES}`;
 
+/* eslint-disable brine/plain-words -- the name of the column */
 const NEXT = `
-SELECT ${HEAD}, raw, told FROM brine.quarantine WHERE ${MATCHES} AND number > $6
+SELECT ${HEAD}, raw, told AS about FROM brine.quarantine WHERE ${MATCHES} AND number > $6
 ORDER BY number LIMIT 1`;
+/* eslint-enable brine/plain-words */
 
 const TRIED = `
 UPDATE brine.quarantine SET tries = tries + 1, tried_at = now() WHERE number = $1`;
@@ -99,14 +101,14 @@ export class QuarantineRows {
   /** The first row with a higher number, or undefined. Throws JobCacheError. */
   async next(filter: QuarantineFilter, after: number): Promise<QuarantineRow | undefined> {
     const values = [...valuesOf(filter), after];
-    const [row] = await select<QuarantineHead & { raw: Buffer; told: Buffer }>(
+    const [row] = await select<QuarantineHead & { raw: Buffer; about: Buffer }>(
       this.#reads,
       NEXT,
       values,
     );
     if (row === undefined) return undefined;
-    const told: unknown = row.told.length === 0 ? {} : JSON.parse(row.told.toString('utf8'));
-    return { ...row, told: told as QuarantineRow['told'] };
+    const about: unknown = row.about.length === 0 ? {} : JSON.parse(row.about.toString('utf8'));
+    return { ...row, about: about as QuarantineRow['about'] };
   }
 
   /** Records a retry: removes a row that is stored now, keeps others. Throws JobCacheError. */

@@ -32,7 +32,7 @@ export function refusedDurable({ raw }: QuarantineRow): DurableRow {
 
 /** The return in quarantine, under its original names. */
 export function refusedReturn(row: QuarantineRow): ReturnRow {
-  const { told: facts, raw, incarnation, seq, subject } = row;
+  const { about: facts, raw, incarnation, seq, subject } = row;
   const text = (name: string, column: string): string => {
     const value = facts[name];
     return typeof value === 'string' ? value : column;

@@ -5,6 +5,7 @@ import type { RefusedRow, StreamPosition } from './rows.ts';
 import { saveSightings } from './sightings.ts';
 
 /** A repeated refusal of a row keeps its number and replaces the reason. */
+// eslint-disable-next-line brine/plain-words -- the name of the column
 const QUARANTINE = `
 INSERT INTO brine.quarantine AS q (kind, jid, id, incarnation, seq, sqlstate, reason, raw, subject,
   stored_at, told)
@@ -28,7 +29,7 @@ export interface Refusal extends StreamPosition {
   /** When the stream stored it, unix milliseconds. */
   readonly receivedAt?: number;
   /** Further facts that a retry needs. */
-  readonly told?: Readonly<Record<string, unknown>>;
+  readonly about?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -42,7 +43,7 @@ export interface Refusal extends StreamPosition {
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
   const { kind, jid, id, raw, receivedAt } = row;
   const state = plainText(error instanceof JobCacheError ? error.sqlState : stateOf(error));
-  const facts = { jid, id, incarnation: row.incarnation, receivedAt, ...row.told };
+  const facts = { jid, id, incarnation: row.incarnation, receivedAt, ...row.about };
   try {
     await pool.query(QUARANTINE, [
       kind,

@@ -36,7 +36,7 @@ export function checkOptions(options: MasterOptions): Finding[] {
     );
   }
   if (!options.rotateAesKey) {
-    add('bad', 'rotate_aes_key', 'rotate_aes_key is off: deleted minions go on reading jobs');
+    add('bad', 'rotate_aes_key', 'rotate_aes_key is off: deleted minions still read jobs');
   }
   if (!options.signPubMessages) {
     add('warn', 'sign_pub_messages', 'sign_pub_messages is off: publications are not signed');

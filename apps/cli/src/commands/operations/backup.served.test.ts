@@ -38,7 +38,7 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../said.fixture.ts';
+import { type Said, saidBy } from '../../printed.fixture.ts';
 
 const JID = '20241125120000000001';
 const ARCHIVED = '20201125120000000001';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { writeMarker } from '@brine/backup/marker';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../said.fixture.ts';
+import { type Said, saidBy } from '../../printed.fixture.ts';
 
 /** The state directory below the test's. */
 const STATE = 'var/cache/salt/master/brine';

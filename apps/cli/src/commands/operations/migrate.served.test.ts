@@ -18,7 +18,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { letPass, makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
 import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { saidBy } from '../../said.fixture.ts';
+import { saidBy } from '../../printed.fixture.ts';
 
 const JID = '20241125120000000001';
 const RETURNED_AT = new Date('2024-11-25T12:00:05Z');

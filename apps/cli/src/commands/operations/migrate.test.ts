@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../said.fixture.ts';
+import { type Said, saidBy } from '../../printed.fixture.ts';
 
 let dir: string;
 // It loads what opens NATS and PostgreSQL, which takes seconds where nothing is compiled yet.

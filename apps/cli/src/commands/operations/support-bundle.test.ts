@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../said.fixture.ts';
+import { type Said, saidBy } from '../../printed.fixture.ts';
 
 /** One in each place that a secret of a master can be in. */
 const SECRETS = {

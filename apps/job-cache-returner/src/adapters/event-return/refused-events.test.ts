@@ -49,9 +49,11 @@ test('an event out of quarantine goes to the returner that refused it', async ()
   const again: unknown[] = [];
   const http = { name: 'http', writeAgain: async (one: unknown) => void again.push(one) };
   const returners = [http as unknown as EventReturner];
-  const { told, raw } = rows[0]!;
-  const row = { told, raw, storedMs: null, atMs: 5 } as unknown as QuarantineRow;
+  const { about, raw } = rows[0]!;
+  const row = { about, raw, storedMs: null, atMs: 5 } as unknown as QuarantineRow;
   expect(await returnAgain(row, returners)).toBe(true);
   expect(again).toEqual([event]);
-  expect(await returnAgain({ ...row, told: { ...told, returner: 'gone' } }, returners)).toBe(false);
+  expect(await returnAgain({ ...row, about: { ...about, returner: 'gone' } }, returners)).toBe(
+    false,
+  );
 });

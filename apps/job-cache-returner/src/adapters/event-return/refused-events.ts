@@ -56,7 +56,7 @@ export class RefusedEvents {
         incarnation: `${returner.slice(0, 100)} ${eventId(event)}`,
         raw: data,
         receivedAt: Math.floor(timeMs),
-        told: { returner, tag, timeMs, position },
+        about: { returner, tag, timeMs, position },
       },
       error,
     );
@@ -68,7 +68,7 @@ export async function returnAgain(
   row: QuarantineRow,
   returners: readonly EventReturner[],
 ): Promise<boolean> {
-  const { returner, tag, timeMs, position } = row.told;
+  const { returner, tag, timeMs, position } = row.about;
   const found = returners.find(({ name }) => name === returner);
   if (found === undefined || typeof tag !== 'string') return false;
   await found.writeAgain({

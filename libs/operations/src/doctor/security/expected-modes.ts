@@ -39,7 +39,7 @@ export const EXPECTED_MODES: readonly ExpectedMode[] = [
   {
     at: /^sock\/(bare|prefixed|3007)$/,
     may: 0o011,
-    why: 'tools of other releases go on to their sockets',
+    why: 'tools of other releases pass it to their sockets',
   },
   {
     at: /^sock\/((bare|prefixed|3007)\/)?master_event_pub\.ipc$/,
