@@ -10,8 +10,8 @@ import type { CallIdentity } from '@brine/master/functions';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { HostPorts } from './host-ports.ts';
 import type { OwnedRun, OwnedRuns } from './owned-run.ts';
-import type { ReactorAdmin } from './reactor-care.ts';
-import type { ScheduleAdmin } from './schedule/schedule-care.ts';
+import type { ReactorAdmin } from './reactor-admin.ts';
+import type { ScheduleAdmin } from './schedule/schedule-admin.ts';
 
 /** Makes the seals of audit rows (libs/crypt audit-seal.ts). */
 export interface RowSeal {

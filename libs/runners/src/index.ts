@@ -22,6 +22,6 @@ export { RunReleasedError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
 export { queryWeb } from './plain/http.ts';
 export { refusedBecause } from './plain/refused.ts';
-export type { ReactorAdmin } from './reactor-care.ts';
-export type { ScheduleAdmin, ScheduledRun } from './schedule/schedule-care.ts';
+export type { ReactorAdmin } from './reactor-admin.ts';
+export type { ScheduleAdmin, ScheduledRun } from './schedule/schedule-admin.ts';
 export { RUNNERS } from './table.ts';

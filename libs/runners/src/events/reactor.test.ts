@@ -1,7 +1,7 @@
 import { mapOf, type SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { sceneOf } from '../../test/runner-master.ts';
-import type { ReactionFailure, ReactorAdmin } from '../reactor-care.ts';
+import type { ReactionFailure, ReactorAdmin } from '../reactor-admin.ts';
 
 const FAILURES: readonly ReactionFailure[] = [
   {

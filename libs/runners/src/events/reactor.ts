@@ -10,7 +10,7 @@ import {
   type RunnerFunction,
   type RunnerMaster,
 } from '../function.ts';
-import type { ReactionFailure, ReactorAdmin } from '../reactor-care.ts';
+import type { ReactionFailure, ReactorAdmin } from '../reactor-admin.ts';
 
 /** Arguments that Salt's functions have and do not use. */
 const UNUSED = [

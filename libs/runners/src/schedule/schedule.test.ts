@@ -8,7 +8,7 @@ import {
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { type Scene, sceneOf } from '../../test/runner-master.ts';
-import type { ScheduleAdmin, ScheduledRun } from './schedule-care.ts';
+import type { ScheduleAdmin, ScheduledRun } from './schedule-admin.ts';
 
 type Plain = null | boolean | number | string | readonly Plain[] | { [key: string]: Plain };
 

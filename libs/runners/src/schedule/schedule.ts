@@ -23,7 +23,7 @@ import {
   type RunnerFunction,
   type RunnerMaster,
 } from '../function.ts';
-import type { ScheduledRun } from './schedule-care.ts';
+import type { ScheduledRun } from './schedule-admin.ts';
 
 /** Format of times, as in Salt's own module. */
 const FORMAT = '%Y-%m-%dT%H:%M:%S';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { formsOf } from './forms.ts';
-import { storesWhat } from './holds.ts';
+import { storesWhat } from './stored-secrets.ts';
 
 const SECRET = { name: 'it', value: 'pä"ss\'w\\ord-4711+x' };
 

@@ -1,6 +1,5 @@
 import type { BrineMaster } from '../brine/brine-master.ts';
 import { formsOf, type SoughtSecret } from './forms.ts';
-import { storesWhat } from './holds.ts';
 import {
   archiveOf,
   commandLinesOf,
@@ -10,6 +9,7 @@ import {
   streamsOf,
   tablesOf,
 } from './sink-contents.ts';
+import { storesWhat } from './stored-secrets.ts';
 
 /** Secrets that may be in some sinks, and why. */
 export interface AllowedPlace {
