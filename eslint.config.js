@@ -140,9 +140,10 @@ export default defineConfig([
     rules: { 'brine/plain-words': 'error' },
   },
   {
-    // Names that rows, messages between releases and metrics have already.
+    // Names of the API of engines, and of rows, messages between releases and metrics.
     files: [
       'apps/syndic-relay/src/adapters/downward.ts',
+      'libs/engines/src/{engine,child/engine-link}.ts',
       'libs/host/src/event-feed.ts',
       'libs/job-cache/src/{durable/durable-row,read/silent-minions}.ts',
       'libs/job/src/durable/durable.ts',

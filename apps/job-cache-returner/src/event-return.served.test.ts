@@ -243,7 +243,7 @@ test('tags that are not wanted are passed over, and one that is refused goes awa
   const odd = 'x\0y';
   for (const tag of ['begin/0', 'other', 'kept/secret', 'kept/1', odd, 'kept/2']) await fire(tag);
   await expect.poll(rowTags).toEqual(['begin/0', 'kept/1', 'kept/2']);
-  expect(refused).toMatchObject([{ kind: 'event', id: 'pgjsonb', told: { tag: odd } }]);
+  expect(refused).toMatchObject([{ kind: 'event', id: 'pgjsonb', about: { tag: odd } }]);
   const text = await metrics.text('prometheus');
   expect(text).toContain('outcome="quarantined"} 1\n');
   expect(text).toContain('outcome="returned"} 3\n');

@@ -65,7 +65,7 @@ export interface EngineContext {
   /** Logs a line in the log of the master. */
   log(level: 'info' | 'warn' | 'error', text: string): void;
   /** Sets the figures for `brine status`. */
-  report(figures: EngineFigures): void;
+  tell(figures: EngineFigures): void;
 }
 
 /**

@@ -59,7 +59,7 @@ describe('the link to a master above', () => {
       'salt/syndic/syn/start',
     ]);
     expect(textOf(announced[0] ?? mapOf({}), 'data')).toMatch(/^Syndic syn started at /);
-    expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
+    expect(link.status).toMatchObject({ name: 'above', isSubscribed: true, trouble: undefined });
   });
 
   test('reports the loss of its connection, and the next one', async () => {
@@ -68,9 +68,9 @@ describe('the link to a master above', () => {
     run();
     await first;
     master.link(false);
-    expect(link.status).toMatchObject({ hears: false, trouble: 'no connection for jobs' });
+    expect(link.status).toMatchObject({ isSubscribed: false, trouble: 'no connection for jobs' });
     master.link(true);
-    expect(link.status).toMatchObject({ hears: true, trouble: undefined });
+    expect(link.status).toMatchObject({ isSubscribed: true, trouble: undefined });
     expect(told).toEqual([
       'signed in',
       'receiving jobs of the master above',
@@ -85,7 +85,7 @@ describe('the link to a master above', () => {
     const first = master.next('_minion_event');
     run();
     await first;
-    expect(link.status).toMatchObject({ hears: false, trouble: 'no connection for jobs' });
+    expect(link.status).toMatchObject({ isSubscribed: false, trouble: 'no connection for jobs' });
     expect(told.at(-1)).toContain('no jobs of the master above yet');
   });
 

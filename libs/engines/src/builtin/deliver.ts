@@ -140,14 +140,14 @@ class Delivery {
       this.#isDown = false;
       this.#engine.log('info', 'events are taken again');
     }
-    this.#engine.report({ ...this.#counts, down: 0 });
+    this.#engine.tell({ ...this.#counts, down: 0 });
   }
 
   #refused(event: EngineEvent, error: Error): void {
     event.done();
     this.#counts.refused += 1;
     this.#engine.log('warn', `${event.tag}: not taken and left out: ${error.message}`);
-    this.#engine.report({ ...this.#counts });
+    this.#engine.tell({ ...this.#counts });
   }
 
   #down(error: unknown): void {
@@ -157,6 +157,6 @@ class Delivery {
       this.#engine.log('warn', `events are not taken: ${text}; they wait in the cluster`);
     }
     this.#isDown = true;
-    this.#engine.report({ ...this.#counts, down: 1 });
+    this.#engine.tell({ ...this.#counts, down: 1 });
   }
 }

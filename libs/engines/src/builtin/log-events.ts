@@ -12,7 +12,7 @@ export const start: EngineStart = async (engine, given) => {
     const { tag, data } = event;
     engine.log('info', JSON.stringify({ tag, data }));
     events += 1;
-    engine.report({ events });
+    engine.tell({ events });
     event.done();
   }
 };

@@ -38,7 +38,7 @@ export const start: EngineStart = async (engine, given) => {
     });
     if (why !== undefined) counts.failed += 1;
     if (why !== undefined) engine.log('error', why);
-    engine.report(counts);
+    engine.tell(counts);
     await sleepUnless(intervalMs, engine.stopping);
   }
 };

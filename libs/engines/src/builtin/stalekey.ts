@@ -54,7 +54,7 @@ async function round(engine: EngineContext, last: Judged, expireS: number): Prom
     await engine.call('wheel', 'key.delete_dict', [{ minions }]);
   }
   const deleted = judged.stale.length;
-  engine.report({ known: accepted.length - deleted, deleted, judged: nowS });
+  engine.tell({ known: accepted.length - deleted, deleted, judged: nowS });
   await engine.save({ at: nowS, seen: Object.fromEntries(thatFit(judged.seen)) });
   return { at: nowS, seen: judged.seen };
 }

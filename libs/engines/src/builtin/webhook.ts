@@ -54,7 +54,7 @@ export const start: EngineStart = async (engine, given) => {
   await listening(server, port, address);
   const bound = server.address() as AddressInfo;
   engine.log('info', `listens on ${bound.address} port ${bound.port}`);
-  engine.report({ port: bound.port });
+  engine.tell({ port: bound.port });
   const timer = setInterval(() => hook.report(), LOG_MS);
   await new Promise<void>((resolve) => {
     const close = (): void => {
@@ -174,7 +174,7 @@ class Hook {
     const text = JSON.stringify(this.#counts);
     if (text === this.#logged) return;
     this.#logged = text;
-    this.#engine.report(this.#counts);
+    this.#engine.tell(this.#counts);
   }
 
   #overShare({ message, again }: ShareExceededError): number {

@@ -120,7 +120,7 @@ export class EngineLink implements EngineContext {
     this.#send({ type: 'log', level, text });
   }
 
-  report(figures: EngineFigures): void {
+  tell(figures: EngineFigures): void {
     this.#send({ type: 'tell', figures });
   }
 
