@@ -1,7 +1,7 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import importSort from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
-import plainWords from './tools/plain-words.mjs';
+import plainWords from './tools/lint/plain-words.mjs';
 
 const SHAPES = [
   { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },

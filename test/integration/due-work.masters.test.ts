@@ -1,7 +1,8 @@
 // A minion that stores as much as it can holds up neither the schedule nor reactions of others.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrineMaster, freePorts, TestPeer } from '@brine/testing';
+import { BrineMaster, freePorts } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';

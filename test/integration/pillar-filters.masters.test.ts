@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { BrineMaster, TestPeer } from '@brine/testing';
+import { BrineMaster } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { JidMaker, type SilenceCause } from '@brine/job';
-import { BrineMaster, endPool, startPostgres, TestPeer, type TestPostgres } from '@brine/testing';
+import { BrineMaster, endPool, startPostgres, type TestPostgres } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { buildReturn } from '@brine/wire/load';
 import pg from 'pg';

@@ -1,5 +1,5 @@
 import { minionToken } from '@brine/crypt';
-import { newNonce, type TestPeer } from '@brine/testing';
+import { newNonce, type TestPeer } from '@brine/testing/peers';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, type Frame, sealed, type Sealing, wrongTypes } from './frames.ts';
 

@@ -1,4 +1,4 @@
-import { authLoad, newNonce } from '@brine/testing';
+import { authLoad, newNonce } from '@brine/testing/peers';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { type Cast, clear, type Frame, type Sent, wrongTypes } from './frames.ts';
 

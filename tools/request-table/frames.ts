@@ -1,5 +1,5 @@
 import type { Crypticle } from '@brine/crypt';
-import type { TestPeer } from '@brine/testing';
+import type { TestPeer } from '@brine/testing/peers';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** The senders of the frames, and their knowledge. */

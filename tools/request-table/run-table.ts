@@ -1,5 +1,5 @@
 import { PrivateKey } from '@brine/crypt';
-import { TestPeer } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { aesFrames, deadlyFrames, leavingFrames } from './aes-frames.ts';
 import { clearFrames } from './clear-frames.ts';
 import type { Cast, Frame } from './frames.ts';

@@ -24,7 +24,6 @@ export { startTally } from './salt/start-tally.ts';
 export type { SaltVenv } from './salt/venv.ts';
 export { anySaltVenv, saltVenv, SaltVenvError } from './salt/venv.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
-export { authLoad, newNonce, TestPeer } from './test-peer.ts';
 export type { TestPostgres } from './test-postgres.ts';
 export { startPostgres } from './test-postgres.ts';
 export { ZmtpPeer } from './zmtp.ts';

@@ -1,14 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import {
-  authLoad,
-  BrineMaster,
-  startPostgres,
-  TestPeer,
-  type TestPostgres,
-  ZmtpPeer,
-} from '@brine/testing';
+import { BrineMaster, startPostgres, type TestPostgres, ZmtpPeer } from '@brine/testing';
+import { authLoad, TestPeer } from '@brine/testing/peers';
 import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';

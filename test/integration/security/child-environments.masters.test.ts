@@ -2,7 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import { BrineMaster, saltVenv, TestPeer } from '@brine/testing';
+import { BrineMaster, saltVenv } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';

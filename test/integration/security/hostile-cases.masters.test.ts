@@ -1,4 +1,4 @@
-import { authLoad } from '@brine/testing';
+import { authLoad } from '@brine/testing/peers';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';

@@ -1,5 +1,6 @@
-import { authLoad, startPostgres, type TestPostgres } from '@brine/testing';
+import { startPostgres, type TestPostgres } from '@brine/testing';
 import { drawn } from '@brine/testing/circle';
+import { authLoad } from '@brine/testing/peers';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it as test } from 'vitest';

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Jid, JidMaker, traceIdOf } from '@brine/job';
-import { BrineMaster, freePorts, type SaltProcess, TestPeer } from '@brine/testing';
+import { BrineMaster, freePorts, type SaltProcess } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { formsOf, storesWhat } from '@brine/testing/sinks';
 import { readRecordedSpans } from '@brine/testing/spans';
 import { mapOf, pack, type SaltMap } from '@brine/wire';

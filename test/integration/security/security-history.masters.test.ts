@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
-import { authLoad, ZmtpPeer } from '@brine/testing';
+import { ZmtpPeer } from '@brine/testing';
+import { authLoad } from '@brine/testing/peers';
 import { growsOld } from '@brine/testing/waits';
 import { bytesOf, mapOf, pack, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrineMaster, newestOf, type SaltVenv, saltVenv, TestPeer } from '@brine/testing';
+import { BrineMaster, newestOf, type SaltVenv, saltVenv } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { Subscriber } from '@brine/zmq';

@@ -1,5 +1,5 @@
 import { type Crypticle, minionToken } from '@brine/crypt';
-import { TestPeer } from '@brine/testing';
+import { TestPeer } from '@brine/testing/peers';
 import { mapOf, textOf, unpackMap } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { ThinPeer } from '@brine/zmq';

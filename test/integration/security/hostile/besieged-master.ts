@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestPeer } from '@brine/testing';
+import type { TestPeer } from '@brine/testing/peers';
 import {
   isMap,
   mapIn,

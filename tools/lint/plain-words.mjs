@@ -1,7 +1,7 @@
 // A rule of ESLint: names, comments and texts have none of the words that the glossary replaces.
 import { readFileSync } from 'node:fs';
 
-const GLOSSARY = new URL('../docs/internals/glossary.md', import.meta.url);
+const GLOSSARY = new URL('../../docs/internals/glossary.md', import.meta.url);
 const TABLE = /^## Words that are replaced$[^]*?^\| --- \| --- \|\n((?:\|.*\|\n)+)/m;
 
 /**

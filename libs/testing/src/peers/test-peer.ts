@@ -4,7 +4,7 @@ import { Crypticle, minionToken, PrivateKey, PublicKey } from '@brine/crypt';
 import { bytesOf, mapOf, pack, type SaltMap, unpack } from '@brine/wire';
 import { aesEnvelope, clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
-import { ZmtpPeer } from './zmtp.ts';
+import { ZmtpPeer } from '../zmtp.ts';
 
 const ANSWER_MS = 20_000;
 const SIGN_IN_TRIES = 60;
@@ -18,7 +18,7 @@ interface Secrets {
   readonly masterKey: PublicKey;
 }
 
-/** A minion without functions: it signs in, and sends any bytes. It connects when it first sends. */
+/** A minion without functions: it signs in and sends any bytes. The first send connects. */
 export class TestPeer {
   readonly id: string;
   readonly key: PrivateKey;
@@ -49,7 +49,7 @@ export class TestPeer {
     return this.#given.masterKey;
   }
 
-  /** Logs in once; false for an answer other than accepted. @throws Error without a signed answer */
+  /** Logs in once; true if accepted. @throws Error for an unsigned answer */
   async tryToSignIn(autosignGrains?: SaltMap): Promise<boolean> {
     const load = new Map([...authLoad(this), ...mapOf({ autosign_grains: autosignGrains })]);
     const reply = unpack(await this.raw(clearEnvelope(load)));
@@ -78,7 +78,7 @@ export class TestPeer {
     throw new Error(`${this.id} could not sign in`, { cause });
   }
 
-  /** Sends a load sealed with its session key, as a minion of payload version 3; awaits an answer. */
+  /** Sends a load sealed by its session key (payload version 3), and awaits an answer. */
   async send(load: SaltMap, tok: Uint8Array = minionToken(this.key)): Promise<void> {
     const own = mapOf({ ts: Math.floor(Date.now() / 1000), nonce: newNonce(), tok });
     const body = aesEnvelope({

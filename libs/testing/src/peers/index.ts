@@ -1,0 +1,1 @@
+export { authLoad, newNonce, TestPeer } from './test-peer.ts';
