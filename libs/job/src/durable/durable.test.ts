@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DurableWorld, START } from '../../test/durable-world.ts';
-import { confirmDurable, durablePieces, noteLogIns, IDLE, stepDurable } from './durable.ts';
+import { confirmDurable, durablePieces, IDLE, noteLogIns, stepDurable } from './durable.ts';
 
 const HOUR = 3_600_000;
 

@@ -2,8 +2,8 @@ export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export {
   confirmDurable,
   durablePieces,
-  noteLogIns,
   IDLE,
+  noteLogIns,
   openDurable,
   stepDurable,
 } from './durable.ts';

@@ -27,7 +27,7 @@ export class EventReaders {
    */
   static async open(master: MasterUnderTest, readers: number, tag: string): Promise<EventReaders> {
     const socket = join(master.home.sockDir, 'master_event_pub.ipc');
-    // Salt's TAGEND, two line ends, tells the tag from its repetition in the data.
+    // Salt's TAGEND, two line ends, separates the tag from its repetition in the data.
     const args = [socket, String(readers), `${tag}\n\n`];
     const child = fork(PROGRAM, args, { execArgv: [], stdio: 'inherit' });
     const all = new EventReaders(child);

@@ -26,7 +26,7 @@ export interface ReturnStorm {
 
 /** A fleet of this size is worth a process of its own. */
 export const MINIONS_PER_PROCESS = 2_500;
-/** On the way at once where nothing else is said; Salt's minions would have one each. */
+/** Default of requests in flight; Salt's minions would have one each. */
 const IN_FLIGHT = 64;
 /** A publish to minions that stay silent is over when its reply is there. */
 const SILENT_WAIT_MS = 1;

@@ -55,7 +55,7 @@ function loadOf(jid: string) {
   });
 }
 
-/** A job id of that time, told apart by its last three digits. */
+/** A job id of that time; its last three digits are the index. */
 function jidAt(ms: number, index: number): string {
   const digits = new Date(ms).toISOString().replace(/\D/g, '');
   return digits + String(index % 1_000).padStart(3, '0');

@@ -58,7 +58,7 @@ export interface MasterUnderTest {
   close(): Promise<void>;
 }
 
-/** What a command of a master's took and said. */
+/** Duration, exit code and output of a master's command. */
 export interface CommandRun {
   readonly ms: number;
   readonly code: number;

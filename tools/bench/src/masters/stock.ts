@@ -21,7 +21,7 @@ import {
 } from './master.ts';
 import { timeUntilServing } from './serving.ts';
 
-/** The installed releases, each with its environment; says in one line what is missing. */
+/** The installed releases, each with its environment; prints a line about missing ones. */
 export async function installedStock(
   names: readonly StockName[],
   say: (line: string) => void,

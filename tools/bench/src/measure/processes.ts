@@ -18,7 +18,7 @@ export interface ProcessStat {
 const FIELD = { parent: 1, utime: 11, stime: 12, cutime: 13, cstime: 14, starttime: 19 } as const;
 
 /**
- * Reads one line of /proc/<pid>/stat. The name may hold blanks and parentheses, so the last
+ * Reads one line of /proc/<pid>/stat. The name may contain blanks and parentheses, so the last
  * parenthesis ends it.
  * @throws Error for a text of another form.
  */

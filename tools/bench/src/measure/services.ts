@@ -1,4 +1,4 @@
-/** Parts of a command line that tell what a process of a master is; the first counts. */
+/** Parts of a command line by which a process of a master is known; the first counts. */
 const NAMES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
   [/\/apps\/([a-z-]+)\/(?:dist(?:\/joined)?|src)\/main\.[jt]s/, (match) => match[1] ?? 'service'],
   [/\/brine\.mjs master\b/, () => 'supervisor'],

@@ -4,7 +4,7 @@ import { compareCheckouts } from './compare.ts';
 import type { Judgement } from './verdict.ts';
 import { drawVerdicts, sayJudgement } from './verdict.ts';
 
-/** What `--prove` plants where `--plant` says nothing. */
+/** Slowdown that `--prove` plants without `--plant`. */
 const PLANT_PERCENT = 15;
 /** Share of runs that must be right. */
 const RIGHT_LEAST = 0.9;

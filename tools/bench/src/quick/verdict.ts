@@ -1,7 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import { estimateRatio, type RatioEstimate } from '../measure/statistics.ts';
 
-/** What a comparison says. */
+/** Result of a comparison. */
 export type Verdict = 'slower' | 'same' | 'faster';
 
 /** A verdict and what it rests on. */

@@ -3,7 +3,7 @@ import { pairedRatios, type Spread, spreadOf } from '../measure/statistics.ts';
 
 /** What one master reached in one row. */
 export interface Cell {
-  /** The median of the samples; undefined where nothing was measured, `note` says why. */
+  /** The median of the samples; undefined if nothing was measured, with the reason in `note`. */
   readonly value: number | undefined;
   readonly samples: readonly number[];
   /** A few words behind the number: `not reached`, `91 % answered`. */
@@ -45,8 +45,7 @@ export function emptyCell(note: string): Cell {
 
 /**
  * A line with its ratios: samples of the same index were measured one after the other, so they are
- * pairs. A ratio above 1 says that Brine is better, also for cells
- * in which less is better.
+ * pairs. Above 1 Brine is better, also for cells in which less is better.
  */
 export function figureOf(head: Omit<Figure, 'ratios'>): Figure {
   const brine = head.cells.brine?.samples ?? [];

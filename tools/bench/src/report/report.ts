@@ -59,7 +59,7 @@ export function drawReport(report: Report, aligned = true): string {
       `\`${command}\`, ` +
       `${Math.round(seconds / 60)} min on ${machine.cores} cores (${machine.cpu}), ` +
       `${machine.memoryGiB} GiB, Node ${machine.node}, Linux ${machine.kernel}. The load ` +
-      'generator, NATS and PostgreSQL run on the same machine. “To” says how many times better ' +
+      'generator, NATS and PostgreSQL run on the same machine. “To” is how many times better ' +
       'Brine is: the median of alternating pairs, and their quartiles.',
   ];
   if (report.figures.some(({ cells }) => Object.values(cells).some((cell) => cell.rigBound))) {

@@ -64,7 +64,7 @@ export function fleetFigures(
         unit: '%',
         cells: cells((run) => completeCell(run, size)),
       }),
-      // A ratio of shares says nothing.
+      // A ratio of shares means nothing.
       ratios: {},
     },
     figureOf({

@@ -8,7 +8,7 @@ import { alternate, type Row } from './row.ts';
 
 const MINIONS = 500;
 const IN_FLIGHT = 128;
-/** Uncounted slices: the first warms up, the second tells the rate. */
+/** Uncounted slices: the first warms up, the second measures the rate. */
 const WARM_UP_RETURNS = 2_000;
 
 /** Returns stored per second, and what one costs the whole master. */

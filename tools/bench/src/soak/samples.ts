@@ -31,7 +31,7 @@ const P99_DRIFT_MAX = 0.1;
 const DESCRIPTORS_GROWTH_MAX = 0.05;
 const DESCRIPTORS_FREE = 8;
 /**
- * The first part warms up: pools, caches, compiled code, and the streams, which hold the last
+ * The first part warms up: pools, caches, compiled code, and the streams, which keep the last
  * 15 minutes (libs/bus trim-streams). Of a short run at most half.
  */
 const WARM_UP_MINUTES = 17;

@@ -21,7 +21,7 @@ export class SizeWatch {
     this.#tree = tree;
     const { signal } = this.#ended;
     this.#running = lookAtSizes(tree, everyMs, signal, (sizes) => this.#looks.push(sizes));
-    // Told by `take` and `close`.
+    // `take` and `close` reject with it.
     this.#running.catch(() => undefined);
   }
 
