@@ -20,6 +20,9 @@ export function replacedWords(glossary = readFileSync(GLOSSARY, 'utf8')) {
   );
 }
 
+const REPLACED = replacedWords();
+const PHRASES = new RegExp(`\\b(?:${[...REPLACED.keys()].join('|')})\\b`, 'gi');
+
 /** What a text quotes is not its own: code in backticks, words in quotation marks. */
 const QUOTED = /`[^`]*`|"[^"\n]*"/g;
 
@@ -33,31 +36,29 @@ const plainWords = {
     messages: { replaced: '"{{word}}": {{instead}} (docs/internals/glossary.md).' },
   },
   create(context) {
-    const replaced = replacedWords();
     const [{ names = true } = {}] = context.options;
-    const phrases = new RegExp(`\\b(?:${[...replaced.keys()].join('|')})\\b`, 'gi');
     const report = (where, word) =>
       context.report({
         ...where,
         messageId: 'replaced',
-        data: { word, instead: replaced.get(word.toLowerCase()) },
+        data: { word, instead: REPLACED.get(word.toLowerCase()) },
       });
     const checkText = (node, text) => {
       // A key, a subject or an option is no sentence.
       if (!text.includes(' ')) return;
-      for (const [word] of text.replace(QUOTED, '').matchAll(phrases)) report({ node }, word);
+      for (const [word] of text.replace(QUOTED, '').matchAll(PHRASES)) report({ node }, word);
     };
     const checkName = (node) => {
       if (!names || (node?.type !== 'Identifier' && node?.type !== 'PrivateIdentifier')) return;
       for (const word of wordsOfName(node.name)) {
-        if (replaced.has(word.toLowerCase())) report({ node }, word);
+        if (REPLACED.has(word.toLowerCase())) report({ node }, word);
       }
     };
     const checkKey = ({ key, computed }) => computed || checkName(key);
     return {
       Program(program) {
         for (const { loc, value } of context.sourceCode.getAllComments()) {
-          for (const [word] of value.replace(QUOTED, '').matchAll(phrases)) report({ loc }, word);
+          for (const [word] of value.replace(QUOTED, '').matchAll(PHRASES)) report({ loc }, word);
         }
         const scopes = [context.sourceCode.getScope(program)];
         for (let scope = scopes.pop(); scope !== undefined; scope = scopes.pop()) {

@@ -18,7 +18,7 @@ export const VERSION_HEADER = 'Brine-Version';
 /** A reader gives back a message of a newer form for this long: another process may read it. */
 export const NEWER_RETRY_MS = 5_000;
 
-/** After so many tries, an hour, the message is skipped. */
+/** After this many tries (an hour) the message is skipped. */
 export const NEWER_TRIES_MAX = 720;
 
 /** True if a stored message is of a form that only a newer release reads. */
