@@ -53,8 +53,8 @@ export async function openSide(
 }
 
 /**
- * Loads one side alone until its code is compiled; returns the CPU per return then, in µs. It prints
- * the cost of the first ones.
+ * Loads one side alone until its code is compiled. Returns the CPU per return then, in µs, and
+ * prints that of the first ones.
  */
 export async function warmUp(
   side: Side,
