@@ -1,8 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { removeIfThere, textIfThere, writeAtomic, writeNew } from './files.ts';
+import { removeIfThere, removeOldDrafts, textIfThere, writeAtomic, writeNew } from './files.ts';
 
 let dir: string;
 
@@ -42,4 +44,37 @@ test('a write that fails leaves no draft', async () => {
 test('a file that is not there is no error', async () => {
   expect(await textIfThere(join(dir, 'none'))).toBeUndefined();
   expect(await removeIfThere(join(dir, 'none', 'below'))).toBe(false);
+});
+
+test('drafts of killed writers are removed, those of running ones and other files are not', async () => {
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  const old = ['.17-0123456789ab.new', '.bashrc', 'a.new', '.17-0123456789ab.new.pub'];
+  for (const name of old) {
+    await writeFile(join(dir, name), '');
+    await utimes(join(dir, name), hourAgo, hourAgo);
+  }
+  await writeFile(join(dir, '.18-0123456789ab.new'), '');
+  await removeOldDrafts(dir);
+  expect((await readdir(dir)).sort()).toEqual([
+    '.17-0123456789ab.new.pub',
+    '.18-0123456789ab.new',
+    '.bashrc',
+    'a.new',
+  ]);
+  await removeOldDrafts(join(dir, 'none'));
+});
+
+test('the name of a draft is one that is removed', async () => {
+  const watcher = watch(dir);
+  const made = once(watcher, 'change') as Promise<[string, string]>;
+  await writeAtomic(join(dir, 'key'), 'new', { mode: 0o600 });
+  const [, name] = await made;
+  watcher.close();
+  expect(name).not.toBe('key');
+  const draft = join(dir, name);
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  await writeFile(draft, '');
+  await utimes(draft, hourAgo, hourAgo);
+  await removeOldDrafts(dir);
+  expect(await readdir(dir)).toEqual(['key']);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { link, open, rename, unlink } from 'node:fs/promises';
+import { link, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** True when `error` is a system error with one of these codes. */
@@ -134,6 +134,25 @@ export async function writeNew(
     throw error;
   } finally {
     await removeIfThere(draft);
+  }
+}
+
+/** A draft that was not given its name within this time is of a process that was killed, in ms. */
+const DRAFT_LIFE_MS = 60_000;
+const DRAFT_NAME = /^\.\d+-[0-9a-f]{12}\.new$/;
+
+/**
+ * Removes the drafts that killed writers left in a directory; one without such files, or a
+ * directory that is not there, is left as it is. Drafts count by their age: a directory may be
+ * shared by hosts, where a pid means nothing.
+ * @throws as the file system does
+ */
+export async function removeOldDrafts(dir: string): Promise<void> {
+  for (const name of (await ifThere(readdir(dir))) ?? []) {
+    if (!DRAFT_NAME.test(name)) continue;
+    const path = join(dir, name);
+    const found = await ifThere(stat(path));
+    if (found && Date.now() - found.mtimeMs > DRAFT_LIFE_MS) await removeIfThere(path);
   }
 }
 

@@ -15,6 +15,7 @@ export {
   isSystemError,
   readIfThere,
   removeIfThere,
+  removeOldDrafts,
   textIfThere,
   textNowIfThere,
   writeAtomic,

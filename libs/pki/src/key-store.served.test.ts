@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -192,6 +193,19 @@ describe('KeyStore', () => {
     expect((await store.read('web1.example.com')).state).toBe('rejected');
     expect(await store.remove('rejected', 'web1.example.com')).toBe(true);
     expect(await store.read('web1.example.com')).toEqual({});
+  });
+
+  it('removes what killed writers left, on each shelf', async () => {
+    await ensureKeyDirs(dir);
+    const hourAgo = new Date(Date.now() - 3_600_000);
+    const shelves = ['', 'minions', 'minions_pre', 'minions_rejected', 'minions_denied'];
+    const drafts = shelves.map((shelf) => join(dir, shelf, '.9-0123456789ab.new'));
+    for (const draft of drafts) {
+      writeFileSync(draft, '');
+      utimesSync(draft, hourAgo, hourAgo);
+    }
+    await new KeyStore(dir).removeOldDrafts();
+    expect(drafts.filter((draft) => existsSync(draft))).toEqual([]);
   });
 
   it('takes a rejected file as the state although an accepted one exists', async () => {

@@ -2,7 +2,7 @@ import { type Dirent, readdirSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { normalisePem } from '@brine/crypt';
-import { isSystemError, removeIfThere, writeAtomic } from '@brine/files';
+import { isSystemError, removeIfThere, removeOldDrafts, writeAtomic } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
 import { PkiError } from './errors.ts';
 import type { KeyShelf, KeyState } from './key-dirs.ts';
@@ -117,6 +117,12 @@ export class KeyStore {
     } catch (error) {
       throw isSystemError(error, 'ENOENT') ? this.#away(shelf, error) : error;
     }
+  }
+
+  /** Removes what killed writers left half written: in pki_dir and on all shelves. */
+  async removeOldDrafts(): Promise<void> {
+    await removeOldDrafts(this.pkiDir);
+    for (const shelf of KEY_SHELVES) await removeOldDrafts(shelfDir(this.pkiDir, shelf));
   }
 
   /** Moves a file between shelves; false when it was not there. */

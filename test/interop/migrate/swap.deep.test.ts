@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import {
@@ -265,15 +265,26 @@ it(
     await chmod(target, 0o711);
     const args = [BRINE, 'migrate', 'from-stock', '--stock', home.configDir, '-c', target];
     for (const afterMs of [150, 400, 900, 1_500, 2_500]) await killedAfter(args, afterMs);
+    const shelf = join(target, 'pki', 'minions');
+    await ageDrafts(shelf);
     const { code, stderr } = await run(sandbox, installed, process.execPath, args);
     expect(code, stderr).toBe(0);
     const again = await run(sandbox, installed, process.execPath, args);
     expect(again.stdout).toMatch(/^jobs: 0 moved, \d+ there already$/m);
     expect(again.stdout).toMatch(/^returns: 0 moved, \d+ there already$/m);
     expect(again.stdout).toContain(`grains: 0 moved, ${FLEET_SIZE} there already`);
-    expect((await readdir(join(target, 'pki', 'minions'))).sort()).toEqual(IDS);
+    expect((await readdir(shelf)).sort()).toEqual(IDS);
   },
 );
+
+/** Makes what a kill left half written old enough to be removed, as it would be for an operator. */
+async function ageDrafts(dir: string): Promise<void> {
+  await writeFile(join(dir, '.1-0123456789ab.new'), 'half a k');
+  const old = new Date(Date.now() - 3_600_000);
+  for (const name of await readdir(dir)) {
+    if (name.startsWith('.')) await utimes(join(dir, name), old, old);
+  }
+}
 
 const AS_JSON = ['--out', 'json'];
 /** Ten minions fork for it on two cores; none is asked meanwhile whether it is at work. */

@@ -83,7 +83,10 @@ export async function moveKeys(way: KeyWay): Promise<KeyReport> {
     return { ...report, isShared, added: 0, removed: 0, differ: [] };
   }
   if (!way.isDry) {
-    await inKeys(to.dir, () => ensureKeyDirs(to.dir));
+    await inKeys(to.dir, async () => {
+      await ensureKeyDirs(to.dir);
+      await new KeyStore(to.dir).removeOldDrafts();
+    });
     await copyPairs(way, from, to);
   }
   const there = await listingIfThere(to.dir);

@@ -42,10 +42,11 @@ export async function startKeySync(options: {
   const records = new BucketKeyRecords(new Bucket(options.bus, 'brine_keys'));
   const journal = await KeyJournal.open(journalPath(pkiDir));
   const reporting = reportingRecords(records, options.onAct, onTrouble);
-  const sync = new KeySync(
-    { store: new KeyStore(pkiDir), journal, records: reporting },
-    { onTrouble },
-  );
+  const store = new KeyStore(pkiDir);
+  await store.removeOldDrafts().catch((error: unknown) => {
+    onTrouble('files that a killed process left in pki_dir were not removed', error);
+  });
+  const sync = new KeySync({ store, journal, records: reporting }, { onTrouble });
   let inStep = false;
   const starting = records
     .whenReady()
