@@ -142,9 +142,8 @@ const DRAFT_LIFE_MS = 60_000;
 const DRAFT_NAME = /^\.\d+-[0-9a-f]{12}\.new$/;
 
 /**
- * Removes the drafts that killed writers left in a directory; one without such files, or a
- * directory that is not there, is left as it is. Drafts count by their age: a directory may be
- * shared by hosts, where a pid means nothing.
+ * Removes the drafts that killed writers left in a directory, if there is such a directory. It goes
+ * by their age: a directory may be shared by hosts, where a pid means nothing.
  * @throws as the file system does
  */
 export async function removeOldDrafts(dir: string): Promise<void> {

@@ -119,7 +119,7 @@ export class KeyStore {
     }
   }
 
-  /** Removes what killed writers left half written: in pki_dir and on all shelves. */
+  /** Removes the drafts that killed writers left in pki_dir and on its shelves. */
   async removeOldDrafts(): Promise<void> {
     await removeOldDrafts(this.pkiDir);
     for (const shelf of KEY_SHELVES) await removeOldDrafts(shelfDir(this.pkiDir, shelf));
