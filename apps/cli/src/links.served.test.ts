@@ -31,7 +31,7 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Said, saidBy } from './printed.fixture.ts';
+import { type Printed, printedBy } from './printed.fixture.ts';
 
 /*
  * Root's commands in directories of an account that is not root, with something planted at every
@@ -64,7 +64,7 @@ beforeAll(async () => {
   mkdirSync(at);
   scene({ name: 'migrate' });
   const words = ['migrate', 'from-stock', '--stock', join(at, 'stock'), '-c', join(at, 'ours')];
-  expect(await saidBy(words)).toMatchObject({ code: 0, err: '' });
+  expect(await printedBy(words)).toMatchObject({ code: 0, err: '' });
   rmSync(at, { recursive: true });
 });
 afterAll(async () => {
@@ -258,8 +258,8 @@ const COMMANDS: readonly Command[] = [
   migrate('ours', 'to-stock', '--release', '3008.2'),
 ];
 
-async function run({ words }: Command): Promise<Said> {
-  const ended = saidBy(words());
+async function run({ words }: Command): Promise<Printed> {
+  const ended = printedBy(words());
   const late = new Promise<never>((_resolve, reject) =>
     setTimeout(() => reject(new Error('it does not end')), 30_000).unref(),
   );
@@ -328,7 +328,7 @@ describe('root follows nothing of the account', () => {
       rmSync(join(place, top), { recursive: true });
       symlinkSync(join('..', 'srv', top), join(place, top));
     }
-    const { code, out, err } = await saidBy(['key', '-y', '-D', '-c', place]);
+    const { code, out, err } = await printedBy(['key', '-y', '-D', '-c', place]);
     expect(code, err).toBe(0);
     expect(out).toContain('new-1');
     expect(existsSync(join(elsewhere, 'pki/minions_pre/new-1'))).toBe(false);

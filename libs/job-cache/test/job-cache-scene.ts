@@ -30,3 +30,16 @@ export async function jobCacheScene(
   afterAll(() => cache.close());
   return { ...scene, cache };
 }
+
+const MINUTE = 60_000;
+const START = Date.UTC(2026, 10, 20, 10);
+
+/** A time of the scene, in minutes from its start; in ms since 1970. */
+export function at(minutes: number): number {
+  return START + minutes * MINUTE;
+}
+
+/** The jid of a job that was published then. */
+export function jidAt(minutes: number): string {
+  return `${new Date(at(minutes)).toISOString().replace(/\D/g, '')}000`;
+}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { masterOptions, masterStandings } from '@brine/config';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Said, saidBy } from '../printed.fixture.ts';
+import { type Printed, printedBy } from '../printed.fixture.ts';
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'config-'))));
@@ -12,8 +12,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function config(...args: readonly string[]): Promise<Said> {
-  return saidBy(['config', ...args]);
+function config(...args: readonly string[]): Promise<Printed> {
+  return printedBy(['config', ...args]);
 }
 
 describe('brine config show', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { journalPath } from '@brine/pki';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Said, saidBy } from '../printed.fixture.ts';
+import { type Printed, printedBy } from '../printed.fixture.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -15,8 +15,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-function keySync(...args: readonly string[]): Promise<Said> {
-  return saidBy(['key', 'sync', '-c', dir, ...args]);
+function keySync(...args: readonly string[]): Promise<Printed> {
+  return printedBy(['key', 'sync', '-c', dir, ...args]);
 }
 
 const alarm = { since: 1_795_195_193_000, vanished: 30, limit: 10, ids: ['web1', 'web2'] };

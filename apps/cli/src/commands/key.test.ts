@@ -12,8 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Printed, printedBy } from '../printed.fixture.ts';
 
 const SHELVES = ['minions', 'minions_pre', 'minions_rejected', 'minions_denied'];
 
@@ -30,22 +29,8 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
 const files = (): string[] => SHELVES.flatMap((shelf) => readdirSync(join(dir, 'pki', shelf)));
 
-async function saltKey(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' };
-  const terminal: Terminal = {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-    isTerminal: false,
-    ownsSignals: false,
-    ask: (question) => {
-      said.out += question;
-      return Promise.resolve('y');
-    },
-    askSecret: () => Promise.resolve(undefined),
-    readInput: () => Promise.resolve(''),
-  };
-  const code = await runCommandLine('salt-key', ['-c', dir, ...args], terminal);
-  return { code, ...said };
+function saltKey(...args: readonly string[]): Promise<Printed> {
+  return printedBy(['-c', dir, ...args], { program: 'salt-key', answer: 'y' });
 }
 
 describe('a verb for all keys takes no id', () => {

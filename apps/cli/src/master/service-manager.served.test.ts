@@ -40,7 +40,7 @@ test('a service manager hears each state in its order', async () => {
   ]);
 });
 
-test('a reload is told of while the master serves, not while it starts or stops', async () => {
+test('a reload is reported while the master serves, not while it starts or stops', async () => {
   const { socket, env } = await listening();
   const manager = serviceManager(env, fail);
   const seen: number[] = [];
@@ -109,15 +109,15 @@ test('a watchdog of another process hears nothing', async () => {
   expect(socket.words).toEqual(['READY=1', 'STATUS=x']);
 });
 
-test('without one nothing is started, and a broken one is told of once', async () => {
+test('without one nothing is started, and a broken one is reported once', async () => {
   const none = serviceManager({}, fail);
   expect(none.listens).toBe(false);
   await none.ready('x');
-  const told: string[] = [];
+  const troubles: string[] = [];
   const env = { PATH: process.env['PATH'], NOTIFY_SOCKET: '/nonexistent/notify' };
-  const broken = serviceManager(env, (text) => void told.push(text));
+  const broken = serviceManager(env, (text) => void troubles.push(text));
   await broken.ready('x');
   await broken.stopping();
-  expect(told).toHaveLength(1);
-  expect(told[0]).toMatch(/^the service manager was not notified: /);
+  expect(troubles).toHaveLength(1);
+  expect(troubles[0]).toMatch(/^the service manager was not notified: /);
 });

@@ -31,7 +31,7 @@ function peerAt(address: string, ...topics: string[]) {
 }
 
 /** The connections by place that all reports give together. */
-function told(): Record<string, number> {
+function reported(): Record<string, number> {
   const counts = new Map<string, number>();
   for (const report of words) {
     if (report.kind === 'bye') continue;
@@ -54,20 +54,22 @@ test('connections are reported as they come and go, and all when the owner asks'
   const second = peerAt('10.0.0.1');
   hooks.onConnect(first);
   hooks.onConnect(second);
-  await until('both are reported', () => expect(told()).toEqual({ '10.0.0.1': 2 }));
+  await until('both are reported', () => expect(reported()).toEqual({ '10.0.0.1': 2 }));
   hooks.onDisconnect(first);
   hooks.onDisconnect(first);
-  await until('the end of one is reported', () => expect(told()).toEqual({ '10.0.0.1': 1 }));
+  await until('the end of one is reported', () => expect(reported()).toEqual({ '10.0.0.1': 1 }));
   const claim = 'a'.repeat(40);
   expect(claimIn([claim])).toBe(claim);
   second.topics.add(claim);
   hooks.onTopics(second);
-  await until('its claim is reported', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
+  await until('its claim is reported', () =>
+    expect(reported()).toEqual({ [`10.0.0.1/${claim}`]: 1 }),
+  );
   words.length = 0;
   publishPresence(await nats.connect('runner-pool'), 'hello', Buffer.alloc(0));
   await until('all of it is reported', () => {
     expect(words.some(({ kind }) => kind === 'whole')).toBe(true);
-    expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 });
+    expect(reported()).toEqual({ [`10.0.0.1/${claim}`]: 1 });
     return true;
   });
   words.length = 0;

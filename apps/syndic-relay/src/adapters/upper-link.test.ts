@@ -20,8 +20,8 @@ function start(finger = '', legacy = true) {
   const master = new TestMaster(masterKey);
   const { options } = loadMinionConfig({ configDir: '/nonexistent', env: {} });
   const jobs: PublishedJob[] = [];
-  const told: string[] = [];
-  const tell = (_fields: object, text: string): void => void told.push(text);
+  const lines: string[] = [];
+  const log = (_fields: object, text: string): void => void lines.push(text);
   const link = new UpperLink({
     name: 'above',
     options: { ...options, id: 'syn', enableLegacyStartupEvents: legacy },
@@ -31,11 +31,11 @@ function start(finger = '', legacy = true) {
     masterKeyFile: new MemoryKeyFile(),
     master,
     clock: new TestClock(),
-    log: { info: tell, warn: tell, error: tell },
+    log: { info: log, warn: log, error: log },
     onJob: (job) => void jobs.push(job),
   });
   const { signal } = ending;
-  return { master, link, jobs, told, signal, run: () => void link.run(signal) };
+  return { master, link, jobs, lines, signal, run: () => void link.run(signal) };
 }
 
 function job(changes: Record<string, string> = {}): SaltMap {
@@ -63,7 +63,7 @@ describe('the link to a master above', () => {
   });
 
   test('reports the loss of its connection, and the next one', async () => {
-    const { master, link, told, run } = start('', false);
+    const { master, link, lines, run } = start('', false);
     const first = master.next('_minion_event');
     run();
     await first;
@@ -71,7 +71,7 @@ describe('the link to a master above', () => {
     expect(link.status).toMatchObject({ isSubscribed: false, trouble: 'no connection for jobs' });
     master.link(true);
     expect(link.status).toMatchObject({ isSubscribed: true, trouble: undefined });
-    expect(told).toEqual([
+    expect(lines).toEqual([
       'signed in',
       'receiving jobs of the master above',
       'no jobs of the master above until it is back',
@@ -80,13 +80,13 @@ describe('the link to a master above', () => {
   });
 
   test('reports that the port for jobs is unreachable', async () => {
-    const { master, link, told, run } = start('', false);
+    const { master, link, lines, run } = start('', false);
     master.reachable = false;
     const first = master.next('_minion_event');
     run();
     await first;
     expect(link.status).toMatchObject({ isSubscribed: false, trouble: 'no connection for jobs' });
-    expect(told.at(-1)).toContain('no jobs of the master above yet');
+    expect(lines.at(-1)).toContain('no jobs of the master above yet');
   });
 
   test('the older tag is left out where minions leave it out', async () => {
@@ -114,9 +114,9 @@ describe('the link to a master above', () => {
 
   test('receives every job, whichever minions it is for, and old serials never', async () => {
     const { master, link, jobs, run } = start();
-    const told = master.next('_minion_event');
+    const started = master.next('_minion_event');
     run();
-    await told;
+    await started;
     const frame = master.frame(job());
     master.publish(frame);
     master.publish(frame);
@@ -131,9 +131,9 @@ describe('the link to a master above', () => {
 
   test('a new AES key above costs no job', async () => {
     const { master, jobs, run } = start();
-    const told = master.next('_minion_event');
+    const started = master.next('_minion_event');
     run();
-    await told;
+    await started;
     master.rotate();
     master.publish(master.frame(job()));
     await until(() => jobs.length === 1);
@@ -141,9 +141,9 @@ describe('the link to a master above', () => {
   });
 
   test('a master with another fingerprint sends no jobs, and is tried again', async () => {
-    const { link, told, run } = start('aa:bb');
+    const { link, lines, run } = start('aa:bb');
     run();
-    await until(() => told.length >= 2);
+    await until(() => lines.length >= 2);
     expect(link.status.isSubscribed).toBe(false);
     expect(link.status.trouble).toContain('another fingerprint');
   });

@@ -1,14 +1,8 @@
 import { jobRow, returnRow } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { jobCacheScene } from '../../test/job-cache-scene.ts';
+import { at, jidAt, jobCacheScene } from '../../test/job-cache-scene.ts';
 
 const { cache, pool } = await jobCacheScene();
-
-const MINUTE = 60_000;
-const START = Date.UTC(2026, 10, 20, 10);
-const at = (minutes: number): number => START + minutes * MINUTE;
-const jidAt = (minutes: number): string =>
-  `${new Date(at(minutes)).toISOString().replace(/\D/g, '')}000`;
 
 test('the answer about silent minions has their evidence, a page at a time', async () => {
   const jid = jidAt(0);

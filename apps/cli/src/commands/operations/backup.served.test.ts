@@ -38,7 +38,7 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../printed.fixture.ts';
+import { type Printed, printedBy } from '../../printed.fixture.ts';
 
 const JID = '20241125120000000001';
 const ARCHIVED = '20201125120000000001';
@@ -123,10 +123,10 @@ function home(
 }
 
 /** A restore has the key of the host that made the backup. */
-function brine(...args: readonly string[]): Promise<Said> {
+function brine(...args: readonly string[]): Promise<Printed> {
   const key =
     args[0] === 'restore' && !args.includes('--without-mac') && !args.includes('--key-file');
-  return saidBy([...args, ...(key ? ['--key-file', keyOf('old')] : [])]);
+  return printedBy([...args, ...(key ? ['--key-file', keyOf('old')] : [])]);
 }
 
 const keyOf = (name: string): string => join(dir, name, 'pki', 'backup.key');
@@ -303,7 +303,7 @@ test('a restore that was killed at any part is ended by the same command', async
 test('a backup that is not proven is refused with the remedy', async () => {
   await backup();
   const target = home('new', empty);
-  const alone = await saidBy(['restore', file, '-c', target]);
+  const alone = await printedBy(['restore', file, '-c', target]);
   expect(alone).toMatchObject({ code: 1 });
   expect(alone.err).toContain(
     `${target}/pki/backup.key, the key that proves the backup, is missing`,

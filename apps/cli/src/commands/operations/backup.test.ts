@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { writeMarker } from '@brine/backup/marker';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../printed.fixture.ts';
+import { type Printed, printedBy } from '../../printed.fixture.ts';
 
 /** The state directory below the test's. */
 const STATE = 'var/cache/salt/master/brine';
@@ -20,8 +20,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function brine(...args: readonly string[]): Promise<Said> {
-  return saidBy(args);
+function brine(...args: readonly string[]): Promise<Printed> {
+  return printedBy(args);
 }
 
 test.each([

@@ -18,7 +18,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { letPass, makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
 import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { saidBy } from '../../printed.fixture.ts';
+import { printedBy } from '../../printed.fixture.ts';
 
 const JID = '20241125120000000001';
 const RETURNED_AT = new Date('2024-11-25T12:00:05Z');
@@ -95,7 +95,7 @@ async function stockHome(): Promise<string> {
 }
 
 async function migrate(...args: readonly string[]): Promise<string> {
-  const { code, out, err } = await saidBy(['migrate', ...args]);
+  const { code, out, err } = await printedBy(['migrate', ...args]);
   expect(err).toBe('');
   expect(code, out).toBe(0);
   return out;
@@ -188,6 +188,6 @@ test('in place, the user of both owns what root made, also after a failure', asy
 
   const failed = home('failed', servers('postgres://127.0.0.1:1/none'), 'daemon');
   const words = ['migrate', 'from-stock', '--stock', at, '-c', failed];
-  expect(await saidBy(words)).toMatchObject({ code: 1 });
+  expect(await printedBy(words)).toMatchObject({ code: 1 });
   expect(statSync(join(failed, 'pki')).uid).toBe(daemon?.uid);
 });

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../printed.fixture.ts';
+import { type Printed, printedBy } from '../../printed.fixture.ts';
 
 let dir: string;
 // It loads what opens NATS and PostgreSQL, which takes seconds where nothing is compiled yet.
@@ -14,8 +14,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function migrate(...args: readonly string[]): Promise<Said> {
-  return saidBy(['migrate', ...args]);
+function migrate(...args: readonly string[]): Promise<Printed> {
+  return printedBy(['migrate', ...args]);
 }
 
 /** A stock master's directory. */

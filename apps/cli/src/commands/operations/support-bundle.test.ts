@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Said, saidBy } from '../../printed.fixture.ts';
+import { type Printed, printedBy } from '../../printed.fixture.ts';
 
 /** One in each place that a secret of a master can be in. */
 const SECRETS = {
@@ -70,8 +70,8 @@ brine: { state_dir: ${dir}/state }
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function run(...args: readonly string[]): Promise<Said> {
-  return saidBy(['support-bundle', '-c', dir, ...args]);
+function run(...args: readonly string[]): Promise<Printed> {
+  return printedBy(['support-bundle', '-c', dir, ...args]);
 }
 
 test('no secret of the host is in the file, and each loss is named', async () => {

@@ -64,7 +64,7 @@ describe('minion keys', () => {
   });
 
   it('that vanish all at once are not believed, and a metric shows it', async () => {
-    const told = async (): Promise<string | undefined> =>
+    const metric = async (): Promise<string | undefined> =>
       /^brine_key_sync_stopped\S* (\d)$/m.exec(await host.exposition())?.[1];
     const ids = Array.from({ length: 12 }, (_, index) => `${host.name}.${index}`);
     for (const id of ids) await put(id, 'accepted');
@@ -74,11 +74,13 @@ describe('minion keys', () => {
       expect(host.service.status()).toMatchObject({ keys: { keys: 12 } });
       return true;
     });
-    expect(await told()).toBe('0');
+    expect(await metric()).toBe('0');
     for (const id of ids) unlinkSync(join(shelf, id));
-    await until('the metric shows the stop', async () => expect(await told()).toBe('1'));
+    await until('the metric shows the stop', async () => expect(await metric()).toBe('1'));
     for (const id of ids) writeFileSync(join(shelf, id), 'PEM');
-    await until('the metric shows the end of the stop', async () => expect(await told()).toBe('0'));
+    await until('the metric shows the end of the stop', async () =>
+      expect(await metric()).toBe('0'),
+    );
   });
 
   it('that were accepted and are deleted take the session with them and rotate the AES key', async () => {
