@@ -16,6 +16,7 @@ const ENTRIES = {
   publisher: 'main.js',
   'req-gateway': 'main.js',
   'runner-pool': 'main.js',
+  'http-api': 'main.js',
   'syndic-relay': 'main.js',
   'worker-pool': 'main.js',
 };

@@ -24,7 +24,7 @@ export type { Nodegroups } from './nodegroup.ts';
 export { colorsOf } from './output/colors.ts';
 export type { DisplayOptions } from './output/display.ts';
 export { displayOf, jointOf } from './output/display.ts';
-export { pythonJson } from './output/json.ts';
+export { pythonJson, strictJson } from './output/json.ts';
 export type { OutputContext, Outputter } from './output/outputter.ts';
 export { DEFAULT_STATE_DISPLAY, UnfitDataError } from './output/outputter.ts';
 export type { ClientPorts } from './ports.ts';

@@ -1,5 +1,5 @@
 /**
- * The kinds of events; the last token of their subject. Three never reach a socket: `sighting`, a
+ * The kinds of events; the last token of their subject. `hook`: of a web service, by HTTP. Three never reach a socket: `sighting`, a
  * sighting of minions that have not returned; `audit`, rows on record; and `run`, the entry of a
  * runner or wheel in the job cache.
  */
@@ -11,6 +11,7 @@ export const EVENT_KINDS = [
   'local',
   'syndic',
   'job',
+  'hook',
   'sighting',
   'audit',
   'run',

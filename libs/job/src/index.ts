@@ -11,6 +11,8 @@ export { Outstanding } from './outstanding.ts';
 export type { Seen, SilenceCause, SilenceEvidence } from './silence.ts';
 export { causeOfSilence, SILENCE_CAUSES } from './silence.ts';
 export {
+  hookTag,
+  isHookTag,
   jobErrorTag,
   jobNewTag,
   jobProgressTag,

@@ -92,3 +92,16 @@ function parseRunTag(match: RegExpExecArray): ParsedTag {
 export function syndicStartTag(id: string): string {
   return `salt/syndic/${id}/start`;
 }
+
+/** The tags of web hooks begin so (Salt: salt/netapi/rest_cherrypy/app.py Webhook). */
+const HOOK_TAG = 'salt/netapi/hook';
+
+/** Tag of the event of a web hook; `path` is what its address has after `/hook`. */
+export function hookTag(path: readonly string[]): string {
+  return [HOOK_TAG, ...path].join('/');
+}
+
+/** True for a tag that the HTTP API may fire. */
+export function isHookTag(tag: string): boolean {
+  return tag === HOOK_TAG || tag.startsWith(`${HOOK_TAG}/`);
+}

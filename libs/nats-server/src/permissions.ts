@@ -248,5 +248,24 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
     // It sends requests as a gateway does, and so needs a gateway's inbox.
     subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
+  'http-api': {
+    account: 'HTTP',
+    publishNever: notOf('store', 'reactor'),
+    publish: [
+      ...sendRequests,
+      ...readKept('evt', 'pub'),
+      `$JS.API.DIRECT.GET.${events}`,
+      `$JS.API.DIRECT.GET.${publications}`,
+      ...consume(events),
+      ...consume(publications),
+      ...useBuckets('brine_http_sessions'),
+      // a hook of a web service
+      'brine.events.hook',
+      'brine.kept.evt.>',
+      reportOf('http-api'),
+    ],
+    // It sends requests as a gateway does, and so needs a gateway's inbox.
+    subscribe: [ownInbox('http-api'), ownInbox('req-gateway'), 'brine.workers.*', ROLL],
+  },
   admin: { publish: ['>'], subscribe: ['>'] },
 };

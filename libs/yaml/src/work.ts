@@ -13,6 +13,9 @@ export class YamlWorkError extends YamlLoadError {
 /** About 2 µs each at worst: the texts of one peer request take a quarter of 50 ms. */
 const PEER_STEPS = 8_192;
 
+/** The body of a request by HTTP: a list of some 10,000 minions. */
+const BODY_STEPS = 262_144;
+
 /** Limit for the master's files and their results; real files have a few kilobytes. */
 const FILE_STEPS = 16 * 1_048_576;
 
@@ -30,6 +33,11 @@ export class YamlWork {
   /** Limit for all texts of a request. */
   static ofPeer(): YamlWork {
     return new YamlWork(PEER_STEPS);
+  }
+
+  /** Limit for the body of a request by HTTP. */
+  static ofBody(): YamlWork {
+    return new YamlWork(BODY_STEPS);
   }
 
   /** Limit for a file of the master, or a command of its operator. */

@@ -13,6 +13,8 @@ import { CONSUMERS_ROOT, STREAMS_API } from '../subjects/names.ts';
 const DURABLE: ReadonlyMap<string, RegExp> = new Map<ServiceName, RegExp>([
   ['job-cache-returner', /^store$/],
   ['syndic-relay', /^syndic-[A-Za-z0-9_-]{1,128}$/],
+  // It only follows, and what it missed it reads again from a position.
+  ['http-api', /^(?!)/],
 ]);
 
 /** As `PullFeed` names the consumer of one reader. */

@@ -1,5 +1,5 @@
 import type { Event, EventKind, StreamEvent } from '@brine/job';
-import { isEventKind, jobReturnTag } from '@brine/job';
+import { isEventKind, isHookTag, jobReturnTag } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { getBody, sizeOfReference } from '../streams/bodies.ts';
@@ -134,7 +134,7 @@ function eventOf(received: Received, kind: EventKind): ReadEvent {
     return value === '' ? undefined : unescapeHeader(value);
   };
   const tag = header(EVENT_HEADERS.tag);
-  if (tag === undefined) throw noEvent();
+  if (tag === undefined || (kind === 'hook' && !isHookTag(tag))) throw noEvent();
   const inTag = returnOf(kind, tag);
   const reference = header(EVENT_HEADERS.reference);
   return {

@@ -26,7 +26,7 @@ interface Stored {
 
 /** Options of a write. */
 export interface WriteOptions {
-  /** It expires after this time, ms; only `brine_reactor` and `brine_event_return` allow it. */
+  /** It expires after this time, ms; only the buckets in `FORGETS_SOME` of the streams allow it. */
   readonly livesMs?: number;
 }
 

@@ -44,10 +44,16 @@ const SEALED_FOR_MS = 86_400_000;
 const TOKENS_AGE_MS = 366 * 86_400_000;
 /** Some 200,000 tokens: without a bound, a user with the right to log in could make any number. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
+/** Some 100,000 sessions of the HTTP API. */
+const HTTP_SESSIONS_BYTES = 32 * 1024 ** 2;
 /** Long work is renewed while a worker lives. After this long without any worker it is dropped. */
 const RUNS_AGE_MS = 7 * 86_400_000;
 /** Buckets in which some values have a lifetime of their own. */
-const FORGETS_SOME: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_event_return']);
+const FORGETS_SOME: ReadonlySet<BucketName> = new Set([
+  'brine_reactor',
+  'brine_event_return',
+  'brine_http_sessions',
+]);
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
@@ -138,11 +144,13 @@ function configs(
   const ages: Readonly<Partial<Record<BucketName, number>>> = {
     brine_requests: REQUESTS_AGE_MS,
     brine_tokens: TOKENS_AGE_MS,
+    brine_http_sessions: TOKENS_AGE_MS,
     brine_once: sealedForMs,
     brine_runs: RUNS_AGE_MS,
   };
   const bytes: Readonly<Partial<Record<BucketName, number>>> = {
     brine_tokens: TOKENS_BYTES,
+    brine_http_sessions: HTTP_SESSIONS_BYTES,
     brine_once: Math.floor(totalBytes * ONCE_SHARE),
   };
   return [

@@ -35,6 +35,7 @@ export const BUCKETS = [
   'brine_reactor',
   'brine_event_return',
   'brine_presence',
+  'brine_http_sessions',
 ] as const;
 
 /** The name of a bucket. */
@@ -86,6 +87,7 @@ export const SERVICE_INBOXES = {
   'event-bus': '_INBOX.evb',
   'job-cache-returner': '_INBOX.jcr',
   'syndic-relay': '_INBOX.syn',
+  'http-api': '_INBOX.api',
   admin: '_INBOX.adm',
 } as const;
 

@@ -17,6 +17,14 @@ export function jsonOutput(data: SaltValue, context: OutputContext): string {
   return text ?? '{}';
 }
 
+/**
+ * JSON in one line, as Python's `json.dumps` writes it; undefined for a value that it refuses, as
+ * bytes.
+ */
+export function strictJson(value: SaltValue): string | undefined {
+  return write(value, { unit: undefined, sorted: false, strict: true }, '');
+}
+
 /** JSON as Python's `json.dumps` writes it: in one line, or pretty with sorted keys. */
 export function pythonJson(value: SaltValue, pretty: boolean): string {
   return write(value, { unit: pretty ? '    ' : undefined, sorted: pretty }, '') ?? '{}';
@@ -26,6 +34,8 @@ interface Style {
   /** One level of indentation; undefined: all in one line. */
   readonly unit: string | undefined;
   readonly sorted: boolean;
+  /** Values that JSON can not have make all of it unfit; else they are written as their repr. */
+  readonly strict?: boolean;
 }
 
 function write(value: SaltValue, style: Style, indent: string): string | undefined {
@@ -35,7 +45,7 @@ function write(value: SaltValue, style: Style, indent: string): string | undefin
   if (isNumber(value)) return number(pyRepr(value));
   if (Array.isArray(value)) return writeList(value, style, indent);
   if (isMap(value)) return writeMap(value, style, indent);
-  return JSON.stringify(pyRepr(value));
+  return style.strict === true ? undefined : JSON.stringify(pyRepr(value));
 }
 
 function number(repr: string): string {

@@ -252,6 +252,28 @@ export const brineOptions = {
       doc: 'Metrics with a label for each minion. `auto`: up to 500, `always`: up to 5,000.',
     }),
   },
+  http: {
+    host: text({
+      default: '127.0.0.1',
+      env: 'BRINE_HTTP_HOST',
+      doc: 'Address of the HTTP API.',
+    }),
+    port: port({
+      default: 4507,
+      env: 'BRINE_HTTP_PORT',
+      doc: 'Port of the HTTP API. `rest_cherrypy` may name another one besides.',
+    }),
+    origins: texts({
+      default: [],
+      doc: 'Origins (`https://host`) whose pages may use the HTTP API from a browser.',
+    }),
+  },
+  http_silent_minions: wordFlag({
+    default: true,
+    doc:
+      'What a call of the client `local` gives for a minion that does not return: a text, as a ' +
+      'stock master of 3008, or `false`, as one of 3006. SaltGUI needs `false`.',
+  }),
   stop_deadline: decimal({
     default: 10,
     min: 0.1,

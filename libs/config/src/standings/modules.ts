@@ -74,18 +74,12 @@ export const moduleStandings: StandingTable = {
     },
     (preset) => ignored(preset, 'Brine has no salt-ssh'),
   ),
-  ...alike(
-    {
-      api_logfile: '/var/log/salt/api',
-      api_pidfile: '/var/run/salt-api.pid',
-      netapi_disable_clients: [],
-      netapi_enable_clients: [],
-      rest_cherrypy: {},
-      rest_timeout: 300,
-      rest_tornado: {},
-      rest_wsgi: {},
-    },
-    (preset) => ignored(preset, 'Brine has no salt-api'),
+  ...alike({ api_logfile: '/var/log/salt/api', api_pidfile: '/var/run/salt-api.pid' }, (preset) =>
+    ignored(preset, 'http-api is a service of the master, with the log of its services'),
+  ),
+  netapi_disable_clients: ignored([], 'netapi_enable_clients lists the clients that are served'),
+  ...alike({ rest_tornado: {}, rest_wsgi: {} }, (preset) =>
+    ignored(preset, 'Brine serves the API of rest_cherrypy: set rest_cherrypy instead'),
   ),
   ...alike(
     {

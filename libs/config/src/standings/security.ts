@@ -46,7 +46,7 @@ export const securityStandings: StandingTable = {
   external_auth: stops({}, 'users of these modules can not log in', {
     lost: (value) => notServed('external_auth', namesIn(value)),
   }),
-  netapi_allow_raw_shell: ignored(false, 'Brine has no salt-api'),
+  netapi_allow_raw_shell: ignored(false, 'Brine has no salt-ssh'),
   ...alike(
     {
       eauth_tokens: 'localfs',

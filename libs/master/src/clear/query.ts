@@ -63,9 +63,10 @@ export async function query(
 ): Promise<SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
-  // A caller with limited rights must use a runner, where its arguments were judged.
-  if (caller.acl !== undefined && caller.via === undefined) return refusalOf(notAllowed(caller));
   const name = textOf(load, 'query');
+  // A caller with limited rights must use a runner, where its arguments were judged.
+  const isLimited = caller.acl !== undefined && caller.via === undefined;
+  if (isLimited && !isLogOut(name, load)) return refusalOf(notAllowed(caller));
   const own = OWN_QUERIES.get(name ?? '');
   if (name === undefined || (own === undefined && !QUERIES.has(name))) {
     return buildErrorReply('SaltInvocationError', 'Unknown query to the job cache');
@@ -91,4 +92,11 @@ export async function query(
     }
     return buildErrorReply('SaltRunnerError', `The job cache could not answer: ${reason}`);
   }
+}
+
+/** True for a request that revokes the very token that proves its caller: anyone may log out. */
+function isLogOut(name: string | undefined, load: SaltMap): boolean {
+  const args = load.get('args') ?? null;
+  const token = textOf(load, 'token');
+  return name === 'del_token' && token !== undefined && isMap(args) && args.get('token') === token;
 }

@@ -26,6 +26,9 @@ export const RUNNERS_MAX = 32;
 
 export const RUNNERS_FULL = `${RUNNERS_MAX} runners are running: try again`;
 
+/** A field of the load of a wheel whose caller does not wait. */
+const ASYNC = 'brine_async';
+
 /** Longest wait that a runner's own commands may ask for: a day. */
 const TIMEOUT_MAX_S = 86_400;
 
@@ -57,14 +60,23 @@ export async function runBetweenEvents(
   return outcome;
 }
 
-/** `wheel` (salt/master.py ClearFuncs.wheel): answers with the function's result. */
+/**
+ * `wheel` (salt/master.py ClearFuncs.wheel): answers with the function's result, or with
+ * `brine_async` at once with the tag of its events.
+ */
 export async function wheel(
   ports: MasterPorts,
   request: ClearRequest,
   load: SaltMap,
 ): Promise<SaltMap> {
+  const isAsync = load.get(ASYNC) === true;
+  load.delete(ASYNC);
   const call = await allowedCall(ports, request, load, 'wheel');
   if (call instanceof Map) return call;
+  if (isAsync) {
+    await ports.functions.begin(call);
+    return mapOf({ tag: tagOf(call), jid: call.jid });
+  }
   const outcome = await ports.functions.call(call);
   const data = mapOf({
     fun: `wheel.${call.fun}`,

@@ -11,6 +11,7 @@ export const MASTER_SERVICES = [
   'publisher',
   'req-gateway',
   'syndic-relay',
+  'http-api',
 ] as const;
 
 /** The name of a service. */
@@ -28,6 +29,7 @@ const STAGES: Readonly<Record<MasterServiceName, number>> = {
   publisher: 1,
   'req-gateway': 2,
   'syndic-relay': 2,
+  'http-api': 2,
 };
 
 /** The input of the table of services. */

@@ -82,6 +82,8 @@ export class BrineMaster {
       // An absent minion costs a test this long.
       gather_job_timeout: 2,
       ...config,
+      // Several masters run at a time.
+      brine: { http: { port: 0 }, ...(config['brine'] as SaltConfig | undefined) },
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     const isOwn = !('DATABASE_URL' in env) && usesBuiltInPostgres(config);

@@ -12,26 +12,43 @@ const MAX_SIMPLE_KEY_BYTES = 128;
 export class YamlEmitter {
   readonly #step: number;
   readonly #flow: boolean;
+  readonly #hasAnchors: boolean;
+  /** Names of lists and maps that stand in the value more than once. */
+  #anchors: ReadonlyMap<SaltValue, string> = new Map();
+  readonly #written = new Set<SaltValue>();
   #out = '';
   #column = 0;
   /** True after a line end and indentation, also after `- ` and `? `. */
   #indention = true;
   #whitespace = true;
 
-  /** @param step columns per level, 2 to 9; @param flow everything in `{}` and `[]`. */
-  constructor(step = 2, flow = false) {
+  /**
+   * @param step columns per level, 2 to 9
+   * @param flow everything in `{}` and `[]`
+   * @param anchors a list or map that stands in the value more than once is written once
+   */
+  constructor(step = 2, flow = false, anchors = false) {
     this.#step = step > 1 && step < 10 ? step : 2;
     this.#flow = flow;
+    this.#hasAnchors = anchors;
   }
 
   /** The document of one value, with a line end. */
   dump(value: SaltValue): string {
+    if (this.#hasAnchors) this.#anchors = anchorsOf(value);
     this.#node(value, -1, { simpleKey: false, inMapping: false, flowLevel: 0 });
     return `${this.#out}\n`;
   }
 
   #node(value: SaltValue, indent: number, place: Place): void {
     const flow = this.#flow || place.flowLevel > 0;
+    const anchor = this.#anchors.get(value);
+    if (anchor !== undefined) {
+      const isKnown = this.#written.has(value);
+      this.#indicator(`${isKnown ? '*' : '&'}${anchor}`, true, false);
+      if (isKnown) return;
+      this.#written.add(value);
+    }
     if (Array.isArray(value)) {
       if (flow || value.length === 0) this.#flowList(value, indent, place);
       else this.#blockList(value, indent, place);
@@ -263,4 +280,23 @@ function scalarText(value: SaltValue): string {
     return !text.includes('.') && text.includes('e') ? text.replace('e', '.0e') : text;
   }
   return text;
+}
+
+/** The lists and maps that stand in a value more than once, named in the order of PyYAML. */
+function anchorsOf(value: SaltValue): ReadonlyMap<SaltValue, string> {
+  const seen = new Set<SaltValue>();
+  const anchors = new Map<SaltValue, string>();
+  const visit = (one: SaltValue): void => {
+    if (!Array.isArray(one) && !isMap(one)) return;
+    if (seen.has(one)) {
+      const name = `id${String(anchors.size + 1).padStart(3, '0')}`;
+      if (!anchors.has(one)) anchors.set(one, name);
+      return;
+    }
+    seen.add(one);
+    if (Array.isArray(one)) one.forEach(visit);
+    else for (const [, inner] of sortedEntries(one)) visit(inner);
+  };
+  visit(value);
+  return anchors;
 }

@@ -1,0 +1,69 @@
+import { connectBus } from '@brine/bus';
+import { answerRoll, RequestSender } from '@brine/bus/rpc';
+import { type HttpAddress, HttpListener } from '@brine/http';
+import { openNetapi } from '@brine/netapi';
+import {
+  addConnectionMetrics,
+  natsOf,
+  Releasers,
+  type RunningService,
+  type ServiceContext,
+} from '@brine/service';
+import { boundPort } from '@brine/service/processes';
+import { exposeMetrics } from './adapters/metrics.ts';
+
+/** Connects to NATS, and serves HTTP on its own port and on that of `rest_cherrypy`. */
+export async function startHttpApi(context: ServiceContext): Promise<RunningService> {
+  const { options, log, metrics, report } = context;
+  const { http, host } = options.brine;
+  const releasers = new Releasers();
+  const bus = answerRoll(await connectBus(natsOf(context, 'http-api')), report);
+  releasers.add(() => bus.close());
+  const sender = new RequestSender(bus, { host });
+  releasers.add(() => sender.close());
+  const onTrouble = (text: string, err: unknown): void => log.error({ err }, text);
+  const netapi = openNetapi({ options, bus, sender, onTrouble });
+  const { rest } = netapi;
+  if (rest.refusal !== undefined) log.error(`rest_cherrypy: ${rest.refusal}`);
+  for (const name of rest.unused)
+    log.warn({ option: name }, 'an option of rest_cherrypy is ignored');
+
+  const listen = (address: HttpAddress, isOwn: boolean): Promise<HttpListener> =>
+    HttpListener.start({
+      address,
+      ...(rest.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: rest.bodyMaxBytes }),
+      build: (app) => netapi.build(app, isOwn),
+      boundPort,
+      onTaken: onceUntil((reason) =>
+        log.warn({ ...address, reason }, 'another program has the port: it is tried again'),
+      ),
+      onListening: (endpoint) => log.info({ endpoint }, 'serving HTTP'),
+    });
+  const listeners = [await listen({ host: http.host, port: http.port }, true)];
+  if (rest.address !== undefined) listeners.push(await listen(rest.address, false));
+  releasers.add(async () => {
+    netapi.close();
+    await Promise.all(listeners.map((one) => one.close()));
+  });
+  addConnectionMetrics(metrics, bus);
+  exposeMetrics(metrics, { netapi, sender, listeners });
+  return {
+    ready: () => bus.status === 'connected',
+    status: () => ({
+      endpoints: listeners.map(({ endpoint, connections }) => ({ endpoint, connections })),
+      bus: bus.status,
+      ...netapi.status(),
+      workers: sender.stats(),
+    }),
+    close: () => releasers.run(),
+  };
+}
+
+/** Calls with the first reason, and with another one. */
+function onceUntil(call: (reason: string) => void): (reason: string) => void {
+  let last = '';
+  return (reason) => {
+    if (reason !== last) call(reason);
+    last = reason;
+  };
+}

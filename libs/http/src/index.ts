@@ -1,0 +1,13 @@
+export { clearOwnCookie, cookieOf, setOwnCookie } from './cookies.ts';
+export { allowFiles, sendFile, serveDirectory } from './files.ts';
+export type {
+  HttpAddress,
+  HttpApp,
+  HttpListenerOptions,
+  HttpReply,
+  HttpRequest,
+} from './http-listener.ts';
+export { HttpListener } from './http-listener.ts';
+export { HTTP_LIMITS } from './limits.ts';
+export type { HttpSocket } from './sockets.ts';
+export { serveSockets } from './sockets.ts';

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { LIMITS, type RequestOutcome, type RequestSender } from '@brine/bus/rpc';
+import { sleepUnless } from '@brine/tasks';
+import { isMap, mapIn, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import { pyStr } from '@brine/wire/text';
+import { NetapiError, UnexpectedError } from '../errors.ts';
+
+/** Who asks: for the shares of workers, and for records. */
+export interface AskedBy {
+  /** A hash of the credentials: requests of one user wait for each other, not for those of others. */
+  readonly asker: string;
+  /** The address of the peer. */
+  readonly peer: string;
+}
+
+/** Seconds after which a peer may ask again what found no room. */
+export const RETRY_AFTER_S = 5;
+
+/** Texts of Salt for a master that does not answer (salt/netapi/__init__.py run). */
+const AWAY = 'Salt Master is not available.';
+
+/**
+ * Requests to workers, as a gateway sends those of port 4506: one id for all tries, so that each is
+ * done once.
+ */
+export class MasterRequests {
+  readonly #sender: Pick<RequestSender, 'send' | 'expected'>;
+  readonly #incarnation = randomBytes(9).toString('hex');
+  #next = 0;
+
+  constructor(sender: Pick<RequestSender, 'send' | 'expected'>) {
+    this.#sender = sender;
+  }
+
+  /** An id for a request that is new. */
+  newId(): string {
+    return `${this.#incarnation}-${(this.#next++).toString(36)}`;
+  }
+
+  /**
+   * Sends a clear load; resolves with the answer.
+   * @throws NetapiError 503 if no worker answers in time
+   */
+  async send(body: Uint8Array, by: AskedBy, id = this.newId()): Promise<Uint8Array> {
+    if (!this.#sender.expected) throw new NetapiError(503, AWAY, { retryAfter: RETRY_AFTER_S });
+    const deadlineMs = Date.now() + LIMITS.command.waitsMs;
+    for (;;) {
+      const outcome = await this.#sender.send({ id, class: 'clear', body, deadlineMs, ...by });
+      if (outcome.kind === 'reply') return outcome.body;
+      // The worker could not keep it, or leaves; another one may.
+      if (outcome.kind !== 'drop' || Date.now() >= deadlineMs) throw unanswered(outcome);
+      await sleepUnless(LIMITS.publish.retryMs, undefined);
+    }
+  }
+
+  /**
+   * Sends a load; resolves with the answer, a map or a plain value.
+   * @throws NetapiError, UnexpectedError for a refusal
+   */
+  async ask(load: SaltMap, by: AskedBy, id?: string): Promise<SaltValue> {
+    const answer = unpack(await this.send(clearEnvelope(load), by, id));
+    refuse(answer);
+    return answer;
+  }
+}
+
+const LIMITED: ReadonlySet<string> = new Set(['limit', 'rests', 'stalled']);
+
+function unanswered(outcome: Exclude<RequestOutcome, { kind: 'reply' }>): NetapiError {
+  const why = outcome.kind === 'drop' ? 'deadline' : outcome.why;
+  const text = LIMITED.has(why) ? 'The master has too many requests in hand.' : AWAY;
+  return new NetapiError(503, text, { retryAfter: RETRY_AFTER_S });
+}
+
+const STATUS: ReadonlyMap<string, number> = new Map([
+  ['AuthenticationError', 401],
+  ['AuthorizationError', 401],
+  ['EauthAuthenticationError', 401],
+  ['TokenAuthenticationError', 401],
+  ['UserAuthenticationError', 401],
+  ['SaltInvocationError', 400],
+  ['SaltReqTimeoutError', 503],
+  ['SaltDaemonNotRunning', 503],
+]);
+
+/** The error of an answer, as the status that a stock salt-api gives it. */
+function refuse(answer: SaltValue): void {
+  if (!isMap(answer)) return;
+  const error = answer.get('error');
+  if (error === undefined || error === null) return;
+  const given = mapIn(answer, 'error');
+  const name = given === undefined ? '' : (textOf(given, 'name') ?? '');
+  const text = given === undefined ? pyStr(error) : (textOf(given, 'message') ?? '');
+  throw refusalNamed(name, text);
+}
+
+/** The refusal that an error of the master is. */
+export function refusalNamed(name: string, text: string, cause?: unknown): Error {
+  const status = STATUS.get(name);
+  if (status === undefined) return new UnexpectedError(text, { cause });
+  return new NetapiError(status, text, {
+    cause,
+    ...(status === 503 ? { retryAfter: RETRY_AFTER_S } : {}),
+  });
+}

@@ -1,0 +1,1 @@
+export { type Netapi, type NetapiParts, openNetapi } from './open-netapi.ts';

@@ -1,0 +1,135 @@
+import type { Bus } from '@brine/bus';
+import { eventData } from '@brine/bus/event-data';
+import { type BusEvent, Timeline } from '@brine/bus/timeline';
+import type { EventKind } from '@brine/job';
+import { errorText, sleepUnless } from '@brine/tasks';
+import { isMap, pack, type SaltMap } from '@brine/wire';
+
+/** An event as it came, read once for all who follow. */
+export interface LiveEvent {
+  readonly tag: string;
+  readonly kind: EventKind;
+  readonly jid: string | undefined;
+  readonly minion: string | undefined;
+  /** Reading resumes after this event from here. */
+  readonly position: string;
+  /** Its data with `_stamp`, as Salt's readers get it. */
+  readonly data: SaltMap;
+  /** The same, packed. */
+  readonly packed: Uint8Array;
+}
+
+/** A follower of all events, until closed. */
+export interface Following {
+  close(): void;
+}
+
+/** Pause before the streams are opened again, ms. */
+const REOPEN_MS = 500;
+
+/**
+ * All events of the cluster, from now on: one reader for all calls and followers of this process.
+ * It begins with the first of them, and resumes where it was when the streams were away.
+ */
+export class LiveEvents {
+  readonly #bus: Bus;
+  readonly #onTrouble: (text: string, error: unknown) => void;
+  readonly #followers = new Set<(event: LiveEvent) => void>();
+  readonly #stopping = new AbortController();
+  #opening: Promise<void> | undefined;
+  #timeline: Timeline | undefined;
+  #read = 0;
+
+  constructor(bus: Bus, onTrouble: (text: string, error: unknown) => void) {
+    this.#bus = bus;
+    this.#onTrouble = onTrouble;
+  }
+
+  /** How many follow, and how many events were read. */
+  get stats(): { readonly followers: number; readonly read: number } {
+    return { followers: this.#followers.size, read: this.#read };
+  }
+
+  /**
+   * Calls the handler with each event that is stored after this resolves. A handler must not throw.
+   * @throws BusError if the streams are unreachable
+   */
+  async listen(onEvent: (event: LiveEvent) => void): Promise<Following> {
+    this.#followers.add(onEvent);
+    const close = (): void => void this.#followers.delete(onEvent);
+    try {
+      await (this.#opening ??= this.#open());
+    } catch (error) {
+      this.#opening = undefined;
+      close();
+      throw error;
+    }
+    return { close };
+  }
+
+  /** Ends the reading; followers get no more events. */
+  close(): void {
+    this.#stopping.abort();
+    this.#followers.clear();
+    this.#timeline?.close();
+  }
+
+  async #open(): Promise<void> {
+    this.#timeline = await Timeline.open(this.#bus, { from: 'now' });
+    void this.#follow(this.#timeline);
+  }
+
+  async #follow(first: Timeline): Promise<void> {
+    const { signal } = this.#stopping;
+    let timeline = first;
+    while (!signal.aborted) {
+      const { position } = timeline;
+      try {
+        for await (const event of timeline) await this.#take(event);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#onTrouble(`events are not read: ${errorText(error)}`, error);
+      }
+      const next = await this.#reopened(timeline.position || position);
+      if (next === undefined) return;
+      timeline = this.#timeline = next;
+    }
+  }
+
+  /** The reader again, after the last event that was handed out; undefined at the end. */
+  async #reopened(position: string): Promise<Timeline | undefined> {
+    while (await sleepUnless(REOPEN_MS, this.#stopping.signal)) {
+      try {
+        return await Timeline.open(this.#bus, { from: { position } });
+      } catch (error) {
+        this.#onTrouble(`events are not read: ${errorText(error)}`, error);
+      }
+    }
+    return undefined;
+  }
+
+  async #take(event: BusEvent): Promise<void> {
+    this.#read += 1;
+    if (this.#followers.size === 0) return;
+    const { tag, kind, jid, minion, position, timeMs } = event;
+    let body: Uint8Array;
+    try {
+      body = await event.body();
+    } catch (error) {
+      this.#onTrouble(`the data of an event is gone: ${errorText(error)}`, error);
+      return;
+    }
+    const data = eventData(body, timeMs, kind);
+    const live = {
+      tag,
+      kind,
+      jid,
+      minion,
+      position,
+      data,
+      packed: isMap(data) ? pack(data) : body,
+    };
+    for (const onEvent of this.#followers) onEvent(live);
+  }
+}

@@ -1,0 +1,110 @@
+import { Bucket, type Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import type { RequestSender } from '@brine/bus/rpc';
+import { type MasterOptions, nodegroupsOf } from '@brine/config';
+import type { HttpApp } from '@brine/http';
+import { MasterRequests } from './clients/master-requests.ts';
+import { NetapiClient } from './clients/netapi-client.ts';
+import { Followers } from './live/followers.ts';
+import { LiveEvents } from './live/live-events.ts';
+import { RequestCounts } from './rest-cherrypy/counts.ts';
+import { readRestCherrypy, type RestCherrypyOptions } from './rest-cherrypy/options.ts';
+import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
+import { Callers } from './sessions/callers.ts';
+import { Sessions } from './sessions/sessions.ts';
+
+/** What the API works with. */
+export interface NetapiParts {
+  readonly options: MasterOptions;
+  readonly bus: Bus;
+  readonly sender: RequestSender;
+  readonly onTrouble: (text: string, error: unknown) => void;
+}
+
+/** What salt-api does, for any number of addresses. */
+export interface Netapi {
+  readonly rest: RestCherrypyOptions;
+  /** Adds the routes for one address; `isOwn`: that of `brine.http`, which has no prefix. */
+  build(app: HttpApp, isOwn: boolean): Promise<void>;
+  status(): object;
+  readonly counts: RequestCounts;
+  readonly followers: Followers;
+  /** Ends streams of events. */
+  close(): void;
+}
+
+/** Joins the parts of the API. @throws Error for options of `rest_cherrypy` in another form */
+export function openNetapi({ options, bus, sender, onTrouble }: NetapiParts): Netapi {
+  const rest = readRestCherrypy(options.restCherrypy);
+  const requests = new MasterRequests(sender);
+  const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
+  const live = new LiveEvents(bus, onTrouble);
+  const followers = new Followers();
+  const counts = new RequestCounts();
+  const client = new NetapiClient({
+    requests,
+    live,
+    settings: settingsOf(options),
+    silentText: options.brine.httpSilentMinions,
+    restTimeoutS: options.restTimeout,
+    onTrouble,
+  });
+  let begun: Promise<unknown> | undefined;
+  const begin = async (): Promise<void> => {
+    begun ??= live.listen(followers.take);
+    try {
+      await begun;
+    } catch (error) {
+      begun = undefined;
+      throw error;
+    }
+  };
+  const { externalAuth, netapiEnableClients: enabled } = options;
+  const parts = {
+    client,
+    enabled,
+    requests,
+    sessions,
+    externalAuth,
+    apiAcl: rest.apiAcl,
+    callers: new Callers(requests, sessions, externalAuth),
+    followers,
+    begin,
+    hooks: new EventWriter(bus),
+    counts,
+    origins: options.brine.http.origins,
+    onFault: (error: unknown, request: string) => onTrouble(`${request} failed`, error),
+  };
+  return {
+    rest,
+    counts,
+    followers,
+    build: (app, isOwn) => {
+      const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
+      return new RestCherrypy({ ...parts, options: own }).build(app);
+    },
+    status: () => ({
+      requests: { current: counts.current, total: counts.total },
+      events: { ...live.stats, ...followers.stats },
+    }),
+    close: () => {
+      followers.close();
+      live.close();
+    },
+  };
+}
+
+function settingsOf(options: MasterOptions) {
+  return {
+    user: options.user,
+    nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
+    configFile: options.confFile,
+    timeoutMs: options.timeout * 1_000,
+    gatherJobTimeoutMs: options.gatherJobTimeout * 1_000,
+    orderMasters: options.orderMasters,
+    syndicWaitMs: options.syndicWait * 1_000,
+    sockDir: options.sockDir,
+    ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
+    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+  };
+}

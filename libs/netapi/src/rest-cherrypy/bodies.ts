@@ -1,0 +1,91 @@
+import { yamlArgument } from '@brine/client';
+import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
+import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
+import { NetapiError } from '../errors.ts';
+
+/** The body of a request. */
+export interface Body {
+  /** As a web hook passes it on. */
+  readonly text: string;
+  /** Undefined without a body. */
+  readonly data: SaltValue | undefined;
+}
+
+/** Form fields that are read at most; Python's parse_qsl has such a limit too. */
+const FIELDS_MAX = 10_000;
+
+const READERS: ReadonlyMap<string, (text: string) => SaltValue> = new Map([
+  ['application/x-www-form-urlencoded', formOf],
+  ['application/json', jsonOf],
+  ['application/x-yaml', yamlOf],
+  ['text/yaml', yamlOf],
+  ['text/plain', plainOf],
+]);
+
+/** No body at all. */
+export const NO_BODY: Body = { text: '', data: undefined };
+
+/**
+ * Reads a body by its type (salt/netapi/rest_cherrypy/app.py hypermedia_in).
+ * @throws NetapiError 400 for a broken one, 406 for another type
+ */
+export function readBody(contentType: string | undefined, bytes: Uint8Array): Body {
+  if (bytes.length === 0) return NO_BODY;
+  const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const reader = READERS.get(type);
+  if (reader === undefined) throw new NetapiError(406, 'Content type not supported');
+  const text = Buffer.from(bytes).toString('utf8');
+  return { text, data: reader(text) };
+}
+
+function jsonOf(text: string): SaltValue {
+  try {
+    return readJson(text);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    throw new NetapiError(400, 'Invalid JSON document', { cause });
+  }
+}
+
+/** SaltGUI and others send JSON as plain text. */
+function plainOf(text: string): SaltValue {
+  try {
+    return readJson(text);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    return text;
+  }
+}
+
+function yamlOf(text: string): SaltValue {
+  try {
+    return loadYaml(text, YamlWork.ofBody());
+  } catch (cause) {
+    if (!(cause instanceof YamlLoadError)) throw cause;
+    throw new NetapiError(400, 'Invalid YAML document', { cause });
+  }
+}
+
+/** Repeated names become lists; `arg` and `kwarg` are read as YAML (urlencoded_processor). */
+function formOf(text: string): SaltMap {
+  const fields = new Map<SaltValue, SaltValue>();
+  let count = 0;
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (++count > FIELDS_MAX) throw new NetapiError(400, 'Max number of fields exceeded');
+    // As Python's parse_qsl.
+    if (value === '') continue;
+    const before = fields.get(name);
+    if (before === undefined) fields.set(name, value);
+    else if (Array.isArray(before)) before.push(value);
+    else fields.set(name, [before, value]);
+  }
+  const work = YamlWork.ofBody();
+  const parsed = (one: SaltValue): SaltValue =>
+    typeof one === 'string' ? yamlArgument(one, work) : one;
+  const kwarg = fields.get('kwarg');
+  if (kwarg !== undefined) fields.set('kwarg', parsed(kwarg));
+  const arg = fields.get('arg');
+  if (arg !== undefined) fields.set('arg', (Array.isArray(arg) ? arg : [arg]).map(parsed));
+  return fields;
+}

@@ -1,0 +1,105 @@
+import { pythonJson } from '@brine/client';
+import type { HttpReply, HttpRequest } from '@brine/http';
+import { sleepUnless } from '@brine/tasks';
+import { mapOf } from '@brine/wire';
+import { NetapiError } from '../errors.ts';
+import type { Followers, FollowerSink, WriteFrame } from '../live/followers.ts';
+import { sightOf } from '../live/sight.ts';
+import type { ApiCaller, Callers } from '../sessions/callers.ts';
+import { addressOf, type Asked, tokenOf } from './asked.ts';
+
+/** What followers of events need. */
+export interface EventParts {
+  readonly followers: Followers;
+  readonly callers: Callers;
+  /** Begins to read events, if nothing does yet. */
+  readonly begin: () => Promise<void>;
+}
+
+const NO_QUERY =
+  'The /events endpoint takes no query parameters; in particular, tokens must not be passed via ' +
+  'the query string -- they end up in access logs and the Referer header. Use the ' +
+  "'X-Auth-Token' header (for non-browser clients) or the session cookie set by /login (for " +
+  'browser EventSource clients) instead.';
+
+/** How often the token of an open stream is looked up, ms: a right taken away ends within 30 s. */
+const CHECK_MS = 25_000;
+/** Followers of one process. Each has a connection. */
+const FOLLOWERS_MAX = 11_000;
+
+/** A frame of `/events`; scripts read it line by line. */
+export const eventFrame: WriteFrame = ({ tag, data }) => {
+  // A tag of a minion may have any sign.
+  const line = tag.replace(/[\r\n]+/g, ' ');
+  return `tag: ${line}\ndata: ${pythonJson(mapOf({ data, tag }), false)}\n\n`;
+};
+
+/** `GET /events`: all events as server-sent events (Salt: Events). */
+export async function streamEvents(asked: Asked, parts: EventParts): Promise<void> {
+  const { request, reply } = asked;
+  if (Object.keys(request.query as object).length > 0) throw new NetapiError(400, NO_QUERY);
+  const caller = await follow(request, parts);
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream;charset=utf-8',
+    'cache-control': 'no-cache',
+    ...(request.raw.httpVersionMajor === 1 ? { connection: 'keep-alive' } : {}),
+  });
+  raw.write('retry: 400\n');
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  raw.on('error', () => gone.abort());
+  const remove = parts.followers.add(sinkOf(raw, gone.signal), sightOf(caller), 'sse', eventFrame);
+  void untilOver(parts, caller, addressOf(request), gone.signal).then(() => {
+    remove();
+    raw.end();
+  });
+}
+
+/** The caller that may follow. @throws NetapiError */
+export async function follow(request: HttpRequest, parts: EventParts): Promise<ApiCaller> {
+  const caller = await parts.callers.find(tokenOf(request), addressOf(request));
+  if (caller === undefined) throw new NetapiError(401, '');
+  if (parts.followers.stats.followers >= FOLLOWERS_MAX) {
+    throw new NetapiError(503, 'Too many follow the events.', { retryAfter: 30 });
+  }
+  await parts.begin();
+  return caller;
+}
+
+/** Resolves when the peer is gone, or its token is not valid any more. */
+export async function untilOver(
+  { callers }: Pick<EventParts, 'callers'>,
+  { token, expire, perms }: ApiCaller,
+  peer: string,
+  gone: AbortSignal,
+): Promise<void> {
+  const rights = JSON.stringify(perms);
+  for (;;) {
+    const leftMs = Math.max(0, expire * 1_000 - Date.now());
+    if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) return;
+    try {
+      const now = await callers.find(token, peer);
+      if (now === undefined || JSON.stringify(now.perms) !== rights) return;
+    } catch {
+      // No worker answers just now; whether the token is valid shows the next time.
+    }
+  }
+}
+
+function sinkOf(raw: HttpReply['raw'], gone: AbortSignal): FollowerSink {
+  return {
+    get unsentBytes() {
+      return gone.aborted ? 0 : raw.writableLength;
+    },
+    write: (frames) => void (gone.aborted || raw.write(frames)),
+    end: (last) => {
+      if (last !== undefined) raw.write(last);
+      raw.end();
+      // What the peer does not take within this time is lost.
+      setTimeout(() => raw.destroy(), 5_000).unref();
+    },
+  };
+}

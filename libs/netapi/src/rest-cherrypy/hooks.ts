@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { hookTag } from '@brine/job';
+import { mapOf, pack } from '@brine/wire';
+import { writeAnswer } from './answers.ts';
+import { addressOf, type Asked, bodyOf, typeOf } from './asked.ts';
+
+/** Takes an event for the stream. */
+export interface HookEvents {
+  append(event: {
+    readonly kind: 'hook';
+    readonly tag: string;
+    readonly body: Uint8Array;
+    readonly msgId: string;
+  }): Promise<unknown>;
+}
+
+/** Headers that prove who calls: no follower of events may get them. */
+const SECRET: ReadonlySet<string> = new Set([
+  'x-auth-token',
+  'cookie',
+  'authorization',
+  'proxy-authorization',
+]);
+const BLANK = '**********';
+
+/** `POST /hook/…`: an event with the body and the headers (Salt: Webhook). */
+export async function fireHook(asked: Asked, events: HookEvents): Promise<string> {
+  const type = typeOf(asked);
+  const { text, data } = bodyOf(asked);
+  const { request, path } = asked;
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    const shown = Array.isArray(value) ? value.join(', ') : (value ?? '');
+    headers[titled(name)] = SECRET.has(name) ? BLANK : shown;
+  }
+  // CherryPy adds it, and reactors look at it.
+  headers['Remote-Addr'] = addressOf(request);
+  const body = pack(mapOf({ body: text, post: data ?? mapOf({}), headers: mapOf(headers) }));
+  await events.append({ kind: 'hook', tag: hookTag(path), body, msgId: `hook:${randomUUID()}` });
+  return writeAnswer(mapOf({ success: true }), type);
+}
+
+/** `content-type` as CherryPy has it: `Content-Type`. */
+function titled(name: string): string {
+  return name.replace(
+    /(^|-)([a-z])/g,
+    (_, dash: string, letter: string) => dash + letter.toUpperCase(),
+  );
+}

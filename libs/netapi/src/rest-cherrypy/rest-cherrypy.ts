@@ -1,0 +1,303 @@
+import { BusError } from '@brine/bus';
+import {
+  allowFiles,
+  type HttpApp,
+  type HttpReply,
+  type HttpRequest,
+  sendFile,
+  serveDirectory,
+  serveSockets,
+} from '@brine/http';
+import { mapOf } from '@brine/wire';
+import { NetapiError, UnexpectedError } from '../errors.ts';
+import type { KnownSession } from '../sessions/sessions.ts';
+import { acceptedType } from './accept.ts';
+import { type AnswerBody, writeAnswer } from './answers.ts';
+import { addressOf, type Asked, tokenOf, typeOf } from './asked.ts';
+import { type CallParts, Calls, welcome } from './calls.ts';
+import type { RequestCounts } from './counts.ts';
+import { errorPage } from './error-page.ts';
+import { type EventParts, follow, streamEvents } from './events.ts';
+import { fireHook, type HookEvents } from './hooks.ts';
+import { type LogInParts, LogIns } from './log-in.ts';
+import type { RestCherrypyOptions } from './options.ts';
+import { serveSocket } from './websocket.ts';
+
+/** What the API is served with. */
+export interface RestCherrypyParts extends CallParts, EventParts, LogInParts {
+  readonly options: RestCherrypyOptions;
+  readonly hooks: HookEvents;
+  readonly counts: RequestCounts;
+  /** Origins whose pages may use the API from a browser. */
+  readonly origins: readonly string[];
+  readonly onFault: (error: unknown, request: string) => void;
+}
+
+type Answered = AnswerBody | Buffer | void;
+type Handler = (asked: Asked) => Answered | Promise<Answered>;
+
+/** One address of the API. */
+interface Resource {
+  readonly GET?: Handler;
+  readonly POST?: Handler;
+  /** Methods that need a log-in before anything else. */
+  readonly needsLogIn: 'all' | 'POST' | 'none';
+  /** True if it looks at the session of the peer. */
+  readonly hasSession: boolean;
+  /** Parts of the path that it takes after its name. */
+  readonly depth: number;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const PREFLIGHT_METHODS = 'GET, POST';
+const PREFLIGHT_HEADERS = 'Content-Type, X-Auth-Token, X-Requested-With';
+const PREFLIGHT_AGE_S = '1400';
+/** A body that comes without a log-in. */
+const STRANGER_BODY_BYTES = 1024 * 1024;
+
+/** All addresses of Salt's rest_cherrypy, added to an application. */
+export class RestCherrypy {
+  readonly #parts: RestCherrypyParts;
+  readonly #calls: Calls;
+  readonly #logIns: LogIns;
+
+  constructor(parts: RestCherrypyParts) {
+    this.#parts = parts;
+    this.#calls = new Calls(parts);
+    this.#logIns = new LogIns(parts);
+  }
+
+  /** Adds the routes. */
+  async build(app: HttpApp): Promise<void> {
+    const { options, counts, origins } = this.#parts;
+    app.addHook('onRequest', async (request, reply) => {
+      const end = counts.begin();
+      reply.raw.once('close', () => end(reply.raw.statusCode));
+      allowOrigin(request, reply, origins);
+      this.#checkAddress(request);
+    });
+    app.setErrorHandler((error, request, reply) => this.#refuse(error, request, reply));
+    app.setNotFoundHandler((request, reply) => {
+      const [path = ''] = request.url.split('?');
+      return this.#refuse(
+        new NetapiError(404, `The path '${path}' was not found.`),
+        request,
+        reply,
+      );
+    });
+    app.removeAllContentTypeParsers();
+    // Bodies are read after the log-in is known, by the type that the peer names.
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.options('*', async (_request, reply) => reply.code(204).send());
+    await app.register(
+      async (scope) => {
+        for (const [name, resource] of this.#resources()) this.#add(scope, name, resource);
+        this.#addSocket(scope);
+        await this.#addFiles(scope);
+      },
+      { prefix: options.rootPrefix },
+    );
+  }
+
+  #resources(): ReadonlyMap<string, Resource> {
+    const { options, hooks, counts } = this.#parts;
+    const { enableSessions, webhookPath, webhookDisableAuth, statsDisableAuth } = options;
+    const calls = this.#calls;
+    const logIns = this.#logIns;
+    const own = { needsLogIn: 'none', hasSession: true, depth: 0 } as const;
+    const stranger = { ...own, hasSession: false } as const;
+    const guarded = { ...own, needsLogIn: 'all' } as const;
+    const withSessions: [string, Resource][] = [
+      ['/login', { ...own, GET: logIns.explain, POST: logIns.logIn }],
+      ['/logout', { ...guarded, GET: welcome, POST: logIns.logOut }],
+      ['/minions', { ...guarded, depth: 1, GET: calls.minions, POST: calls.startJobs }],
+      ['/jobs', { ...guarded, depth: 2, GET: calls.jobs, POST: calls.root }],
+    ];
+    return new Map<string, Resource>([
+      ['/', { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root }],
+      ...(enableSessions ? withSessions : []),
+      ['/run', { ...stranger, GET: welcome, POST: calls.run }],
+      ['/token', { ...stranger, GET: welcome, POST: logIns.token }],
+      ['/keys', { ...own, depth: 1, GET: calls.keys, POST: calls.makeKeys }],
+      ['/events', { ...stranger, GET: (asked) => streamEvents(asked, this.#parts) }],
+      [
+        webhookPath,
+        {
+          ...(webhookDisableAuth ? stranger : guarded),
+          depth: Infinity,
+          POST: (asked) => fireHook(asked, hooks),
+        },
+      ],
+      [
+        '/stats',
+        {
+          ...(statsDisableAuth ? stranger : guarded),
+          GET: (asked) => writeAnswer(counts.shown(), typeOf(asked)),
+        },
+      ],
+    ]);
+  }
+
+  #add(app: HttpApp, name: string, resource: Resource): void {
+    const { depth } = resource;
+    const url = depth === 0 ? [name] : [name, `${name}/*`];
+    for (const one of url) {
+      app.route({
+        method: [...METHODS],
+        url: one,
+        onRequest: async (request, reply) => this.#admit(request, reply, resource),
+        ...(resource.needsLogIn === 'none' ? { bodyLimit: STRANGER_BODY_BYTES } : {}),
+        handler: async (request, reply) => this.#serve(request, reply, resource),
+      });
+    }
+  }
+
+  /** Before the body is read: the method, and the log-in. */
+  async #admit(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<void> {
+    void reply.header('Allow', allowedBy(resource));
+    const handler = handlerOf(request, resource);
+    const mustBeKnown =
+      resource.needsLogIn === 'all' ||
+      (resource.needsLogIn === 'POST' && request.method === 'POST');
+    if (resource.hasSession) {
+      const session = await this.#sessionOf(request);
+      sessionsOf.set(request, session);
+      if (session === undefined && mustBeKnown) throw new NetapiError(401, '');
+      if (mustBeKnown) void reply.header('Cache-Control', 'private');
+    }
+    if (handler === undefined) throw new NetapiError(405, '');
+  }
+
+  async #serve(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<unknown> {
+    const handler = handlerOf(request, resource);
+    if (handler === undefined) throw new NetapiError(405, '');
+    const rest = (request.params as Record<string, string | undefined>)['*'] ?? '';
+    const path = rest.split('/').filter((part) => part !== '');
+    if (path.length > resource.depth) throw new NetapiError(404, '');
+    const body = await handler({ request, reply, path, session: sessionsOf.get(request) });
+    if (reply.sent) return reply;
+    if (!reply.hasHeader('content-type')) void reply.type(acceptedType(request.headers.accept));
+    return reply.send(body);
+  }
+
+  #sessionOf(request: HttpRequest): Promise<KnownSession | undefined> {
+    return this.#parts.sessions.find(tokenOf(request));
+  }
+
+  #checkAddress(request: HttpRequest): void {
+    const { authorizedIps } = this.#parts.options;
+    if (authorizedIps.length === 0 || authorizedIps.includes(addressOf(request))) return;
+    throw new NetapiError(403, 'Bad IP');
+  }
+
+  /** `/ws` without an upgrade is not found, as where a stock salt-api has no WebSockets. */
+  #addSocket(app: HttpApp): void {
+    serveSockets(app, '/ws', (socket, request) => {
+      follow(request, this.#parts).then(
+        (caller) => serveSocket(socket, request, caller, this.#parts),
+        () => socket.close(1008),
+      );
+    });
+  }
+
+  /** The page of an application, a directory of files, and an icon. */
+  async #addFiles(app: HttpApp): Promise<void> {
+    const { options } = this.#parts;
+    const { app: page, appPath, staticDir, staticPath, favicon } = options;
+    if (page === undefined && staticDir === undefined && favicon === undefined) return;
+    await allowFiles(app);
+    if (staticDir !== undefined) await serveDirectory(app, staticDir, staticPath);
+    if (favicon !== undefined)
+      app.get('/favicon.ico', (_request, reply) => sendFile(reply, favicon));
+    if (page === undefined) return;
+    for (const url of [appPath, `${appPath}/*`])
+      app.get(url, (_request, reply) => sendFile(reply, page));
+    app.addHook('onRequest', async (request, reply) => {
+      const [path = ''] = request.url.split('?');
+      const isApi = [appPath, staticPath].some((one) =>
+        path.startsWith(`${options.rootPrefix}${one}`),
+      );
+      if (isApi || !wantsPage(request)) return;
+      await sendFile(reply, page);
+    });
+  }
+
+  #refuse(error: unknown, request: HttpRequest, reply: HttpReply): HttpReply {
+    const known = error instanceof NetapiError ? error : refusalOf(error);
+    if (known === undefined) {
+      if (!(error instanceof UnexpectedError)) {
+        this.#parts.onFault(error, `${request.method} ${request.url.split('?')[0]}`);
+      }
+      return unexpected(request, reply);
+    }
+    if (known.retryAfter !== undefined) void reply.header('Retry-After', String(known.retryAfter));
+    const { status } = known;
+    return reply
+      .code(status)
+      .type('text/html;charset=utf-8')
+      .send(errorPage(status, known.message));
+  }
+}
+
+/** The sessions of requests whose log-in was checked. */
+const sessionsOf = new WeakMap<HttpRequest, KnownSession | undefined>();
+
+function handlerOf({ method }: HttpRequest, { GET, POST }: Resource): Handler | undefined {
+  if (method === 'GET' || method === 'HEAD') return GET;
+  return method === 'POST' ? POST : undefined;
+}
+
+function allowedBy({ GET, POST }: Resource): string {
+  return [
+    ...(GET === undefined ? [] : ['GET', 'HEAD']),
+    ...(POST === undefined ? [] : ['POST']),
+  ].join(', ');
+}
+
+/** True for a browser that asks for a page: no program is answered with one. */
+function wantsPage({ method, headers }: HttpRequest): boolean {
+  const { accept = '' } = headers;
+  return (method === 'GET' || method === 'HEAD') && /(^|[\s,])text\/html\b/i.test(accept);
+}
+
+/** Headers for pages of other origins, if the operator lists them. */
+function allowOrigin(request: HttpRequest, reply: HttpReply, origins: readonly string[]): void {
+  void reply.header('X-Content-Type-Options', 'nosniff');
+  const { origin } = request.headers;
+  if (origins.length === 0) return;
+  void reply.header('Vary', 'Origin');
+  if (origin === undefined || !origins.includes(origin)) return;
+  void reply
+    .header('Access-Control-Allow-Origin', origin)
+    .header('Access-Control-Allow-Credentials', 'true')
+    .header('Access-Control-Expose-Headers', 'X-Auth-Token');
+  if (request.method !== 'OPTIONS') return;
+  void reply
+    .header('Access-Control-Allow-Methods', PREFLIGHT_METHODS)
+    .header('Access-Control-Allow-Headers', PREFLIGHT_HEADERS)
+    .header('Access-Control-Max-Age', PREFLIGHT_AGE_S);
+}
+
+/** Faults of the web server and the streams that a peer should know. */
+function refusalOf(error: unknown): NetapiError | undefined {
+  if (error instanceof BusError) {
+    return new NetapiError(503, 'Salt Master is not available.', { cause: error, retryAfter: 5 });
+  }
+  const { statusCode } = error as { readonly statusCode?: number };
+  const isOfPeer = statusCode !== undefined && statusCode >= 400 && statusCode < 500;
+  return isOfPeer ? new NetapiError(statusCode, '', { cause: error }) : undefined;
+}
+
+/** Salt's answer to a request whose call failed in a way that it does not foresee. */
+function unexpected(request: HttpRequest, reply: HttpReply): HttpReply {
+  const text = mapOf({ status: 500, return: 'An unexpected error occurred' });
+  let type: ReturnType<typeof acceptedType> = 'application/json';
+  try {
+    type = acceptedType(request.headers.accept);
+  } catch {
+    // It wants another form: it gets JSON.
+  }
+  return reply.code(500).type(type).send(writeAnswer(text, type));
+}

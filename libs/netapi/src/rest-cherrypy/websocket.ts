@@ -1,0 +1,57 @@
+import { pythonJson } from '@brine/client';
+import type { HttpRequest, HttpSocket } from '@brine/http';
+import { mapOf } from '@brine/wire';
+import type { WriteFrame } from '../live/followers.ts';
+import { sightOf } from '../live/sight.ts';
+import type { ApiCaller } from '../sessions/callers.ts';
+import { addressOf } from './asked.ts';
+import { type EventParts, untilOver } from './events.ts';
+
+/** What a client sends to begin, and the answer to each of its messages (Salt: websockets.py). */
+const READY = 'websocket client ready';
+const RECEIVED = 'server received message';
+
+/** An event as a message; it looks like a server-sent event. */
+const messageOf: WriteFrame = ({ tag, data }) =>
+  `data: ${pythonJson(mapOf({ tag, data }), false)}\n\n`;
+
+/** `GET /ws` with an upgrade: events as messages, once the client has sent that it is ready. */
+export function serveSocket(
+  socket: HttpSocket,
+  request: HttpRequest,
+  caller: ApiCaller,
+  parts: EventParts,
+): void {
+  const gone = new AbortController();
+  socket.on('close', () => gone.abort());
+  socket.on('error', () => gone.abort());
+  let remove: (() => void) | undefined;
+  socket.on('message', (message: unknown) => {
+    if (String(message) === READY) {
+      remove ??= parts.followers.add(
+        {
+          get unsentBytes() {
+            return socket.bufferedAmount;
+          },
+          // One message an event, as a stock salt-api sends them.
+          write: (frames) => {
+            for (const frame of frames.split('\n\n')) if (frame !== '') socket.send(`${frame}\n\n`);
+          },
+          end: (last) => {
+            if (last !== undefined) socket.send(last);
+            socket.close(1013);
+            setTimeout(() => socket.terminate(), 5_000).unref();
+          },
+        },
+        sightOf(caller),
+        'ws',
+        messageOf,
+      );
+    }
+    socket.send(RECEIVED);
+  });
+  void untilOver(parts, caller, addressOf(request), gone.signal).then(() => {
+    remove?.();
+    socket.close();
+  });
+}
