@@ -14,7 +14,7 @@ import { exposeMetrics } from './adapters/metrics.ts';
 
 /** Connects to NATS, and serves HTTP on its own port and on that of `rest_cherrypy`. */
 export async function startHttpApi(context: ServiceContext): Promise<RunningService> {
-  const { options, log, metrics, report } = context;
+  const { options, log, metrics, report, telemetry } = context;
   const { http, host } = options.brine;
   const releasers = new Releasers();
   const bus = answerRoll(await connectBus(natsOf(context, 'http-api')), report);
@@ -22,7 +22,7 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
   const sender = new RequestSender(bus, { host });
   releasers.add(() => sender.close());
   const onTrouble = (text: string, err: unknown): void => log.error({ err }, text);
-  const netapi = openNetapi({ options, bus, sender, onTrouble });
+  const netapi = openNetapi({ options, bus, sender, spans: telemetry, onTrouble });
   const { rest } = netapi;
   if (rest.refusal !== undefined) log.error(`rest_cherrypy: ${rest.refusal}`);
   for (const name of rest.unused)

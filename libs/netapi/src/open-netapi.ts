@@ -2,11 +2,13 @@ import { Bucket, type Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import type { RequestSender } from '@brine/bus/rpc';
 import { type MasterOptions, nodegroupsOf } from '@brine/config';
+import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
 import { Followers } from './live/followers.ts';
 import { LiveEvents } from './live/live-events.ts';
+import { CallRoom } from './rest-cherrypy/call-room.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
 import { readRestCherrypy, type RestCherrypyOptions } from './rest-cherrypy/options.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
@@ -15,6 +17,7 @@ import { Sessions } from './sessions/sessions.ts';
 
 /** What the API works with. */
 export interface NetapiParts {
+  readonly spans: Spans;
   readonly options: MasterOptions;
   readonly bus: Bus;
   readonly sender: RequestSender;
@@ -29,18 +32,20 @@ export interface Netapi {
   status(): object;
   readonly counts: RequestCounts;
   readonly followers: Followers;
+  readonly room: CallRoom;
   /** Ends streams of events. */
   close(): void;
 }
 
 /** Joins the parts of the API. @throws Error for options of `rest_cherrypy` in another form */
-export function openNetapi({ options, bus, sender, onTrouble }: NetapiParts): Netapi {
+export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiParts): Netapi {
   const rest = readRestCherrypy(options.restCherrypy);
-  const requests = new MasterRequests(sender);
+  const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
   const live = new LiveEvents(bus, onTrouble);
   const followers = new Followers();
   const counts = new RequestCounts();
+  const room = new CallRoom();
   const client = new NetapiClient({
     requests,
     live,
@@ -72,6 +77,7 @@ export function openNetapi({ options, bus, sender, onTrouble }: NetapiParts): Ne
     begin,
     hooks: new EventWriter(bus),
     counts,
+    room,
     origins: options.brine.http.origins,
     onFault: (error: unknown, request: string) => onTrouble(`${request} failed`, error),
   };
@@ -83,7 +89,9 @@ export function openNetapi({ options, bus, sender, onTrouble }: NetapiParts): Ne
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       return new RestCherrypy({ ...parts, options: own }).build(app);
     },
+    room,
     status: () => ({
+      calls: room.stats,
       requests: { current: counts.current, total: counts.total },
       events: { ...live.stats, ...followers.stats },
     }),

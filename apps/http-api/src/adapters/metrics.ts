@@ -15,7 +15,7 @@ export function exposeMetrics(
   metrics: ServiceContext['metrics'],
   { netapi, sender, listeners }: MeasuredParts,
 ): void {
-  const { counts, followers } = netapi;
+  const { counts, followers, room } = netapi;
   const gauge = (name: string, help: string, read: () => number): void =>
     metrics.gaugeOf(`brine_http_${name}`, help, read);
   const counter = (name: string, help: string, read: () => number | Sample[]): void =>
@@ -30,5 +30,7 @@ export function exposeMetrics(
   gauge('followers', 'Followers of events.', () => followers.stats.followers);
   counter('dropped', 'Events that slow followers did not get.', () => followers.stats.dropped);
   counter('closed', 'Followers closed because they did not read.', () => followers.stats.closed);
-  counter('refused', 'Calls refused: too many in hand.', () => sender.stats().refusedByLimit);
+  counter('refused', 'Calls refused: too many in hand.', () => {
+    return room.stats.refused + sender.stats().refusedByLimit;
+  });
 }

@@ -24,6 +24,9 @@ const RUNNER_FIELDS: ReadonlySet<SaltValue> = new Set([
 /** `name=value` in a list of arguments (salt/utils/args.py KWARG_REGEX). */
 const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
 
+/** Who calls, and the context of its trace. */
+type Caller = AskedBy & { readonly traceparent?: string | undefined };
+
 /** Events of runs that come before the answer which names theirs. */
 const EARLY_MAX = 10_000;
 
@@ -41,8 +44,10 @@ export class FunctionCalls {
   }
 
   /** Begins a runner: its tag and job id. */
-  async start(chunk: SaltMap, by: AskedBy): Promise<SaltMap> {
-    const answer = await this.#requests.ask(runnerLoad(chunk), by);
+  async start(chunk: SaltMap, by: Caller): Promise<SaltMap> {
+    const load = runnerLoad(chunk);
+    if (by.traceparent !== undefined) load.set('traceparent', by.traceparent);
+    const answer = await this.#requests.ask(load, by);
     if (!isMap(answer)) throw new UnexpectedError('no answer of a runner');
     return answer;
   }
@@ -51,7 +56,7 @@ export class FunctionCalls {
    * Runs a runner: its result, or with `full_return` its event.
    * @throws NetapiError 504 if it takes too long; it runs on
    */
-  async run(chunk: SaltMap, by: AskedBy): Promise<SaltValue> {
+  async run(chunk: SaltMap, by: Caller): Promise<SaltValue> {
     const ended = new EndOfRun();
     const following = await this.#live.listen(ended.take);
     try {

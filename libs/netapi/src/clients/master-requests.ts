@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { LIMITS, type RequestOutcome, type RequestSender } from '@brine/bus/rpc';
+import { FairShare } from '@brine/bus/share';
+import { GatewaySpans, type Spans } from '@brine/gateway';
 import { sleepUnless } from '@brine/tasks';
+import { nowMs } from '@brine/telemetry';
 import { isMap, mapIn, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { pyStr } from '@brine/wire/text';
@@ -26,11 +29,14 @@ const AWAY = 'Salt Master is not available.';
  */
 export class MasterRequests {
   readonly #sender: Pick<RequestSender, 'send' | 'expected'>;
+  readonly #spans: GatewaySpans;
+  readonly #users = new FairShare(LIMITS.publish.share);
   readonly #incarnation = randomBytes(9).toString('hex');
   #next = 0;
 
-  constructor(sender: Pick<RequestSender, 'send' | 'expected'>) {
+  constructor(sender: Pick<RequestSender, 'send' | 'expected'>, spans: Spans) {
     this.#sender = sender;
+    this.#spans = new GatewaySpans(spans);
   }
 
   /** An id for a request that is new. */
@@ -39,15 +45,30 @@ export class MasterRequests {
   }
 
   /**
+   * Sends a publish; resolves with the answer. A storm of one user waits here, and not before the
+   * requests of others.
+   * @throws NetapiError 503 if no worker answers in time
+   */
+  publish(body: Uint8Array, by: AskedBy, id: string): Promise<Uint8Array> {
+    return this.#users.run(by.asker, body.length, () => this.send(body, by, id));
+  }
+
+  /**
    * Sends a clear load; resolves with the answer.
    * @throws NetapiError 503 if no worker answers in time
    */
   async send(body: Uint8Array, by: AskedBy, id = this.newId()): Promise<Uint8Array> {
     if (!this.#sender.expected) throw new NetapiError(503, AWAY, { retryAfter: RETRY_AFTER_S });
+    const startMs = nowMs();
     const deadlineMs = Date.now() + LIMITS.command.waitsMs;
     for (;;) {
-      const outcome = await this.#sender.send({ id, class: 'clear', body, deadlineMs, ...by });
-      if (outcome.kind === 'reply') return outcome.body;
+      const { asker, peer } = by;
+      const sent = { id, class: 'clear', body, deadlineMs, asker, peer } as const;
+      const outcome = await this.#sender.send(sent);
+      if (outcome.kind === 'reply') {
+        this.#spans.request(outcome, { id, startMs });
+        return outcome.body;
+      }
       // The worker could not keep it, or leaves; another one may.
       if (outcome.kind !== 'drop' || Date.now() >= deadlineMs) throw unanswered(outcome);
       await sleepUnless(LIMITS.publish.retryMs, undefined);

@@ -8,7 +8,14 @@ import type { LiveEvents } from '../live/live-events.ts';
 import { FunctionCalls } from './functions.ts';
 import { LocalCalls, type MinionAnswers } from './local.ts';
 import { credentialsOf, type Low } from './low.ts';
-import type { MasterRequests } from './master-requests.ts';
+import type { AskedBy, MasterRequests } from './master-requests.ts';
+
+/** Who calls, beside the credentials of the call. */
+export interface ApiPeer {
+  readonly address: string;
+  /** W3C trace context that the peer gave; becomes a link in the trace of its jobs. */
+  readonly traceparent?: string | undefined;
+}
 
 /** The result of a call. */
 export type CallResult =
@@ -46,8 +53,8 @@ export class NetapiClient {
    * Runs one call for a peer.
    * @throws NetapiError, UnexpectedError
    */
-  async run({ client, chunk }: Low, peer: string): Promise<CallResult> {
-    const by = { asker: askerOf(chunk), peer };
+  async run({ client, chunk }: Low, { address, traceparent }: ApiPeer): Promise<CallResult> {
+    const by = { asker: askerOf(chunk), peer: address, traceparent };
     switch (client) {
       case 'local_async':
         return valueOf(await this.#local(by).start(chunk));
@@ -68,7 +75,7 @@ export class NetapiClient {
     }
   }
 
-  #local(by: { readonly asker: string; readonly peer: string }): LocalCalls {
+  #local({ traceparent, ...by }: AskedBy & Pick<ApiPeer, 'traceparent'>): LocalCalls {
     const { requests, live, settings, silentText, onTrouble } = this.#parts;
     // Tries of one load are one request.
     const ids = new WeakMap<Uint8Array, string>();
@@ -77,7 +84,7 @@ export class NetapiClient {
         request: (body, { requestId }) => {
           const id = requestId ?? ids.get(body) ?? requests.newId();
           ids.set(body, id);
-          return requests.send(body, by, id);
+          return requests.publish(body, by, id);
         },
       },
       events: {
@@ -87,7 +94,10 @@ export class NetapiClient {
       master: { isPresent: () => true, readKey: async () => '' },
       logError: (text) => onTrouble(text, undefined),
     };
-    const client = new LocalClient(ports, settings);
+    const client = new LocalClient(ports, {
+      ...settings,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    });
     return new LocalCalls(
       client,
       { silentText },

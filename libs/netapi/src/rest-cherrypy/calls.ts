@@ -4,7 +4,7 @@ import { type ClientName, CLIENTS, type LowChanges, lowOf } from '../clients/low
 import type { NetapiClient } from '../clients/netapi-client.ts';
 import { NetapiError, UnexpectedError } from '../errors.ts';
 import { type AnswerBody, answerOfCalls, valueOfCall, writeAnswer } from './answers.ts';
-import { addressOf, type Asked, lowstateIn, refuseQuery, typeOf } from './asked.ts';
+import { addressOf, type Asked, headerOf, lowstateIn, refuseQuery, typeOf } from './asked.ts';
 
 /** What the calls of lowstates need. */
 export interface CallParts {
@@ -154,7 +154,7 @@ export class Calls {
       throw new NetapiError(413, `A request has at most ${CHUNKS_MAX} lowstates.`);
     }
     const { client, enabled } = this.#parts;
-    const peer = addressOf(request);
+    const peer = { address: addressOf(request), traceparent: headerOf(request, 'traceparent') };
     return lowstate.map((chunk) => async () => client.run(lowOf(chunk, changes, enabled), peer));
   }
 }

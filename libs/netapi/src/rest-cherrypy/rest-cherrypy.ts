@@ -14,6 +14,7 @@ import type { KnownSession } from '../sessions/sessions.ts';
 import { acceptedType } from './accept.ts';
 import { type AnswerBody, writeAnswer } from './answers.ts';
 import { addressOf, type Asked, tokenOf, typeOf } from './asked.ts';
+import type { CallRoom } from './call-room.ts';
 import { type CallParts, Calls, welcome } from './calls.ts';
 import type { RequestCounts } from './counts.ts';
 import { errorPage } from './error-page.ts';
@@ -21,6 +22,7 @@ import { type EventParts, follow, streamEvents } from './events.ts';
 import { fireHook, type HookEvents } from './hooks.ts';
 import { type LogInParts, LogIns } from './log-in.ts';
 import type { RestCherrypyOptions } from './options.ts';
+import { refuseOtherOrigins } from './same-origin.ts';
 import { serveSocket } from './websocket.ts';
 
 /** What the API is served with. */
@@ -28,6 +30,7 @@ export interface RestCherrypyParts extends CallParts, EventParts, LogInParts {
   readonly options: RestCherrypyOptions;
   readonly hooks: HookEvents;
   readonly counts: RequestCounts;
+  readonly room: CallRoom;
   /** Origins whose pages may use the API from a browser. */
   readonly origins: readonly string[];
   readonly onFault: (error: unknown, request: string) => void;
@@ -44,6 +47,8 @@ interface Resource {
   readonly needsLogIn: 'all' | 'POST' | 'none';
   /** True if it looks at the session of the peer. */
   readonly hasSession: boolean;
+  /** Its methods that ask the master for something. */
+  readonly calls: 'all' | 'POST' | 'none';
   /** Parts of the path that it takes after its name. */
   readonly depth: number;
 }
@@ -106,21 +111,24 @@ export class RestCherrypy {
     const { enableSessions, webhookPath, webhookDisableAuth, statsDisableAuth } = options;
     const calls = this.#calls;
     const logIns = this.#logIns;
-    const own = { needsLogIn: 'none', hasSession: true, depth: 0 } as const;
+    const own = { needsLogIn: 'none', hasSession: true, calls: 'POST', depth: 0 } as const;
     const stranger = { ...own, hasSession: false } as const;
     const guarded = { ...own, needsLogIn: 'all' } as const;
     const withSessions: [string, Resource][] = [
       ['/login', { ...own, GET: logIns.explain, POST: logIns.logIn }],
       ['/logout', { ...guarded, GET: welcome, POST: logIns.logOut }],
-      ['/minions', { ...guarded, depth: 1, GET: calls.minions, POST: calls.startJobs }],
-      ['/jobs', { ...guarded, depth: 2, GET: calls.jobs, POST: calls.root }],
+      [
+        '/minions',
+        { ...guarded, calls: 'all', depth: 1, GET: calls.minions, POST: calls.startJobs },
+      ],
+      ['/jobs', { ...guarded, calls: 'all', depth: 2, GET: calls.jobs, POST: calls.root }],
     ];
     return new Map<string, Resource>([
       ['/', { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root }],
       ...(enableSessions ? withSessions : []),
       ['/run', { ...stranger, GET: welcome, POST: calls.run }],
       ['/token', { ...stranger, GET: welcome, POST: logIns.token }],
-      ['/keys', { ...own, depth: 1, GET: calls.keys, POST: calls.makeKeys }],
+      ['/keys', { ...own, calls: 'all', depth: 1, GET: calls.keys, POST: calls.makeKeys }],
       ['/events', { ...stranger, GET: (asked) => streamEvents(asked, this.#parts) }],
       [
         webhookPath,
@@ -158,9 +166,8 @@ export class RestCherrypy {
   async #admit(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<void> {
     void reply.header('Allow', allowedBy(resource));
     const handler = handlerOf(request, resource);
-    const mustBeKnown =
-      resource.needsLogIn === 'all' ||
-      (resource.needsLogIn === 'POST' && request.method === 'POST');
+    const mustBeKnown = isAmong(request, resource.needsLogIn);
+    refuseOtherOrigins(request, this.#parts.origins);
     if (resource.hasSession) {
       const session = await this.#sessionOf(request);
       sessionsOf.set(request, session);
@@ -168,6 +175,15 @@ export class RestCherrypy {
       if (mustBeKnown) void reply.header('Cache-Control', 'private');
     }
     if (handler === undefined) throw new NetapiError(405, '');
+    if (isAmong(request, resource.calls)) this.#takePlace(request, reply);
+  }
+
+  /** Until the answer is sent, or its peer is gone. */
+  #takePlace(request: HttpRequest, reply: HttpReply): void {
+    const session = sessionsOf.get(request);
+    const names = [`address ${addressOf(request)}`];
+    if (session !== undefined) names.push(`user ${session.session.eauth} ${session.session.user}`);
+    reply.raw.once('close', this.#parts.room.enter(names));
   }
 
   async #serve(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<unknown> {
@@ -247,6 +263,10 @@ const sessionsOf = new WeakMap<HttpRequest, KnownSession | undefined>();
 function handlerOf({ method }: HttpRequest, { GET, POST }: Resource): Handler | undefined {
   if (method === 'GET' || method === 'HEAD') return GET;
   return method === 'POST' ? POST : undefined;
+}
+
+function isAmong({ method }: HttpRequest, methods: 'all' | 'POST' | 'none'): boolean {
+  return methods === 'all' || (methods === 'POST' && method === 'POST');
 }
 
 function allowedBy({ GET, POST }: Resource): string {
