@@ -31,7 +31,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'tags and traces of what was judged before': named(
     'job',
     'jobErrorTag jobNewTag jobProgressTag jobPublishTag jobReturnTag jobSubErrorTag ' +
-      'minionStartTag syndicStartTag jidStartTime jidTimeMs publishingPart requestSpanIdOf ' +
+      'hookTag minionStartTag syndicStartTag jidStartTime jidTimeMs publishingPart requestSpanIdOf ' +
       'requestTraceIdOf spanIdOf traceIdOf traceparentOf',
   ),
   'a look at one value': [

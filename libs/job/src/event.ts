@@ -1,7 +1,8 @@
 /**
- * The kinds of events; the last token of their subject. `hook`: of a web service, by HTTP. Three never reach a socket: `sighting`, a
- * sighting of minions that have not returned; `audit`, rows on record; and `run`, the entry of a
- * runner or wheel in the job cache.
+ * The kinds of events; the last token of their subject. `hook` is an event of the HTTP API, whose
+ * tag is below `salt/netapi/hook`. Three never reach a socket: `sighting`, a sighting of minions
+ * that have not returned; `audit`, rows on record; and `run`, the entry of a runner or wheel in the
+ * job cache.
  */
 export const EVENT_KINDS = [
   'ret',

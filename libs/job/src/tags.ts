@@ -95,13 +95,16 @@ export function syndicStartTag(id: string): string {
 
 /** The tags of web hooks begin so (Salt: salt/netapi/rest_cherrypy/app.py Webhook). */
 const HOOK_TAG = 'salt/netapi/hook';
+/** As long as a minion's tag may be. */
+const HOOK_TAG_MAX = 8_192;
 
 /** Tag of the event of a web hook; `path` is what its address has after `/hook`. */
 export function hookTag(path: readonly string[]): string {
   return [HOOK_TAG, ...path].join('/');
 }
 
-/** True for a tag that the HTTP API may fire. */
+/** True for a tag that the HTTP API may fire: one line below `salt/netapi/hook`. */
 export function isHookTag(tag: string): boolean {
+  if (tag.length > HOOK_TAG_MAX || /\p{Cc}/u.test(tag)) return false;
   return tag === HOOK_TAG || tag.startsWith(`${HOOK_TAG}/`);
 }

@@ -23,7 +23,7 @@ test.each([
 
 test('kinds of inner use are never read, and those with free tags always are', () => {
   const kinds = kindsFor(['salt/auth']);
-  expect(kinds).toEqual(['minion', 'auth', 'key', 'local', 'syndic', 'job']);
+  expect(kinds).toEqual(['minion', 'auth', 'key', 'local', 'syndic', 'job', 'hook']);
 });
 
 test.each([

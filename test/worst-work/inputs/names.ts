@@ -16,7 +16,7 @@ const TEXTS: readonly string[] = [
 
 export const names: WorstWork = {
   of: [
-    ...['parseTag', 'firedTag', 'isJid', 'isMinionId'].map((name) => `job.${name}`),
+    ...['parseTag', 'firedTag', 'isHookTag', 'isJid', 'isMinionId'].map((name) => `job.${name}`),
     ...['mayHaveKey', 'mayBeOffered'].map((name) => `job.${name}`),
     ...['checkNames', 'checkQuestion', 'isName'].map((name) => `wire.${name}`),
     ...['plainText', 'visible'].map((name) => `wire.${name}`),
@@ -26,7 +26,7 @@ export const names: WorstWork = {
       const name = `${JSON.stringify(text.slice(0, 20))} of ${text.length}`;
       const list = Array.from({ length: 20_000 }, (_, at) => `${at}${text.slice(0, 20)}`);
       return [
-        [`a tag: ${name}`, () => [job.parseTag(text), job.firedTag(text)]],
+        [`a tag: ${name}`, () => [job.parseTag(text), job.firedTag(text), job.isHookTag(text)]],
         [`a tag that fits: ${name}`, () => job.firedTag(text.slice(0, 8_192))],
         [`a jid or an id: ${name}`, () => [job.isJid(text), job.isMinionId(text)]],
         [`an id that fits: ${name}`, () => job.mayHaveKey(text.slice(0, 255))],

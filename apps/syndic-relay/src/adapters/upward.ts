@@ -43,7 +43,7 @@ const LINGER_MS = 20;
 const ACK_WAIT_MS = 30_000;
 /** Without the kinds that only the store reads; publications have a stream of their own. */
 const KINDS: Readonly<Record<SyndicMode, readonly EventKind[]>> = {
-  sync: ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job'],
+  sync: ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job', 'hook'],
   cluster: ['ret', 'syndic', 'local'],
 };
 

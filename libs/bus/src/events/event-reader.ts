@@ -112,6 +112,8 @@ export function readEvents(
   if (received.header(PAGE_HEADER) === '') {
     return [new EventMessage(bus, received, eventOf(received, kind))];
   }
+  // Who may append another kind may not append returns with it.
+  if (kind !== 'ret') throw noEvent();
   const returns = readPage(received.data, countOf(received));
   const page = settles ? new PageAcks(received, returns.length) : undefined;
   return returns.map((one) => new EventMessage(bus, received, pagedEvent(kind, one), page));
@@ -134,9 +136,15 @@ function eventOf(received: Received, kind: EventKind): ReadEvent {
     return value === '' ? undefined : unescapeHeader(value);
   };
   const tag = header(EVENT_HEADERS.tag);
-  if (tag === undefined || (kind === 'hook' && !isHookTag(tag))) throw noEvent();
-  const inTag = returnOf(kind, tag);
+  if (tag === undefined) throw noEvent();
   const reference = header(EVENT_HEADERS.reference);
+  const body = reference === undefined ? received.data : undefined;
+  if (kind === 'hook') {
+    if (!isHookTag(tag)) throw noEvent();
+    // The HTTP API speaks for no minion, job or engine: its other headers count for nothing.
+    return { kind, tag, traced: false, body, reference };
+  }
+  const inTag = returnOf(kind, tag);
   return {
     kind,
     tag,
@@ -146,7 +154,7 @@ function eventOf(received: Received, kind: EventKind): ReadEvent {
     link: header(EVENT_HEADERS.link),
     proof: header(EVENT_HEADERS.proof),
     traced: received.header(EVENT_HEADERS.traced) !== '',
-    body: reference === undefined ? received.data : undefined,
+    body,
     reference,
   };
 }

@@ -28,10 +28,14 @@ function pageOf(returns: readonly PagedReturn[]): Buffer {
 }
 
 /** A page as a reader has it; what becomes of it is in `settled`. */
-function received(data: Uint8Array, count: string): { page: Received; settled: unknown[] } {
+function received(
+  data: Uint8Array,
+  count: string,
+  kind = 'ret',
+): { page: Received; settled: unknown[] } {
   const settled: unknown[] = [];
   const page: Received = {
-    subject: 'brine.events.ret',
+    subject: `brine.events.${kind}`,
     data,
     header: (name) => (name === 'Brine-Page' ? count : ''),
     headers: () => '',
@@ -74,6 +78,11 @@ test('what was written into a page is read from it', async () => {
   for (const [at, event] of events.entries()) {
     expect(Buffer.from(await event.fetch())).toEqual(RETURNS[at]?.body);
   }
+});
+
+test.each(['hook', 'syndic', 'minion', 'run', 'sighting'])('a page of %s is no event', (kind) => {
+  const { page } = received(pageOf(RETURNS), '3', kind);
+  expect(() => readEvents(BUS, page, false)).toThrow('no event of ours');
 });
 
 test('what has no room in a page has no size there', () => {

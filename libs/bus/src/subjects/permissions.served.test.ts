@@ -15,7 +15,7 @@ import { RequestReceiver } from '../rpc/request-receiver.ts';
 import { ensureStreams, waitForStreams } from '../streams/ensure-streams.ts';
 import { escapeKey } from './escape.ts';
 import type { ServiceName } from './names.ts';
-import { REQUEST_CLASSES, SERVICE_NAMES, subjects } from './names.ts';
+import { BUCKETS, REQUEST_CLASSES, SERVICE_NAMES, subjects } from './names.ts';
 
 const event = { kind: 'ret', tag: 't', body: Buffer.from([0x80]) } as const;
 const forbidden = { code: 'BUS_FORBIDDEN' };
@@ -32,13 +32,32 @@ describe.each([
 
   afterAll(() => nats.close());
 
-  test.each(['req-gateway', 'publisher', 'job-cache-returner', 'syndic-relay'] as const)(
-    '%s cannot append an event of a return',
-    async (name) => {
-      const bus = await nats.connect(name);
-      await expect(new EventWriter(bus).append(event)).rejects.toMatchObject(forbidden);
-    },
-  );
+  test.each([
+    'req-gateway',
+    'publisher',
+    'job-cache-returner',
+    'syndic-relay',
+    'http-api',
+  ] as const)('%s cannot append an event of a return', async (name) => {
+    const bus = await nats.connect(name);
+    await expect(new EventWriter(bus).append(event)).rejects.toMatchObject(forbidden);
+  });
+
+  test('the HTTP API uses its sessions, and no other service but the owner may', async () => {
+    const key = escapeKey('a');
+    const api = await nats.connect('http-api');
+    await new Bucket(api, 'brine_http_sessions').put(key, Buffer.from('x'), { livesMs: 60_000 });
+    for (const name of BUCKETS.filter((one) => one !== 'brine_http_sessions')) {
+      const bucket = new Bucket(api, name);
+      await expect(bucket.get(key)).rejects.toMatchObject(forbidden);
+      await expect(bucket.put(key, Buffer.from('x'))).rejects.toMatchObject(forbidden);
+    }
+    for (const name of ['worker-pool', 'runner-pool', 'publisher', 'req-gateway'] as const) {
+      const sessions = new Bucket(await nats.connect(name), 'brine_http_sessions');
+      await expect(sessions.get(key)).rejects.toMatchObject(forbidden);
+      await expect(sessions.put(key, Buffer.from('x'))).rejects.toMatchObject(forbidden);
+    }
+  });
 
   test('a gateway can neither publish jobs nor read or write hot state', async () => {
     const bus = await nats.connect('req-gateway');
@@ -164,12 +183,17 @@ describe.each([
     await ensureStreams(owner, { totalBytes: 1024 ** 3 / 2 });
     const relay = await connect('syndic-relay');
     await new EventWriter(relay).append({ ...event, kind: 'syndic' });
+    const api = await connect('http-api');
+    await waitForStreams(api);
+    await new EventWriter(api).append({ ...event, kind: 'hook', tag: 'salt/netapi/hook' });
     const store = await connect('job-cache-returner');
     const readers = [
       new PublicationReader(store, { durable: 'store' }),
       new EventReader(store, { durable: 'store' }),
       new PublicationReader(relay),
       new EventReader(relay),
+      new PublicationReader(api),
+      new EventReader(api),
     ];
     for (const reader of readers) {
       await until('the reader reads', () => reader.reading);

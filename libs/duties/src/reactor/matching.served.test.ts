@@ -105,20 +105,23 @@ test('an event that an entry matches is in the queue once, with many workers', a
 });
 
 test('a source that has its share waiting is left out, counted, and named once', async () => {
-  const { added, outcomes, state, troubles } = await worker(wantedOf(['my/*', 'salt/auth']));
+  const wanted = wantedOf(['my/*', 'salt/auth', 'salt/netapi/*']);
+  const { added, outcomes, state, troubles } = await worker(wanted);
   state.overShare = 'minion a';
   for (const n of [1, 2]) await fire(`my/a${n}`, mapOf({}), { kind: 'minion', minion: 'a' });
   await fire('my/b', mapOf({}), { kind: 'minion', minion: 'b' });
   await fire('my/c', mapOf({}), { engine: 'webhook' });
   await fire('my/d', mapOf({}));
   await fire('salt/auth', mapOf({}), { kind: 'auth', minion: 'a' });
-  await until('all are matched', () => outcomes.length === 6);
+  await fire('salt/netapi/hook/build', mapOf({ user: 'Reactor' }), { kind: 'hook' });
+  await until('all are matched', () => outcomes.length === 7);
   expect(outcomes.filter((outcome) => outcome === 'over share')).toHaveLength(2);
   expect(inOrder(added).map(({ name, source }) => [name, source])).toEqual([
     ['my/b', 'minion b'],
     ['my/c', 'engine webhook'],
     ['my/d', undefined],
     ['salt/auth', 'log-ins'],
+    ['salt/netapi/hook/build', 'web hooks'],
   ]);
   expect(troubles).toEqual([expect.stringContaining('minion a has its share of the queue')]);
   await until('no event is in hand', async () => (await inHand()) <= 4);

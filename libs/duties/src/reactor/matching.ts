@@ -51,8 +51,8 @@ const EVENTS_AT_ONCE = 16;
 const AGAIN_MS = 1_000;
 /** The user of runs that a reaction began: their events cause no reaction (Salt: event_user). */
 export const REACTOR_USER = 'Reactor';
-/** Events whose data a minion or a lower master chose, so their `user` proves nothing. */
-const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic']);
+/** Events whose data a peer chose, so their `user` proves nothing. */
+const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic', 'hook']);
 /** Interval at which a source over its share is logged again, and the limit of such sources. */
 const LOG_AGAIN_MS = 600_000;
 const LOGGED_MAX = 1_000;
@@ -253,6 +253,7 @@ export class Matching {
 function sourceOf({ kind, minion, engine }: EventMessage): string | undefined {
   if (engine !== undefined) return `engine ${engine}`;
   if (kind === 'auth') return 'log-ins';
+  if (kind === 'hook') return 'web hooks';
   return BY_PEERS.has(kind) ? `minion ${minion ?? ''}` : undefined;
 }
 

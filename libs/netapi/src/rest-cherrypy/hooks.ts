@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { hookTag } from '@brine/job';
+import { hookTag, isHookTag } from '@brine/job';
 import { mapOf, pack } from '@brine/wire';
+import { NetapiError } from '../errors.ts';
 import { writeAnswer } from './answers.ts';
 import { addressOf, type Asked, bodyOf, typeOf } from './asked.ts';
 
@@ -23,11 +24,16 @@ const SECRET: ReadonlySet<string> = new Set([
 ]);
 const BLANK = '**********';
 
-/** `POST /hook/…`: an event with the body and the headers (Salt: Webhook). */
+/**
+ * `POST /hook/…`: an event with the body and the headers (Salt: Webhook).
+ * @throws NetapiError 400 for a path that is no tag
+ */
 export async function fireHook(asked: Asked, events: HookEvents): Promise<string> {
   const type = typeOf(asked);
+  const tag = hookTag(asked.path);
+  if (!isHookTag(tag)) throw new NetapiError(400, '');
   const { text, data } = bodyOf(asked);
-  const { request, path } = asked;
+  const { request } = asked;
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
     const shown = Array.isArray(value) ? value.join(', ') : (value ?? '');
@@ -36,7 +42,7 @@ export async function fireHook(asked: Asked, events: HookEvents): Promise<string
   // CherryPy adds it, and reactors look at it.
   headers['Remote-Addr'] = addressOf(request);
   const body = pack(mapOf({ body: text, post: data ?? mapOf({}), headers: mapOf(headers) }));
-  await events.append({ kind: 'hook', tag: hookTag(path), body, msgId: `hook:${randomUUID()}` });
+  await events.append({ kind: 'hook', tag, body, msgId: `hook:${randomUUID()}` });
   return writeAnswer(mapOf({ success: true }), type);
 }
 
