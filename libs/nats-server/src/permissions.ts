@@ -70,6 +70,9 @@ const sendRequests = [
 /** Buckets for the services that run cluster tasks. */
 const DUTY_BUCKETS: ReadonlySet<BucketName> = new Set(['brine_reactor', 'brine_presence']);
 
+/** Buckets of services with the key of the master: only the HTTP API reads its sessions. */
+const MASTER_BUCKETS = BUCKETS.filter((name) => name !== 'brine_http_sessions');
+
 /** The subjects that a service publishes to answer requests of gateways or its own. */
 const withMaster = (service: ServiceName): readonly string[] => [
   ownInbox('worker-pool'),
@@ -127,7 +130,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.workers.*',
       'brine.bodies.rep.>',
       ...readBodies('req'),
-      ...useBuckets(...BUCKETS.filter((name) => !DUTY_BUCKETS.has(name))),
+      ...useBuckets(...MASTER_BUCKETS.filter((name) => !DUTY_BUCKETS.has(name))),
       // for pillars
       'brine.python.call',
     ],
@@ -150,7 +153,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.due.*',
       ...consume(reactions),
       ...consume(due),
-      ...useBuckets(...BUCKETS),
+      ...useBuckets(...MASTER_BUCKETS),
     ],
     subscribe: [
       ...subscribeAsMaster('runner-pool'),
@@ -259,7 +262,6 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(events),
       ...consume(publications),
       ...useBuckets('brine_http_sessions'),
-      // a hook of a web service
       'brine.events.hook',
       'brine.kept.evt.>',
       reportOf('http-api'),

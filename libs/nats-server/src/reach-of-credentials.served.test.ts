@@ -1,6 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { BUCKETS, isRecord, SERVICE_NAMES, STREAMS } from '@brine/bus';
 import { SERVICE_INBOXES } from '@brine/bus/apart';
+import { EVENT_KINDS } from '@brine/job';
 import type { TestNats } from '@brine/testing';
 import { startNats } from '@brine/testing';
 import { headers } from '@nats-io/nats-core';
@@ -29,10 +30,10 @@ const SEEDS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(BUCKETS.map((name) => [`KV_${name}`, `$KV.${name}.seed`])),
 };
 
-const EVENTS = ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job', 'sighting', 'audit'];
+const EVENTS = [...EVENT_KINDS, 'made-up'];
 /** Where somebody acts on what comes: a stream, the server itself, a service. */
 const PLACES = [
-  ...[...EVENTS, 'run'].map((kind) => `brine.events.${kind}`),
+  ...EVENTS.map((kind) => `brine.events.${kind}`),
   ...['job', 'again', 'marker'].map((kind) => `brine.publications.${kind}`),
   ...['event', 'due', 'event.a.1'].map((kind) => `brine.reactions.${kind}`),
   'brine.due.job',
@@ -296,7 +297,7 @@ test.each(CREDENTIALS)('what %s asks for arrives nowhere but at itself', async (
 });
 
 test('services that do not hold the key of the master live apart from the streams', () => {
-  expect(CREDENTIALS).toEqual(['req-gateway', 'job-cache-returner', 'syndic-relay']);
+  expect(CREDENTIALS).toEqual(['req-gateway', 'job-cache-returner', 'syndic-relay', 'http-api']);
   expect(new Set(CREDENTIALS.map(accountOf)).size).toBe(CREDENTIALS.length);
 });
 
@@ -309,6 +310,8 @@ test.each([
   ['job-cache-returner', 'reactor'],
   ['syndic-relay', 'reactor'],
   ['syndic-relay', 'store'],
+  ['http-api', 'reactor'],
+  ['http-api', 'store'],
 ] as const)('%s may not take what is for the reader %s', async (name, reader) => {
   const bus = await nats.connect(name);
   for (const stream of [STREAMS.events, STREAMS.publications]) {
