@@ -1,4 +1,4 @@
-import { anything, flag, integer, map, openingFlag, text, texts } from '../kinds.ts';
+import { anything, flag, integer, map, openingFlag, text } from '../kinds.ts';
 
 /** Who may run what. */
 export const accessOptions = {
@@ -29,22 +29,4 @@ export const accessOptions = {
   peer_run: map({ default: {}, doc: 'What runners minions may run.' }),
   sharedsecret: text({ default: '', doc: 'Password of the sharedsecret eauth module.' }),
   'auth.pam.service': text({ default: 'login', doc: 'PAM service of the pam eauth module.' }),
-  netapi_enable_clients: texts({
-    default: [],
-    doc:
-      'Clients that the HTTP API serves: local, local_async, local_batch, local_subset, runner, ' +
-      'runner_async, wheel, wheel_async. Without any, it runs nothing.',
-  }),
-  rest_cherrypy: map({
-    default: {},
-    doc:
-      "Salt's options of the HTTP API: port, host, ssl_crt, ssl_key, ssl_chain, disable_ssl, " +
-      'root_prefix, app, static, webhook_url, api_acl, authorized_ips. docs/http-api.md lists them.',
-  }),
-  rest_timeout: integer({
-    default: 300,
-    min: 1,
-    unit: 's',
-    doc: 'How long a call of a runner by HTTP waits for its result.',
-  }),
 } as const;

@@ -5,6 +5,7 @@ import { fileOptions } from './files.ts';
 import { functionOptions } from './functions.ts';
 import { gitPillarOptions } from './git-pillar.ts';
 import { gitfsOptions } from './gitfs.ts';
+import { httpOptions } from './http.ts';
 import { jobOptions } from './jobs.ts';
 import { keyOptions } from './keys.ts';
 import { ldapOptions } from './ldap.ts';
@@ -24,6 +25,7 @@ export const masterOptions = {
   ...jobOptions,
   ...accessOptions,
   ...ldapOptions,
+  ...httpOptions,
   ...eventOptions,
   ...syndicOptions,
   ...fileOptions,

@@ -5,6 +5,7 @@ import { fileOptions } from '../options/files.ts';
 import { functionOptions } from '../options/functions.ts';
 import { gitPillarOptions } from '../options/git-pillar.ts';
 import { gitfsOptions } from '../options/gitfs.ts';
+import { httpOptions } from '../options/http.ts';
 import { jobOptions } from '../options/jobs.ts';
 import { keyOptions } from '../options/keys.ts';
 import { ldapOptions } from '../options/ldap.ts';
@@ -63,6 +64,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   },
   { title: 'Say who may run what', salt: accessOptions, brine: ['eauth', 'inner_calls'] },
   { title: 'Log in through LDAP', salt: ldapOptions, brine: [] },
+  { title: 'Serve the HTTP API', salt: httpOptions, brine: ['http', 'http_silent_minions'] },
   {
     title: 'Events',
     salt: eventOptions,
