@@ -72,7 +72,7 @@ const GROUPS: readonly Group[] = [
   {
     tools: ['brine'],
     what: 'no such command',
-    why: 'salt-api is not served',
+    why: 'the master serves the HTTP API by itself',
     exits: true,
     names: ['option-errors/salt-api-help'],
   },

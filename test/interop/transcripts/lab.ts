@@ -6,6 +6,7 @@ import {
   endPool,
   newestOf,
   releaseOf,
+  type SaltConfig,
   type SaltVenv,
   saltVenv,
   type SaltVersion,
@@ -46,15 +47,20 @@ export class Lab extends CaseLab {
   /**
    * Starts all of it; resolves when the minions know the lab's module, pillar and mine.
    * @param ofWeb2 the release of the one minion that is older than the others
+   * @param more options of the master
    */
-  static async start(release: SaltVersion, ofWeb2 = newestOf('3006')): Promise<Lab> {
+  static async start(
+    release: SaltVersion,
+    ofWeb2 = newestOf('3006'),
+    more: SaltConfig = {},
+  ): Promise<Lab> {
     const venv = await saltVenv(release);
     const older = await saltVenv(ofWeb2);
     const postgres = await startPostgres();
     const files = await mkdtemp(join(tmpdir(), 'brine-lab-'));
     let lab: Lab | undefined;
     try {
-      const master = await startMaster(release, files, postgres);
+      const master = await startMaster(release, { files, postgres, more });
       lab = new Lab({ release, master, venv, files, postgres });
       await lab.#furnish(older);
       return lab;
@@ -91,17 +97,24 @@ export class Lab extends CaseLab {
   }
 }
 
-/** @param dir gets the lab's own files, which have to be there before the master's directory. */
+/** @param files gets the lab's own files, which have to be there before the master's directory. */
 async function startMaster(
   release: SaltVersion,
-  dir: string,
-  postgres: TestPostgres,
+  {
+    files,
+    postgres,
+    more,
+  }: {
+    readonly files: string;
+    readonly postgres: TestPostgres;
+    readonly more: SaltConfig;
+  },
 ): Promise<BrineMaster> {
   const settings = { env: { DATABASE_URL: postgres.url }, logLevel: 'warning' };
-  const config = await labFiles(dir);
+  const config = await labFiles(files);
   // Named, so that stock tools find returns and minion data: no stock salt is on this host's PATH.
   const brine = { event_framing: 'bare', minion_banks: release.slice(0, 4) };
-  return BrineMaster.start({ ...config, brine }, settings);
+  return BrineMaster.start({ ...config, ...more, brine }, settings);
 }
 
 /** The master's configuration, with the sockets in the framing of a stock release. */

@@ -21,8 +21,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#x27;',
 };
 
 /**
@@ -32,7 +30,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 export function errorPage(status: number, text: string): string {
   const name = `${status} ${STATUS_CODES[status] ?? 'Error'}`;
   const shown = (text === '' ? (TEXTS.get(status) ?? '') : text).replace(
-    /[&<>"']/g,
+    /[&<>]/g,
     (sign) => ESCAPES[sign] ?? sign,
   );
   return [

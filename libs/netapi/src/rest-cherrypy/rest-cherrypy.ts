@@ -195,7 +195,7 @@ export class RestCherrypy {
     const body = await handler({ request, reply, path, session: sessionsOf.get(request) });
     if (reply.sent) return reply;
     if (!reply.hasHeader('content-type')) void reply.type(acceptedType(request.headers.accept));
-    return reply.send(body);
+    return reply.send(asBytes(body));
   }
 
   #sessionOf(request: HttpRequest): Promise<KnownSession | undefined> {
@@ -310,6 +310,11 @@ function refusalOf(error: unknown): NetapiError | undefined {
   return isOfPeer ? new NetapiError(statusCode, '', { cause: error }) : undefined;
 }
 
+/** A text as bytes: to the type of a text the web server would add a charset, which Salt's lacks. */
+function asBytes(body: Answered): Exclude<Answered, string> {
+  return typeof body === 'string' ? Buffer.from(body) : body;
+}
+
 /** Salt's answer to a request whose call failed in a way that it does not foresee. */
 function unexpected(request: HttpRequest, reply: HttpReply): HttpReply {
   const text = mapOf({ status: 500, return: 'An unexpected error occurred' });
@@ -319,5 +324,8 @@ function unexpected(request: HttpRequest, reply: HttpReply): HttpReply {
   } catch {
     // It wants another form: it gets JSON.
   }
-  return reply.code(500).type(type).send(writeAnswer(text, type));
+  return reply
+    .code(500)
+    .type(type)
+    .send(asBytes(writeAnswer(text, type)));
 }

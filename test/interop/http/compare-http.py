@@ -1,4 +1,4 @@
-"""Compares what salt-api answered with what was recorded, by the rules of the recordings themselves.
+"""Compares what an HTTP API answered with what was recorded, by the rules of the recordings themselves.
 
 Reads {"fixtures", "replaced", "cases": [{"recorded", "seen"}]} and writes for each case {"equal", "diff"}.
 """
@@ -18,7 +18,15 @@ FINGER = re.compile(r"\b(?:[0-9a-f]{2}:){31}[0-9a-f]{2}\b")
 PAGE = re.compile(r"<h2>(.*?)</h2>\s*<p>(.*?)</p>", re.S)
 # Beside these the recording kept no body: it depends on the server or is an archive.
 KEPT = {None, "grains"}
-HEADERS = ("content-type", "allow", "www-authenticate")
+HEADERS = (
+    "allow",
+    "cache-control",
+    "content-disposition",
+    "content-type",
+    "retry-after",
+    "www-authenticate",
+    "x-auth-token",
+)
 
 
 def shortened(body):
@@ -48,7 +56,7 @@ def shown(case, recorded, replaced, rules):
     if recorded.get("hide_fingers"):
         body = FINGER.sub("<FINGER>", body)
     headers = {name.lower(): value for name, value in case["headers"].items()}
-    kept = {name: headers[name] for name in HEADERS if name in headers}
+    kept = {name: TOKEN.sub("<TOKEN>", headers[name]) for name in HEADERS if name in headers}
     return {"request": recorded["request"], "status": case["status"], "headers": kept, "body": body}
 
 
