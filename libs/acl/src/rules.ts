@@ -1,3 +1,5 @@
+import { mapOf, type SaltValue } from '@brine/wire';
+
 /** Required values of arguments; null stands for any value. */
 export interface ArgumentRule {
   readonly args: readonly (string | null)[];
@@ -74,4 +76,21 @@ export function membersOf(value: unknown): ReadonlyMap<string, unknown> | undefi
     return undefined;
   }
   return new Map(entries);
+}
+
+/** A list of rights as {@link readAcl} reads it, for another process. */
+export function aclValue(acl: Acl): SaltValue[] {
+  return acl.map((entry) =>
+    entry.kind === 'everywhere'
+      ? entry.expression
+      : mapOf({ [entry.target]: entry.rules.map(ruleValue) }),
+  );
+}
+
+function ruleValue(rule: FunctionRule): SaltValue {
+  if (rule.arguments === undefined) return rule.fun;
+  const limits = rule.arguments.map(({ args, kwargs }) =>
+    mapOf({ args: [...args], kwargs: new Map(kwargs) }),
+  );
+  return mapOf({ [rule.fun]: limits });
 }

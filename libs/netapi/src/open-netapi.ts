@@ -8,6 +8,7 @@ import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
 import { Followers } from './live/followers.ts';
 import { LiveEvents } from './live/live-events.ts';
+import { Principals } from './live/sight.ts';
 import { CallRoom } from './rest-cherrypy/call-room.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
 import { readRestCherrypy, type RestCherrypyOptions } from './rest-cherrypy/options.ts';
@@ -54,9 +55,13 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
     restTimeoutS: options.restTimeout,
     onTrouble,
   });
+  const principals = new Principals();
   let begun: Promise<unknown> | undefined;
   const begin = async (): Promise<void> => {
-    begun ??= live.listen(followers.take);
+    begun ??= live.listen((event) => {
+      principals.note(event);
+      followers.take(event);
+    });
     try {
       await begun;
     } catch (error) {
@@ -72,7 +77,8 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
     sessions,
     externalAuth,
     apiAcl: rest.apiAcl,
-    callers: new Callers(requests, sessions, externalAuth),
+    callers: new Callers(requests, sessions),
+    principals,
     followers,
     begin,
     hooks: new EventWriter(bus),

@@ -9,6 +9,7 @@ import { busEvents } from './bus-events.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
+import { rights } from './rights.ts';
 import { runner, wheel } from './special.ts';
 import { getToken, makeToken } from './tokens.ts';
 
@@ -77,7 +78,8 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`, `brine_events`, `brine_batch` and `brine_resolve`.
+ * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve` and
+ * `brine_rights`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -90,6 +92,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_events', answering(busEvents)],
   ['brine_batch', answering(batch)],
   ['brine_resolve', answering(resolve)],
+  ['brine_rights', answering(rights)],
 ]);
 
 /**

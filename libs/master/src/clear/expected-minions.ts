@@ -81,7 +81,7 @@ export async function targetView(
  * The minions that each target in a list of rights surely matches. A minion without known data is
  * not included, whatever `cacheless_targets` and `minion_data_cache` are for jobs.
  */
-async function surelyMeant(
+export async function surelyMeant(
   ports: MasterPorts,
   acl: Acl,
 ): Promise<(target: string) => ReadonlySet<string>> {

@@ -36,8 +36,16 @@ interface Follower {
   laggingSince: number | undefined;
 }
 
+/** A follower that was added. */
+export interface Followed {
+  /** From now on it gets the events of another sight: its rights have changed. */
+  look(sight: Sight): void;
+  remove(): void;
+}
+
 /** Followers that get the same frames. */
 interface Group {
+  readonly key: string;
   readonly sight: Sight;
   readonly write: WriteFrame;
   readonly followers: Set<Follower>;
@@ -67,26 +75,27 @@ export class Followers {
   }
 
   /**
-   * Adds a follower; the returned function removes it.
+   * Adds a follower.
    * @param form names the form of its frames
    */
-  add(sink: FollowerSink, sight: Sight, form: string, write: WriteFrame): () => void {
-    const key = `${form} ${sight.key}`;
-    let group = this.#groups.get(key);
-    if (group === undefined) {
-      group = { sight, write, followers: new Set(), frames: [] };
-      this.#groups.set(key, group);
-    }
-    const { followers } = group;
+  add(sink: FollowerSink, sight: Sight, form: string, write: WriteFrame): Followed {
     const follower: Follower = { sink, dropped: 0, laggingSince: undefined };
-    followers.add(follower);
+    let group = this.#join(follower, sight, form, write);
     this.#count += 1;
-    return () => {
-      if (!followers.delete(follower)) return;
-      this.#count -= 1;
-      if (followers.size === 0 && this.#groups.get(key)?.followers === followers) {
-        this.#groups.delete(key);
-      }
+    let isOver = false;
+    return {
+      look: (other) => {
+        if (isOver || other.key === group.sight.key) return;
+        // What it may have seen until now is sent first.
+        this.#flushGroup(group);
+        this.#part(group, follower);
+        group = this.#join(follower, other, form, write);
+      },
+      remove: () => {
+        if (isOver) return;
+        isOver = true;
+        if (this.#part(group, follower)) this.#count -= 1;
+      },
     };
   }
 
@@ -113,20 +122,41 @@ export class Followers {
     this.#count = 0;
   }
 
+  #join(follower: Follower, sight: Sight, form: string, write: WriteFrame): Group {
+    const key = `${form} ${sight.key}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = { key, sight, write, followers: new Set(), frames: [] };
+      this.#groups.set(key, group);
+    }
+    group.followers.add(follower);
+    return group;
+  }
+
+  /** False if it was removed before. */
+  #part(group: Group, follower: Follower): boolean {
+    const { key, followers } = group;
+    if (!followers.delete(follower)) return false;
+    if (followers.size === 0 && this.#groups.get(key) === group) this.#groups.delete(key);
+    return true;
+  }
+
   #flush(): void {
     this.#timer = undefined;
+    for (const group of this.#groups.values()) this.#flushGroup(group);
+  }
+
+  #flushGroup(group: Group): void {
+    if (group.frames.length === 0) return;
     const now = performance.now();
-    for (const group of this.#groups.values()) {
-      if (group.frames.length === 0) continue;
-      const { length } = group.frames;
-      const frames = group.frames.join('');
-      group.frames = [];
-      for (const follower of group.followers) this.#send(group, follower, { frames, length, now });
-    }
+    const { length } = group.frames;
+    const frames = group.frames.join('');
+    group.frames = [];
+    for (const follower of group.followers) this.#send(group, follower, { frames, length, now });
   }
 
   #send(
-    { write, followers }: Group,
+    group: Group,
     follower: Follower,
     {
       frames,
@@ -140,13 +170,13 @@ export class Followers {
       this.#dropped += length;
       follower.laggingSince ??= now;
       if (now - follower.laggingSince < LAG_MS) return;
-      followers.delete(follower);
+      this.#part(group, follower);
       this.#count -= 1;
       this.#closed += 1;
-      sink.end(lagFrame(write, follower.dropped));
+      sink.end(lagFrame(group.write, follower.dropped));
       return;
     }
-    if (follower.dropped > 0) sink.write(lagFrame(write, follower.dropped));
+    if (follower.dropped > 0) sink.write(lagFrame(group.write, follower.dropped));
     follower.dropped = 0;
     follower.laggingSince = undefined;
     sink.write(frames);

@@ -1,39 +1,119 @@
+import { createHash } from 'node:crypto';
+import { mayRead, type Readable, type Reader } from '@brine/acl';
 import { parseTag } from '@brine/job';
-import { textOf } from '@brine/wire';
-import type { ApiCaller } from '../sessions/callers.ts';
+import { isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { Sight } from './followers.ts';
 import type { LiveEvent } from './live-events.ts';
 
-/** Rights that together are all rights. */
-const ALL = ['.*', '@runner', '@wheel'];
+/** Jobs whose principals are remembered while they return. */
+const JOBS_MAX = 50_000;
 
-/** Jobs of one user that are remembered while they return. */
-const JOBS_MAX = 10_000;
+/** The principals of jobs, from the events that announce them. */
+export class Principals {
+  readonly #ofJob = new Map<string, string>();
 
-/** The events that a caller may see: all, with all rights; else those of its own jobs and runs. */
-export function sightOf({ name, eauth, perms }: ApiCaller): Sight {
-  if (ALL.every((right) => perms.includes(right))) return { key: 'all', sees: () => true };
-  const jobs = new Set<string>();
-  return { key: JSON.stringify([eauth, name]), sees: (event) => isOwn(event, name, jobs) };
+  /** Takes each event, before it is judged. */
+  note({ tag, kind, data }: LiveEvent): void {
+    if (kind !== 'job') return;
+    const parsed = parseTag(tag);
+    const user = parsed.kind === 'job-new' ? textOf(data, 'user') : undefined;
+    if (parsed.kind !== 'job-new' || user === undefined) return;
+    this.#ofJob.set(parsed.jid, user);
+    if (this.#ofJob.size <= JOBS_MAX) return;
+    for (const oldest of this.#ofJob.keys()) {
+      this.#ofJob.delete(oldest);
+      return;
+    }
+  }
+
+  /** Undefined for a job that began before this process. */
+  of(jid: string): string | undefined {
+    return this.#ofJob.get(jid);
+  }
 }
 
-function isOwn({ tag, data }: LiveEvent, name: string, jobs: Set<string>): boolean {
+/** The events that a reader may see. */
+export function sightOf(reader: Reader, principals: Principals): Sight {
+  if (reader.acl === undefined) return { key: 'all', sees: () => true };
+  return {
+    key: keyOf(reader),
+    sees: (event) => mayRead(reader, readableOf(event.tag, event.data, principals)),
+  };
+}
+
+/** The same for readers with the same rights on the same minions. */
+function keyOf({ principal, acl = [], matching }: Reader): string {
+  const hash = createHash('sha256').update(JSON.stringify([principal, acl], withMaps));
+  for (const entry of acl) {
+    if (entry.kind === 'on') for (const id of matching(entry.target)) hash.update(`\n${id}`);
+  }
+  return hash.digest('base64url');
+}
+
+function withMaps(_name: string, value: unknown): unknown {
+  return value instanceof Map ? [...value] : value;
+}
+
+/** The thing that an event is about. */
+export function readableOf(tag: string, data: SaltMap, principals: Principals): Readable {
   const parsed = parseTag(tag);
   switch (parsed.kind) {
     case 'job-new':
-      if (textOf(data, 'user') !== name) return false;
-      jobs.add(parsed.jid);
-      if (jobs.size > JOBS_MAX) for (const oldest of jobs) return (jobs.delete(oldest), true);
-      return true;
     case 'job-publish':
+    case 'job-error':
+      return { kind: 'job', principal: principals.of(parsed.jid) };
     case 'job-return':
     case 'job-progress':
-    case 'job-error':
-      return jobs.has(parsed.jid);
+      return returnOf(parsed.jid, parsed.id, data, principals);
     case 'run':
     case 'wheel':
-      return textOf(data, 'user') === name;
-    default:
-      return false;
+      return runOf(parsed.kind === 'run' ? 'runner' : 'wheel', data);
+    case 'auth':
+    case 'key':
+    case 'presence':
+    case 'minion-start':
+      return { kind: 'keys' };
+    case 'syndic':
+      return readableOf(parsed.tag, data, principals);
+    case 'other':
+      return otherOf(tag, data, principals);
   }
+}
+
+/** Tags that `parseTag` does not name: failed states, batches, the job ids of 3006. */
+function otherOf(tag: string, data: SaltMap, principals: Principals): Readable {
+  const [first, second, jid = '', sub, id = ''] = tag.split('/');
+  if (first === 'salt' && second === 'job') {
+    if (sub === 'sub') return returnOf(jid, id, data, principals);
+    return { kind: 'job', principal: principals.of(jid) };
+  }
+  if (first === 'salt' && second === 'batch') return { kind: 'job', principal: principals.of(jid) };
+  if (/^\d{20}$/.test(tag)) return { kind: 'job', principal: principals.of(tag) };
+  if (tag === 'minion_start' || tag === 'key' || tag === 'auth') return { kind: 'keys' };
+  return { kind: 'site' };
+}
+
+function returnOf(jid: string, minion: string, data: SaltMap, principals: Principals): Readable {
+  return {
+    kind: 'return',
+    principal: principals.of(jid),
+    minion,
+    fun: textOf(data, 'fun') ?? '',
+    args: listOf(data, 'fun_args') ?? [],
+  };
+}
+
+/** The arguments in the event of a run have those by name in a map at the end. */
+function runOf(of: 'runner' | 'wheel', data: SaltMap): Readable {
+  const given = listOf(data, 'fun_args') ?? [];
+  const last = given.at(-1) ?? null;
+  const isNamed = isMap(last);
+  return {
+    kind: 'run',
+    principal: textOf(data, 'user'),
+    of,
+    fun: (textOf(data, 'fun') ?? '').replace(/^(runner|wheel)\./, ''),
+    args: isNamed ? given.slice(0, -1) : given,
+    kwargs: isNamed ? last : mapOf({}),
+  };
 }

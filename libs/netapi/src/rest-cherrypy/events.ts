@@ -3,8 +3,8 @@ import type { HttpReply, HttpRequest } from '@brine/http';
 import { sleepUnless } from '@brine/tasks';
 import { mapOf } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
-import type { Followers, FollowerSink, WriteFrame } from '../live/followers.ts';
-import { sightOf } from '../live/sight.ts';
+import type { Followed, Followers, FollowerSink, WriteFrame } from '../live/followers.ts';
+import { type Principals, sightOf } from '../live/sight.ts';
 import type { ApiCaller, Callers } from '../sessions/callers.ts';
 import { addressOf, type Asked, tokenOf } from './asked.ts';
 
@@ -12,6 +12,7 @@ import { addressOf, type Asked, tokenOf } from './asked.ts';
 export interface EventParts {
   readonly followers: Followers;
   readonly callers: Callers;
+  readonly principals: Principals;
   /** Begins to read events, if nothing does yet. */
   readonly begin: () => Promise<void>;
 }
@@ -51,11 +52,15 @@ export async function streamEvents(asked: Asked, parts: EventParts): Promise<voi
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
   raw.on('error', () => gone.abort());
-  const remove = parts.followers.add(sinkOf(raw, gone.signal), sightOf(caller), 'sse', eventFrame);
-  void untilOver(parts, caller, addressOf(request), gone.signal).then(() => {
-    remove();
-    raw.end();
-  });
+  const followed = parts.followers.add(
+    sinkOf(raw, gone.signal),
+    sightOf(caller.reader, parts.principals),
+    'sse',
+    eventFrame,
+  );
+  void untilOver(parts, { caller, followed, peer: addressOf(request), gone: gone.signal }).then(
+    () => raw.end(),
+  );
 }
 
 /** The caller that may follow. @throws NetapiError */
@@ -69,24 +74,34 @@ export async function follow(request: HttpRequest, parts: EventParts): Promise<A
   return caller;
 }
 
-/** Resolves when the peer is gone, or its token is not valid any more. */
+/** A follower with an open stream. */
+export interface OpenStream {
+  readonly caller: ApiCaller;
+  readonly followed: Followed;
+  readonly peer: string;
+  readonly gone: AbortSignal;
+}
+
+/**
+ * Looks after an open stream: a right that was taken away, or given, is in force within 30 s.
+ * Resolves when the peer is gone or its token is not valid any more, and the follower removed.
+ */
 export async function untilOver(
-  { callers }: Pick<EventParts, 'callers'>,
-  { token, expire, perms }: ApiCaller,
-  peer: string,
-  gone: AbortSignal,
+  { callers, principals }: Pick<EventParts, 'callers' | 'principals'>,
+  { caller: { token, expire }, followed, peer, gone }: OpenStream,
 ): Promise<void> {
-  const rights = JSON.stringify(perms);
   for (;;) {
     const leftMs = Math.max(0, expire * 1_000 - Date.now());
-    if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) return;
+    if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) break;
     try {
-      const now = await callers.find(token, peer);
-      if (now === undefined || JSON.stringify(now.perms) !== rights) return;
+      const now = await callers.ofToken(token, peer);
+      if (now === undefined) break;
+      followed.look(sightOf(now.reader, principals));
     } catch {
       // No worker answers just now; whether the token is valid shows the next time.
     }
   }
+  followed.remove();
 }
 
 function sinkOf(raw: HttpReply['raw'], gone: AbortSignal): FollowerSink {

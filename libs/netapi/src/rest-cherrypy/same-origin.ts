@@ -21,6 +21,7 @@ export function refuseOtherOrigins(request: HttpRequest, origins: readonly strin
     throw new NetapiError(403, 'This is refused to pages of other origins.');
 }
 
-function isOwn({ protocol, host }: HttpRequest, origin: string): boolean {
-  return origin === `${protocol}://${host}`;
+/** By the host alone: before TLS of a proxy the scheme is another one. */
+function isOwn({ host }: HttpRequest, origin: string): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

@@ -25,10 +25,11 @@ export function serveSocket(
   const gone = new AbortController();
   socket.on('close', () => gone.abort());
   socket.on('error', () => gone.abort());
-  let remove: (() => void) | undefined;
+  let isFollowing = false;
   socket.on('message', (message: unknown) => {
-    if (String(message) === READY) {
-      remove ??= parts.followers.add(
+    if (String(message) === READY && !isFollowing) {
+      isFollowing = true;
+      const followed = parts.followers.add(
         {
           get unsentBytes() {
             return socket.bufferedAmount;
@@ -43,15 +44,13 @@ export function serveSocket(
             setTimeout(() => socket.terminate(), 5_000).unref();
           },
         },
-        sightOf(caller),
+        sightOf(caller.reader, parts.principals),
         'ws',
         messageOf,
       );
+      const stream = { caller, followed, peer: addressOf(request), gone: gone.signal };
+      void untilOver(parts, stream).then(() => socket.close());
     }
     socket.send(RECEIVED);
-  });
-  void untilOver(parts, caller, addressOf(request), gone.signal).then(() => {
-    remove?.();
-    socket.close();
   });
 }

@@ -1,56 +1,65 @@
-import { isMap, mapOf, SaltFloat, type SaltValue, textOf } from '@brine/wire';
+import { readAcl, type Reader } from '@brine/acl';
+import { isMap, mapIn, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
-import { permissionsOf } from '../permissions.ts';
+import { NetapiError } from '../errors.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A peer whose token is valid. */
 export interface ApiCaller {
   /** The eauth token, of the session or as the peer gave it. */
   readonly token: string;
-  readonly name: string;
-  readonly eauth: string;
   /** Unix seconds. */
   readonly expire: number;
-  readonly perms: readonly SaltValue[];
+  /** What it may read now. */
+  readonly reader: Reader;
 }
 
 /** Finds who has a token: the id of a session, or an eauth token. */
 export class Callers {
   readonly #requests: MasterRequests;
   readonly #sessions: Sessions;
-  readonly #externalAuth: Readonly<Record<string, unknown>>;
 
-  constructor(
-    requests: MasterRequests,
-    sessions: Sessions,
-    externalAuth: Readonly<Record<string, unknown>>,
-  ) {
+  constructor(requests: MasterRequests, sessions: Sessions) {
     this.#requests = requests;
     this.#sessions = sessions;
-    this.#externalAuth = externalAuth;
   }
 
   /** The caller now; undefined if the token is not valid. @throws NetapiError 503, BusError */
   async find(given: string | undefined, peer: string): Promise<ApiCaller | undefined> {
     if (given === undefined || !/^[0-9a-fA-F]{1,128}$/.test(given)) return undefined;
     const known = await this.#sessions.find(given);
-    const token = known?.session.token ?? given;
-    const record = await this.#requests.ask(mapOf({ cmd: 'get_token', token }), {
-      asker: `token ${peer}`,
-      peer,
-    });
-    if (!isMap(record)) return undefined;
-    const [name, eauth] = [textOf(record, 'name'), textOf(record, 'eauth')];
-    const expire = record.get('expire');
+    return this.ofToken(known?.session.token ?? given, peer);
+  }
+
+  /** The same for an eauth token. */
+  async ofToken(token: string, peer: string): Promise<ApiCaller | undefined> {
+    const by = { asker: `token ${peer}`, peer };
+    const record = await this.#requests.ask(mapOf({ cmd: 'get_token', token }), by);
+    const expire = isMap(record) ? record.get('expire') : undefined;
     const seconds = expire instanceof SaltFloat ? expire.value : expire;
-    if (name === undefined || eauth === undefined || typeof seconds !== 'number') return undefined;
-    if (seconds * 1_000 <= Date.now()) return undefined;
-    const list = record.get('auth_list');
-    const groups = record.get('groups');
-    const named = Array.isArray(groups) ? groups.filter((one) => typeof one === 'string') : [];
-    const perms = Array.isArray(list)
-      ? list
-      : (permissionsOf(this.#externalAuth, { name, eauth, groups: named }) ?? []);
-    return { token, name, eauth, expire: seconds, perms };
+    if (typeof seconds !== 'number' || seconds * 1_000 <= Date.now()) return undefined;
+    try {
+      const rights = await this.#requests.ask(mapOf({ cmd: 'brine_rights', token }), by);
+      return isMap(rights) ? { token, expire: seconds, reader: readerOf(rights) } : undefined;
+    } catch (error) {
+      // It was revoked in between, or its login module is not configured any more.
+      if (error instanceof NetapiError && error.status === 401) return undefined;
+      throw error;
+    }
   }
 }
+
+function readerOf(rights: SaltMap): Reader {
+  const acl = rights.get('acl') ?? null;
+  const reach = mapIn(rights, 'reach') ?? mapOf({});
+  const sets = new Map<SaltValue, ReadonlySet<SaltValue>>(
+    [...reach].map(([target, ids]) => [target, new Set(Array.isArray(ids) ? ids : [])]),
+  );
+  return {
+    principal: textOf(rights, 'principal') ?? '',
+    acl: acl === null ? undefined : readAcl(acl),
+    matching: (target) => (sets.get(target) ?? NONE) as ReadonlySet<string>,
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();

@@ -1,0 +1,114 @@
+import { mapOf } from '@brine/wire';
+import { describe, expect, it } from 'vitest';
+import { aclValue, mayRead, type Readable, readAcl, readsAll } from './index.ts';
+
+/** The minions that targets in rights match. */
+const REACH: Readonly<Record<string, readonly string[]>> = {
+  'web*': ['web1', 'web2'],
+  'G@os:Debian': ['web1', 'db1'],
+};
+
+/** The users of the table, by their rights. */
+const USERS: Readonly<Record<string, readonly unknown[]>> = {
+  all: ['.*', '@runner', '@wheel'],
+  nothing: [],
+  tests: ['test.*'],
+  webs: [{ 'web*': ['test.ping', { 'state.apply': [{ args: ['nginx'] }] }, 'grains.items'] }],
+  jobs: ['@jobs'],
+  runner: ['@runner'],
+  wheel: ['@wheel'],
+  keys: [{ '@wheel': ['key.list_all'] }],
+  pillars: [{ 'G@os:Debian': ['pillar.*'] }],
+  site: ['@events'],
+  'as for functions alone': ['.*'],
+};
+
+const ret = (minion: string, fun: string, args: string[] = [], principal?: string): Readable => ({
+  kind: 'return',
+  principal,
+  minion,
+  fun,
+  args,
+});
+const run = (of: 'runner' | 'wheel', fun: string, principal?: string): Readable => ({
+  kind: 'run',
+  principal,
+  of,
+  fun,
+  args: [],
+  kwargs: mapOf({}),
+});
+
+/** Each thing, and the users that may read it beside `all`. */
+const TABLE: readonly (readonly [name: string, thing: Readable, users: readonly string[]])[] = [
+  ['a job of another', { kind: 'job', principal: 'other' }, ['jobs', 'runner']],
+  ['a job of an unknown principal', { kind: 'job', principal: undefined }, ['jobs', 'runner']],
+  [
+    'a ping that web1 returned',
+    ret('web1', 'test.ping'),
+    ['jobs', 'runner', 'tests', 'webs', 'as for functions alone'],
+  ],
+  [
+    'a ping that db1 returned',
+    ret('db1', 'test.ping'),
+    ['jobs', 'runner', 'tests', 'as for functions alone'],
+  ],
+  [
+    'a state with the argument of the rule',
+    ret('web1', 'state.apply', ['nginx']),
+    ['jobs', 'runner', 'webs', 'as for functions alone'],
+  ],
+  [
+    'a state with another argument',
+    ret('web1', 'state.apply', ['users']),
+    ['jobs', 'runner', 'as for functions alone'],
+  ],
+  ['a command', ret('web1', 'cmd.run', ['id']), ['jobs', 'runner', 'as for functions alone']],
+  ['a run of a runner', run('runner', 'manage.up', 'other'), ['runner']],
+  ['a run of a jobs runner', run('runner', 'jobs.active', 'other'), ['jobs', 'runner']],
+  ['a run of a wheel', run('wheel', 'key.accept', 'other'), ['wheel']],
+  ['keys and log-ins', { kind: 'keys' }, ['wheel', 'keys']],
+  ['grains of web1', { kind: 'grains', minion: 'web1' }, ['webs', 'as for functions alone']],
+  ['grains of db1', { kind: 'grains', minion: 'db1' }, ['as for functions alone']],
+  ['a pillar of db1', { kind: 'pillar', minion: 'db1' }, ['pillars', 'as for functions alone']],
+  ['a pillar of web2', { kind: 'pillar', minion: 'web2' }, ['as for functions alone']],
+  ["an event of the site's own", { kind: 'site' }, ['site']],
+];
+
+const reader = (name: string, rights: readonly unknown[]) => ({
+  principal: name,
+  acl: readAcl(rights),
+  matching: (target: string) => new Set(REACH[target]),
+});
+
+describe('a reader', () => {
+  it.each(TABLE)('of %s', (_name, thing, users) => {
+    const may = Object.entries(USERS).filter(([name, rights]) =>
+      mayRead(reader(name, rights), thing),
+    );
+    expect(may.map(([name]) => name).sort()).toEqual(['all', ...users].sort());
+  });
+
+  it('may read its own jobs, returns and runs without any right', () => {
+    const own = reader('nothing', []);
+    expect(mayRead(own, { kind: 'job', principal: 'nothing' })).toBe(true);
+    expect(mayRead(own, ret('db1', 'cmd.run', ['id'], 'nothing'))).toBe(true);
+    expect(mayRead(own, run('wheel', 'key.accept', 'nothing'))).toBe(true);
+  });
+
+  it('with a key of root may read everything', () => {
+    const root = { principal: 'root', acl: undefined, matching: () => new Set<string>() };
+    expect(TABLE.every(([, thing]) => mayRead(root, thing))).toBe(true);
+  });
+
+  it('has all rights only with those to functions, runners and wheels', () => {
+    const seen = Object.entries(USERS).filter(([, rights]) => readsAll(readAcl(rights)));
+    expect(seen.map(([name]) => name)).toEqual(['all']);
+    expect(readsAll(undefined)).toBe(true);
+  });
+});
+
+it.each(Object.entries(USERS))('the rights of %s are the same for another process', (_, rights) => {
+  const acl = readAcl(rights);
+  expect(readAcl(aclValue(acl))).toEqual(acl);
+});

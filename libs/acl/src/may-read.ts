@@ -1,0 +1,99 @@
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { mayCall, type SpecialKind } from './may-call.ts';
+import { mayPublish } from './may-publish.ts';
+import type { Acl, AclEntry } from './rules.ts';
+
+/** A reader, its rights, and the minions that they reach. */
+export interface Reader {
+  readonly principal: string;
+  /** Undefined: everything is allowed. */
+  readonly acl: Acl | undefined;
+  /** The minions that a compound target in its rights surely matches. */
+  readonly matching: (target: string) => ReadonlySet<string>;
+}
+
+/** A thing that is read. A principal that is not known is undefined: the thing is of others. */
+export type Readable =
+  /** That a job is there, with its arguments. */
+  | { readonly kind: 'job'; readonly principal: string | undefined }
+  /** What one minion gave for a job. */
+  | {
+      readonly kind: 'return';
+      readonly principal: string | undefined;
+      readonly minion: string;
+      readonly fun: string;
+      readonly args: readonly SaltValue[];
+    }
+  /** A run of a function of the master. */
+  | {
+      readonly kind: 'run';
+      readonly principal: string | undefined;
+      readonly of: SpecialKind;
+      readonly fun: string;
+      readonly args: readonly SaltValue[];
+      readonly kwargs: SaltMap;
+    }
+  /** Keys, log-ins and presence of minions. */
+  | { readonly kind: 'keys' }
+  | { readonly kind: 'grains' | 'pillar'; readonly minion: string }
+  /** An event that is none of Salt's own: of the site, of a web hook, of a beacon. */
+  | { readonly kind: 'site' };
+
+/** Rights that together are all rights. */
+const ALL: readonly string[] = ['.*', '@runner', '@wheel'];
+/** The right to the site's own events. Salt takes it for a pattern that no function has. */
+const EVENTS = '@events';
+
+/** True for a reader with all rights. */
+export function readsAll(acl: Acl | undefined): boolean {
+  if (acl === undefined) return true;
+  return ALL.every((right) => acl.some((entry) => isEverywhere(entry, right)));
+}
+
+/**
+ * True if a reader may read a thing. Its own jobs and runs it always may; all jobs with the runner
+ * `jobs.list_job`, as where it would ask by that; a return also if it could have run the function
+ * on that minion itself.
+ */
+export function mayRead(reader: Reader, thing: Readable): boolean {
+  const { acl, principal } = reader;
+  if (acl === undefined || readsAll(acl)) return true;
+  const may = (kind: SpecialKind, fun: string): boolean =>
+    mayCall(acl, { kind, fun, args: [], kwargs: mapOf({}) }) === true;
+  switch (thing.kind) {
+    case 'job':
+      return thing.principal === principal || may('runner', 'jobs.list_job');
+    case 'return':
+      return (
+        thing.principal === principal ||
+        may('runner', 'jobs.list_job') ||
+        mayRunOn(reader, acl, thing.minion, thing)
+      );
+    case 'run': {
+      const { of: kind, fun, args, kwargs } = thing;
+      return thing.principal === principal || mayCall(acl, { kind, fun, args, kwargs }) === true;
+    }
+    case 'keys':
+      return may('wheel', 'key.list_all');
+    case 'grains':
+      return mayRunOn(reader, acl, thing.minion, { fun: 'grains.items', args: [] });
+    case 'pillar':
+      return mayRunOn(reader, acl, thing.minion, { fun: 'pillar.items', args: [] });
+    case 'site':
+      return acl.some((entry) => isEverywhere(entry, EVENTS));
+  }
+}
+
+function mayRunOn(
+  { matching }: Reader,
+  acl: Acl,
+  minion: string,
+  { fun, args }: { readonly fun: string; readonly args: readonly SaltValue[] },
+): boolean {
+  const reach = { minions: [minion], matching, beyond: false };
+  return mayPublish(acl, { fun, arg: args }, reach);
+}
+
+function isEverywhere(entry: AclEntry, right: string): boolean {
+  return entry.kind === 'everywhere' && entry.expression === right;
+}
