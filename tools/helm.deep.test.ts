@@ -227,20 +227,25 @@ describe('the chart', { timeout: BUILD_MS }, () => {
 
   test('has one address for both ports, each to the pods that have it', async (context) => {
     const { find, manifests } = await render(context);
-    const { selector = {} } = find('Service', 'here-brine').spec ?? {};
-    const chosen = manifests.filter(({ kind, spec }) => {
-      const labels = spec?.template?.metadata.labels ?? {};
-      return kind === 'Deployment' && Object.entries(selector).every(([k, v]) => labels[k] === v);
-    });
-    const names = chosen.map(({ metadata }) => metadata.labels['app.kubernetes.io/component']);
-    expect(names.sort()).toEqual(['publisher', 'req-gateway']);
+    const behind = (service: string): readonly (string | undefined)[] => {
+      const { selector = {} } = find('Service', service).spec ?? {};
+      const chosen = manifests.filter(({ kind, spec }) => {
+        const labels = spec?.template?.metadata.labels ?? {};
+        return kind === 'Deployment' && Object.entries(selector).every(([k, v]) => labels[k] === v);
+      });
+      return chosen.map(({ metadata }) => metadata.labels['app.kubernetes.io/component']).sort();
+    };
+    expect(behind('here-brine')).toEqual(['publisher', 'req-gateway']);
+    expect(behind('here-brine-http')).toEqual(['http-api']);
   });
 
-  test('lets a gateway speak to NATS alone', async (context) => {
+  test('lets services without the keys of the master speak to NATS alone', async (context) => {
     const { find } = await render(context);
-    const { egress = [] } = find('NetworkPolicy', 'here-brine-req-gateway').spec ?? {};
-    expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[4222]]);
-    expect(JSON.stringify(egress[0]?.to)).toContain('"app.kubernetes.io/component":"nats"');
+    for (const service of ['req-gateway', 'http-api']) {
+      const { egress = [] } = find('NetworkPolicy', `here-brine-${service}`).spec ?? {};
+      expect(egress.map(({ ports }) => ports.map(({ port }) => port))).toEqual([[4222]]);
+      expect(JSON.stringify(egress[0]?.to)).toContain('"app.kubernetes.io/component":"nats"');
+    }
     const all = find('NetworkPolicy', 'here-brine').spec?.egress ?? [];
     expect(all.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53]);
   });

@@ -143,8 +143,8 @@ describe('what was found when compose.yaml ran', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => ({ name, port })),
     );
-    const ofMaster = published.filter(({ port }) => /:450[56]$/.test(port));
-    expect(ofMaster.map(({ name }) => name)).toEqual(['salt', 'salt']);
+    const ofMaster = published.filter(({ port }) => /:450[567]$/.test(port));
+    expect(ofMaster.map(({ name }) => name)).toEqual(['salt', 'salt', 'salt']);
     const open = published.filter(
       ({ port }) => !/^(127\.0\.0\.1|\$\{BRINE_BIND:-127\.0\.0\.1\}):/.test(port),
     );

@@ -16,7 +16,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const MINIONS = ['minion-1', 'minion-2'];
 const SERVICES = [
   ...['event-bus', 'job-cache-returner', 'worker-pool', 'runner-pool', 'publisher'],
-  ...['req-gateway', 'syndic-relay', 'salt', ...MINIONS],
+  ...['req-gateway', 'http-api', 'syndic-relay', 'salt', ...MINIONS],
 ];
 const SCALES = { 'worker-pool': 3, publisher: 2, 'req-gateway': 2 } as const;
 const DISK_BYTES = 10 * 1024 ** 3;
@@ -150,7 +150,7 @@ async function runSteps(log: StepLog, engine: Engine, site: Site): Promise<void>
   });
   await step('stock minions of 3008.2 and 3006.26 answer', () => site.answers());
   await step('only loopback reaches the ports of the master', async () => {
-    for (const port of ['4505', '4506']) {
+    for (const port of ['4505', '4506', '4507']) {
       const at = (await site.compose('port', 'salt', port)).trim();
       if (at !== `127.0.0.1:${port}`) throw new Error(`${port} is at ${at}`);
     }

@@ -183,6 +183,36 @@ export const services: Board = {
       ],
     },
     {
+      title: 'HTTP API',
+      tiles: [
+        graph({
+          title: 'Answers by HTTP',
+          about: 'Per second, by status.',
+          unit: 'reqps',
+          queries: [[rate('brine_http_requests_total', ['status']), '{{status}}']],
+        }),
+        graph({
+          title: 'Connections by HTTP',
+          about: 'Open ones, requests in hand, and followers of events.',
+          queries: [
+            ['sum(brine_http_connections)', 'connections'],
+            ['sum(brine_http_in_flight)', 'in hand'],
+            ['sum(brine_http_followers)', 'followers'],
+          ],
+        }),
+        graph({
+          title: 'Limits of the HTTP API',
+          about: 'Per second: calls refused, events dropped and followers closed for being slow.',
+          unit: 'cps',
+          queries: [
+            [orZero(rate('brine_http_refused_total')), 'calls refused'],
+            [orZero(rate('brine_http_dropped_total')), 'events dropped'],
+            [orZero(rate('brine_http_closed_total')), 'followers closed'],
+          ],
+        }),
+      ],
+    },
+    {
       title: 'Publications and events',
       tiles: [
         graph({
