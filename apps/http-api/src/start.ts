@@ -31,7 +31,8 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
   const listen = (address: HttpAddress, isOwn: boolean): Promise<HttpListener> =>
     HttpListener.start({
       address,
-      ...(rest.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: rest.bodyMaxBytes }),
+      limits: rest.bodyMaxBytes === undefined ? {} : { bodyBytes: rest.bodyMaxBytes },
+      errorPage: (status) => netapi.errorPage(status),
       build: (app) => netapi.build(app, isOwn),
       boundPort,
       onTaken: onceUntil((reason) =>

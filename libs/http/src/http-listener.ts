@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import type { SecureServerOptions } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, sleepUnless } from '@brine/tasks';
 import cookie from '@fastify/cookie';
 import websocket from '@fastify/websocket';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { HTTP_LIMITS } from './limits.ts';
+import { Connections } from './connections.ts';
+import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 
 /** An application, to which routes are added. */
 export type HttpApp = FastifyInstance;
@@ -25,9 +27,11 @@ export interface HttpAddress {
 /** What a listener serves. */
 export interface HttpListenerOptions {
   readonly address: HttpAddress;
-  readonly bodyMaxBytes?: number;
+  readonly limits?: Partial<HttpLimits>;
   /** Adds the routes. */
   readonly build: (app: HttpApp) => void | Promise<void>;
+  /** The page of an error, for requests that reach no route. */
+  readonly errorPage: (status: number) => string;
   /** The socket that the supervisor has bound for an address, if any. */
   readonly boundPort?: (host: string, port: number) => Promise<object | undefined>;
   /** Called once while the address can not be listened on; it is tried again. */
@@ -42,13 +46,17 @@ export interface HttpListenerOptions {
  */
 export class HttpListener {
   readonly #options: HttpListenerOptions;
+  readonly #limits: HttpLimits;
   readonly #stopping = new AbortController();
-  #app: HttpApp | undefined;
+  readonly #app: HttpApp;
+  readonly #connections: Connections;
   #endpoint: string | undefined;
-  #connections = 0;
 
   private constructor(options: HttpListenerOptions) {
     this.#options = options;
+    this.#limits = { ...HTTP_LIMITS, ...options.limits };
+    this.#app = makeApp(options, this.#limits);
+    this.#connections = new Connections(this.#app.server, options.errorPage);
   }
 
   /**
@@ -57,11 +65,9 @@ export class HttpListener {
    */
   static async start(options: HttpListenerOptions): Promise<HttpListener> {
     const listener = new HttpListener(options);
-    const app = makeApp(options);
-    listener.#app = app;
+    const app = listener.#app;
     await options.build(app);
     await app.ready();
-    listener.#bound(app.server);
     if (!(await listener.#listen(app.server))) void listener.#listenLater(app.server);
     return listener;
   }
@@ -73,42 +79,36 @@ export class HttpListener {
 
   /** Open connections. */
   get connections(): number {
-    return this.#connections;
+    return this.#connections.count;
   }
 
-  /** Takes no more connections; waits for the answers in hand, bounded, and closes the others. */
+  /** Takes no more connections; waits for the answers in flight, bounded, and closes the others. */
   async close(): Promise<void> {
     this.#stopping.abort();
     this.#endpoint = undefined;
-    const app = this.#app;
-    if (app === undefined) return;
-    const { server } = app;
+    const { server } = this.#app;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
-    await Promise.race([closed, sleep(HTTP_LIMITS.drainMs, undefined, { ref: false })]);
-    server.closeAllConnections();
-    await app.close();
-  }
-
-  #bound(server: Server): void {
-    server.on('connection', (socket) => {
-      this.#connections += 1;
-      socket.once('close', () => (this.#connections -= 1));
-    });
+    this.#connections.drain();
+    await Promise.race([closed, sleep(this.#limits.drainMs, undefined, { ref: false })]);
+    this.#connections.destroy();
+    await this.#app.close();
   }
 
   /** True if it listens, or never will. */
   async #listen(server: Server): Promise<boolean> {
     const { address, boundPort, onTaken, onListening } = this.#options;
     const { host, port } = address;
-    const handle = await boundPort?.(host, port);
-    if (this.#stopping.signal.aborted) return true;
+    const { signal } = this.#stopping;
     try {
+      const handle = await boundPort?.(host, port);
+      if (signal.aborted) return true;
       await listenOn(server, handle ?? { host, port });
+      if (signal.aborted) server.close();
     } catch (error) {
       onTaken(errorText(error));
       return false;
     }
+    if (signal.aborted) return true;
     const bound = server.address();
     const at = typeof bound === 'object' && bound !== null ? bound.port : port;
     const name = host.includes(':') ? `[${host}]` : host;
@@ -120,7 +120,7 @@ export class HttpListener {
   async #listenLater(server: Server): Promise<void> {
     const { signal } = this.#stopping;
     for (;;) {
-      if (!(await sleepUnless(HTTP_LIMITS.listenAgainMs, signal))) return;
+      if (!(await sleepUnless(this.#limits.listenAgainMs, signal))) return;
       if (await this.#listen(server)) return;
     }
   }
@@ -128,42 +128,67 @@ export class HttpListener {
 
 function listenOn(server: Server, where: object): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onError = (error: Error): void => reject(error);
-    server.once('error', onError);
-    server.listen(where, () => {
+    const onError = (error: Error): void => {
+      server.off('listening', onListening);
+      reject(error);
+    };
+    const onListening = (): void => {
       server.off('error', onError);
       resolve();
-    });
+    };
+    server.once('error', onError).once('listening', onListening);
+    server.listen(where);
   });
 }
 
-function makeApp({ address, bodyMaxBytes }: HttpListenerOptions): HttpApp {
+/** The part of a reply that both kinds of HTTP have. */
+interface Answerable {
+  readonly raw: {
+    writeHead(status: number, headers: Record<string, string>): { end(page: string): unknown };
+  };
+}
+
+function makeApp({ address, errorPage }: HttpListenerOptions, limits: HttpLimits): HttpApp {
   const common = {
-    bodyLimit: bodyMaxBytes ?? HTTP_LIMITS.bodyBytes,
+    bodyLimit: limits.bodyBytes,
     // Behind a balancer all requests have its address; a header of the peer proves nothing.
     trustProxy: false,
-    requestTimeout: HTTP_LIMITS.requestMs,
-    keepAliveTimeout: HTTP_LIMITS.idleMs,
-    forceCloseConnections: true,
+    // It would end connections while their answers are sent.
+    forceCloseConnections: false,
     routerOptions: {
       ignoreTrailingSlash: true,
       ignoreDuplicateSlashes: true,
       maxParamLength: 4096,
     },
     exposeHeadRoutes: false,
+    // Without it, a path that can not be decoded is answered in JSON of the web server.
+    frameworkErrors: (error: { readonly statusCode?: number }, _: unknown, { raw }: Answerable) => {
+      const status = error.statusCode ?? 400;
+      const page = errorPage(status);
+      raw.writeHead(status, { 'content-type': 'text/html;charset=utf-8' }).end(page);
+    },
   } as const;
   const { tls } = address;
   const made =
     tls === undefined
-      ? fastify(common)
-      : fastify({ ...common, http2: true, https: { allowHTTP1: true, ...filesOf(tls) } });
+      ? fastify({ ...common, http: { connectionsCheckingInterval: limits.checkMs } })
+      : fastify({ ...common, http2: true, https: { ...filesOf(tls), ...http2Of(limits) } });
   // The types of the two kinds differ in the raw request alone, which no route uses.
   const app = made as unknown as HttpApp;
-  app.server.headersTimeout = HTTP_LIMITS.headersMs;
-  app.server.maxConnections = HTTP_LIMITS.connections;
+  const { server } = app;
+  server.requestTimeout = limits.requestMs;
+  server.headersTimeout = limits.headersMs;
+  server.keepAliveTimeout = limits.idleMs;
+  server.maxConnections = limits.connections;
   void app.register(cookie);
   void app.register(websocket, { options: { maxPayload: 64 * 1024 } });
   return app;
+}
+
+function http2Of({ checkMs, streams }: HttpLimits): SecureServerOptions {
+  // The types do not know that HTTP/1.1 beside HTTP/2 has the options of HTTP/1.1.
+  const http1: object = { connectionsCheckingInterval: checkMs };
+  return { allowHTTP1: true, settings: { maxConcurrentStreams: streams }, ...http1 };
 }
 
 function filesOf({ crt, key, chain }: NonNullable<HttpAddress['tls']>) {

@@ -11,6 +11,7 @@ import { LiveEvents } from './live/live-events.ts';
 import { Principals } from './live/sight.ts';
 import { CallRoom } from './rest-cherrypy/call-room.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
+import { errorPage } from './rest-cherrypy/error-page.ts';
 import { readRestCherrypy, type RestCherrypyOptions } from './rest-cherrypy/options.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
@@ -30,6 +31,8 @@ export interface Netapi {
   readonly rest: RestCherrypyOptions;
   /** Adds the routes for one address; `isOwn`: that of `brine.http`, which has no prefix. */
   build(app: HttpApp, isOwn: boolean): Promise<void>;
+  /** The page of an error, for requests that reach no route. */
+  errorPage(status: number): string;
   status(): object;
   readonly counts: RequestCounts;
   readonly followers: Followers;
@@ -95,6 +98,7 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       return new RestCherrypy({ ...parts, options: own }).build(app);
     },
+    errorPage: (status) => errorPage(status, ''),
     room,
     status: () => ({
       calls: room.stats,
