@@ -1,5 +1,6 @@
 export { asOwnerOf, asOwnerOfNow, eachAsOwnerOf, isRootsOwn, startAsOwner } from './as-owner.ts';
 export {
+  findBelow,
   readBelow,
   readBounded,
   removeBelow,

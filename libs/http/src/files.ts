@@ -1,25 +1,41 @@
 import { basename, dirname, resolve } from 'node:path';
+import { findBelow } from '@brine/files';
 import fastifyStatic from '@fastify/static';
 import type { HttpApp, HttpReply } from './http-listener.ts';
 
+/** Thrown for a path that leads out of a directory, or to a hidden file. */
+class ForbiddenPathError extends Error {
+  readonly statusCode = 403;
+
+  constructor() {
+    super('the path leads out of the directory, or to a hidden file');
+    this.name = 'ForbiddenPathError';
+  }
+}
+
 /**
  * Serves the files of a directory below a path, without listings, links out of it, or hidden files.
+ * The application sends files: {@link allowFiles}.
  */
-export async function serveDirectory(app: HttpApp, dir: string, path: string): Promise<void> {
-  await app.register(fastifyStatic, {
-    root: resolve(dir),
-    prefix: `${path}/`,
-    index: false,
-    list: false,
-    dotfiles: 'deny',
-    decorateReply: !app.hasReplyDecorator('sendFile'),
-    // Files may come and go while the service runs.
-    wildcard: true,
-    redirect: false,
+export function serveDirectory(app: HttpApp, dir: string, path: string): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: `${path}/*`,
+    handler: async (request, reply) => {
+      const { '*': rest = '' } = request.params as { readonly '*'?: string };
+      if (rest.split('/').some((part) => part.startsWith('.'))) throw new ForbiddenPathError();
+      const found = await findBelow(dir, rest);
+      return found === undefined ? reply.callNotFound() : sendFile(reply, found);
+    },
   });
 }
 
-/** Lets replies send single files. */
+/** Serves one file at a path, and with `/*` below it. */
+export function serveFile(app: HttpApp, file: string, url: string): void {
+  app.route({ method: ['GET', 'HEAD'], url, handler: (_request, reply) => sendFile(reply, file) });
+}
+
+/** Lets replies send files. */
 export async function allowFiles(app: HttpApp): Promise<void> {
   await app.register(fastifyStatic, { root: '/', serve: false });
 }

@@ -1,5 +1,6 @@
+export { whenClosed } from './closed.ts';
 export { clearOwnCookie, cookieOf, setOwnCookie } from './cookies.ts';
-export { allowFiles, sendFile, serveDirectory } from './files.ts';
+export { allowFiles, sendFile, serveDirectory, serveFile } from './files.ts';
 export type {
   HttpAddress,
   HttpApp,
@@ -8,6 +9,7 @@ export type {
   HttpRequest,
 } from './http-listener.ts';
 export { HttpListener } from './http-listener.ts';
+export type { HttpLimits } from './limits.ts';
 export { HTTP_LIMITS } from './limits.ts';
-export type { HttpSocket } from './sockets.ts';
+export type { HttpSocket, SocketRoute } from './sockets.ts';
 export { serveSockets } from './sockets.ts';

@@ -7,21 +7,34 @@ export interface HttpSocket {
   readonly bufferedAmount: number;
   send(text: string): void;
   close(code?: number): void;
-  /** Ends it without a word. */
+  /** Ends it without a closing frame. */
   terminate(): void;
   on(event: 'message' | 'close' | 'error', listener: (data?: unknown) => void): void;
 }
 
+/** Who may connect to an address, and what follows. */
+export interface SocketRoute<T> {
+  /** Before the upgrade; an error becomes the answer. */
+  readonly admit: (request: HttpRequest) => Promise<T>;
+  /** Listeners must be set before it returns: a message may have come with the upgrade. */
+  readonly onSocket: (socket: HttpSocket, request: HttpRequest, admitted: T) => void;
+}
+
 /** Serves an address that is not found without an upgrade. */
-export function serveSockets(
+export function serveSockets<T>(
   app: HttpApp,
   url: string,
-  onSocket: (socket: HttpSocket, request: HttpRequest) => void,
+  { admit, onSocket }: SocketRoute<T>,
 ): void {
+  const admitted = new WeakMap<HttpRequest, T>();
   app.route({
     method: 'GET',
     url,
+    preHandler: async (request) => {
+      if (request.ws) admitted.set(request, await admit(request));
+    },
     handler: (_request, reply) => reply.callNotFound(),
-    wsHandler: (socket, request) => onSocket(socket as HttpSocket, request),
+    wsHandler: (socket, request) =>
+      onSocket(socket as HttpSocket, request, admitted.get(request) as T),
   });
 }

@@ -33,11 +33,11 @@ const EARLY_MAX = 10_000;
 /** The clients `runner` and `wheel`, for one chunk of a lowstate. */
 export class FunctionCalls {
   readonly #requests: MasterRequests;
-  readonly #live: LiveEvents;
+  readonly #live: Pick<LiveEvents, 'listen'>;
   /** Salt: `rest_timeout`, in seconds. */
   readonly #timeoutS: number;
 
-  constructor(requests: MasterRequests, live: LiveEvents, timeoutS: number) {
+  constructor(requests: MasterRequests, live: Pick<LiveEvents, 'listen'>, timeoutS: number) {
     this.#requests = requests;
     this.#live = live;
     this.#timeoutS = timeoutS;

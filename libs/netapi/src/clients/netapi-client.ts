@@ -28,7 +28,7 @@ export type CallResult =
 /** What calls are made with. */
 export interface NetapiClientParts {
   readonly requests: MasterRequests;
-  readonly live: LiveEvents;
+  readonly live: Pick<LiveEvents, 'listen'>;
   /** For the loads of jobs. */
   readonly settings: ClientSettings;
   /** `brine.http_silent_minions`. */

@@ -45,7 +45,10 @@ export async function answerOfCalls(
     const isLast = at === calls.length - 1;
     const begun = await gathered(before, parts, isLast ? WHOLE_BYTES : KEPT_BYTES);
     if (begun.rest !== undefined) {
-      if (!isLast) throw new NetapiError(500, 'The answers before the last call are too large.');
+      if (!isLast) {
+        await begun.rest.return?.();
+        throw new NetapiError(500, 'The answers before the last call are too large.');
+      }
       return Readable.from(streamed(begun.text, begun.rest), { objectMode: false });
     }
     before = isLast ? begun.text : `${begun.text}, `;

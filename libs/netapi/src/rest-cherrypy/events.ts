@@ -1,5 +1,5 @@
 import { pythonJson } from '@brine/client';
-import type { HttpReply, HttpRequest } from '@brine/http';
+import { type HttpReply, type HttpRequest, whenClosed } from '@brine/http';
 import { sleepUnless } from '@brine/tasks';
 import { mapOf } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
@@ -23,6 +23,8 @@ const NO_QUERY =
   "'X-Auth-Token' header (for non-browser clients) or the session cookie set by /login (for " +
   'browser EventSource clients) instead.';
 
+const STREAM_TYPE = 'text/event-stream;charset=utf-8';
+
 /** How often the token of an open stream is looked up, ms: a right taken away ends within 30 s. */
 const CHECK_MS = 25_000;
 /** Followers of one process. Each has a connection. */
@@ -39,19 +41,28 @@ export const eventFrame: WriteFrame = ({ tag, data }) => {
 export async function streamEvents(asked: Asked, parts: EventParts): Promise<void> {
   const { request, reply } = asked;
   if (Object.keys(request.query as object).length > 0) throw new NetapiError(400, NO_QUERY);
+  const gone = new AbortController();
+  whenClosed(reply, () => gone.abort());
   const caller = await follow(request, parts);
+  if (request.method === 'HEAD') {
+    // The stream has no end, so its headers are all that there is.
+    void reply.type(STREAM_TYPE).header('Cache-Control', 'no-cache');
+    return;
+  }
   reply.hijack();
   const { raw } = reply;
+  raw.on('error', () => gone.abort());
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream;charset=utf-8',
+    'content-type': STREAM_TYPE,
     'cache-control': 'no-cache',
     ...(request.raw.httpVersionMajor === 1 ? { connection: 'keep-alive' } : {}),
   });
+  if (gone.signal.aborted) {
+    raw.end();
+    return;
+  }
   raw.write('retry: 400\n');
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort());
-  raw.on('error', () => gone.abort());
   const followed = parts.followers.add(
     sinkOf(raw, gone.signal),
     sightOf(caller.reader, parts.principals),
@@ -93,6 +104,7 @@ export async function untilOver(
   for (;;) {
     const leftMs = Math.max(0, expire * 1_000 - Date.now());
     if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) break;
+    if (Date.now() >= expire * 1_000) break;
     try {
       const now = await callers.ofToken(token, peer);
       if (now === undefined) break;

@@ -1,12 +1,15 @@
 import { BusError } from '@brine/bus';
 import {
   allowFiles,
+  HTTP_LIMITS,
   type HttpApp,
   type HttpReply,
   type HttpRequest,
   sendFile,
   serveDirectory,
+  serveFile,
   serveSockets,
+  whenClosed,
 } from '@brine/http';
 import { mapOf } from '@brine/wire';
 import { NetapiError, UnexpectedError } from '../errors.ts';
@@ -77,7 +80,7 @@ export class RestCherrypy {
     const { options, counts, origins } = this.#parts;
     app.addHook('onRequest', async (request, reply) => {
       const end = counts.begin();
-      reply.raw.once('close', () => end(reply.raw.statusCode));
+      whenClosed(reply, () => end(reply.raw.statusCode));
       allowOrigin(request, reply, origins);
       this.#checkAddress(request);
     });
@@ -156,10 +159,15 @@ export class RestCherrypy {
         method: [...METHODS],
         url: one,
         onRequest: async (request, reply) => this.#admit(request, reply, resource),
-        ...(resource.needsLogIn === 'none' ? { bodyLimit: STRANGER_BODY_BYTES } : {}),
+        ...(resource.needsLogIn === 'none' ? { bodyLimit: this.#strangerBytes() } : {}),
         handler: async (request, reply) => this.#serve(request, reply, resource),
       });
     }
+  }
+
+  #strangerBytes(): number {
+    const { bodyMaxBytes = HTTP_LIMITS.bodyBytes } = this.#parts.options;
+    return Math.min(bodyMaxBytes, STRANGER_BODY_BYTES);
   }
 
   /** Before the body is read: the method, and the log-in. */
@@ -183,7 +191,7 @@ export class RestCherrypy {
     const session = sessionsOf.get(request);
     const names = [`address ${addressOf(request)}`];
     if (session !== undefined) names.push(`user ${session.session.eauth} ${session.session.user}`);
-    reply.raw.once('close', this.#parts.room.enter(names));
+    whenClosed(reply, this.#parts.room.enter(names));
   }
 
   async #serve(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<unknown> {
@@ -210,11 +218,12 @@ export class RestCherrypy {
 
   /** `/ws` without an upgrade is not found, as where a stock salt-api has no WebSockets. */
   #addSocket(app: HttpApp): void {
-    serveSockets(app, '/ws', (socket, request) => {
-      follow(request, this.#parts).then(
-        (caller) => serveSocket(socket, request, caller, this.#parts),
-        () => socket.close(1008),
-      );
+    serveSockets(app, '/ws', {
+      admit: (request) => {
+        refuseOtherOrigins(request, this.#parts.origins);
+        return follow(request, this.#parts);
+      },
+      onSocket: (socket, request, caller) => serveSocket(socket, request, caller, this.#parts),
     });
   }
 
@@ -224,12 +233,10 @@ export class RestCherrypy {
     const { app: page, appPath, staticDir, staticPath, favicon } = options;
     if (page === undefined && staticDir === undefined && favicon === undefined) return;
     await allowFiles(app);
-    if (staticDir !== undefined) await serveDirectory(app, staticDir, staticPath);
-    if (favicon !== undefined)
-      app.get('/favicon.ico', (_request, reply) => sendFile(reply, favicon));
+    if (staticDir !== undefined) serveDirectory(app, staticDir, staticPath);
+    if (favicon !== undefined) serveFile(app, favicon, '/favicon.ico');
     if (page === undefined) return;
-    for (const url of [appPath, `${appPath}/*`])
-      app.get(url, (_request, reply) => sendFile(reply, page));
+    for (const url of [appPath, `${appPath}/*`]) serveFile(app, page, url);
     app.addHook('onRequest', async (request, reply) => {
       const [path = ''] = request.url.split('?');
       const isApi = [appPath, staticPath].some((one) =>

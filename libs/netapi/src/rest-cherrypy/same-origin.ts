@@ -14,14 +14,16 @@ export function refuseOtherOrigins(request: HttpRequest, origins: readonly strin
   const origin = headerOf(request, 'origin');
   if (origin !== undefined && origins.includes(origin)) return;
   const site = headerOf(request, 'sec-fetch-site');
-  // `none`: a person typed the address.
-  const isOther = site !== undefined && site !== 'same-origin' && site !== 'none';
-  const isForeign = origin !== undefined && !isOwn(request, origin);
-  if (isOther || isForeign)
-    throw new NetapiError(403, 'This is refused to pages of other origins.');
+  // Behind a proxy with TLS the origin differs from our own address: the browser knows better.
+  const isOwn =
+    site === undefined ? origin === undefined || isOf(request, origin) : OWN_SITES.has(site);
+  if (!isOwn) throw new NetapiError(403, 'This is refused to pages of other origins.');
 }
 
+/** Of a browser's `Sec-Fetch-Site`. `none`: a person typed the address. */
+const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
 /** By the host alone: before TLS of a proxy the scheme is another one. */
-function isOwn({ host }: HttpRequest, origin: string): boolean {
+function isOf({ host }: HttpRequest, origin: string): boolean {
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase();
 }

@@ -11,6 +11,9 @@ import { type EventParts, untilOver } from './events.ts';
 const READY = 'websocket client ready';
 const RECEIVED = 'server received message';
 
+/** A peer that sends and does not read is disconnected with this much unsent. */
+const UNREAD_MAX_BYTES = 1024 * 1024;
+
 /** An event as a message; it looks like a server-sent event. */
 const messageOf: WriteFrame = ({ tag, data }) =>
   `data: ${pythonJson(mapOf({ tag, data }), false)}\n\n`;
@@ -51,6 +54,7 @@ export function serveSocket(
       const stream = { caller, followed, peer: addressOf(request), gone: gone.signal };
       void untilOver(parts, stream).then(() => socket.close());
     }
-    socket.send(RECEIVED);
+    if (socket.bufferedAmount > UNREAD_MAX_BYTES) socket.terminate();
+    else socket.send(RECEIVED);
   });
 }

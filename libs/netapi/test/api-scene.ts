@@ -1,0 +1,278 @@
+import type { BucketKey } from '@brine/bus';
+import type { RequestOutcome } from '@brine/bus/rpc';
+import { HttpListener } from '@brine/http';
+import type { EventKind } from '@brine/job';
+import {
+  isMap,
+  mapIn,
+  mapOf,
+  pack,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+  unpack,
+} from '@brine/wire';
+import { MasterRequests } from '../src/clients/master-requests.ts';
+import { NetapiClient } from '../src/clients/netapi-client.ts';
+import { Followers } from '../src/live/followers.ts';
+import type { LiveEvent } from '../src/live/live-events.ts';
+import { Principals } from '../src/live/sight.ts';
+import { CallRoom } from '../src/rest-cherrypy/call-room.ts';
+import { RequestCounts } from '../src/rest-cherrypy/counts.ts';
+import { errorPage } from '../src/rest-cherrypy/error-page.ts';
+import { readRestCherrypy } from '../src/rest-cherrypy/options.ts';
+import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
+import { Callers } from '../src/sessions/callers.ts';
+import { Sessions } from '../src/sessions/sessions.ts';
+
+export const JID = '20261129204500123456';
+
+/** A bucket in memory. */
+export class MemoryBucket {
+  readonly values = new Map<string, Uint8Array>();
+  readonly livesMs = new Map<string, number | undefined>();
+
+  readonly get = async (key: BucketKey) => {
+    const value = this.values.get(key);
+    return value === undefined ? undefined : { key, value, revision: 1, timeMs: 0 };
+  };
+
+  readonly put = async (
+    key: BucketKey,
+    value: Uint8Array,
+    { livesMs }: { readonly livesMs?: number } = {},
+  ): Promise<number> => {
+    this.values.set(key, value);
+    this.livesMs.set(key, livesMs);
+    return 1;
+  };
+}
+
+/** Answers loads as workers do, from a function. */
+export class FakeMaster {
+  readonly loads: SaltMap[] = [];
+  readonly ids: string[] = [];
+  answer: (load: SaltMap) => SaltValue | RequestOutcome | Promise<SaltValue>;
+  expected = true;
+
+  constructor(answer: FakeMaster['answer']) {
+    this.answer = answer;
+  }
+
+  readonly send = async ({
+    body,
+    id,
+  }: {
+    body: Uint8Array;
+    id: string;
+  }): Promise<RequestOutcome> => {
+    const envelope = unpack(body);
+    const load = isMap(envelope) ? (mapIn(envelope, 'load') ?? mapOf({})) : mapOf({});
+    this.loads.push(load);
+    this.ids.push(id);
+    const given = await this.answer(load);
+    if (isOutcome(given)) return given;
+    return { kind: 'reply', body: pack(given) };
+  };
+}
+
+function isOutcome(given: SaltValue | RequestOutcome): given is RequestOutcome {
+  return typeof given === 'object' && given !== null && 'kind' in given;
+}
+
+/** The events of a cluster in memory. */
+export class FakeLive {
+  readonly listeners = new Set<(event: LiveEvent) => void>();
+  /** Called when a call begins to listen. */
+  onListen: () => void = () => undefined;
+
+  readonly listen = async (onEvent: (event: LiveEvent) => void) => {
+    this.listeners.add(onEvent);
+    this.onListen();
+    return { close: () => void this.listeners.delete(onEvent) };
+  };
+
+  fire(tag: string, data: Readonly<Record<string, SaltValue>>): void {
+    for (const onEvent of [...this.listeners]) onEvent(eventOf(tag, data));
+  }
+
+  returns(id: string, value: SaltValue, jid = JID): void {
+    const data = { id, jid, return: value, retcode: 0, success: true, fun: 'test.ping' };
+    this.fire(`salt/job/${jid}/ret/${id}`, data);
+  }
+}
+
+/** An event as followers get it. */
+export function eventOf(tag: string, data: Readonly<Record<string, SaltValue>> = {}): LiveEvent {
+  const map = mapOf(data);
+  const kind: EventKind = 'local';
+  return {
+    tag,
+    kind,
+    jid: undefined,
+    minion: undefined,
+    position: '',
+    data: map,
+    packed: pack(map),
+  };
+}
+
+/** The answer of a publish. */
+export function published(minions: readonly string[], missing: readonly string[] = []): SaltValue {
+  const load = mapOf({ jid: JID, minions: [...minions], missing: [...missing] });
+  return mapOf({ enc: 'clear', load });
+}
+
+/** The answer of a log-in. */
+export function tokenOf(name: string, token = 'abc123', seconds = 3_600): SaltMap {
+  const start = Date.now() / 1_000;
+  return mapOf({ token, name, eauth: 'pam', start, expire: start + seconds, groups: [] });
+}
+
+const ENABLED = [
+  'local',
+  'local_async',
+  'local_batch',
+  'local_subset',
+  'runner',
+  'runner_async',
+  'wheel',
+  'wheel_async',
+];
+
+/** Settings of a scene; each has a default. */
+export interface SceneOptions {
+  readonly answer?: FakeMaster['answer'];
+  readonly rest?: Readonly<Record<string, unknown>>;
+  readonly enabled?: readonly string[];
+  readonly externalAuth?: Readonly<Record<string, unknown>>;
+  readonly silentText?: boolean;
+  readonly origins?: readonly string[];
+  readonly restTimeoutS?: number;
+}
+
+/** The API over a master in memory. */
+export class ApiScene {
+  readonly master: FakeMaster;
+  readonly live = new FakeLive();
+  readonly bucket = new MemoryBucket();
+  readonly sessions = new Sessions(this.bucket);
+  readonly followers = new Followers();
+  readonly principals = new Principals();
+  readonly counts = new RequestCounts();
+  readonly room = new CallRoom();
+  readonly hooks: { readonly tag: string; readonly data: SaltMap }[] = [];
+  readonly faults: string[] = [];
+  readonly client: NetapiClient;
+  readonly api: RestCherrypy;
+  readonly #bodyBytes: number | undefined;
+  #listener: HttpListener | undefined;
+
+  constructor(options: SceneOptions = {}) {
+    const { externalAuth = {}, enabled = ENABLED, origins = [], rest = {} } = options;
+    this.master = new FakeMaster(options.answer ?? usualAnswer);
+    const requests = new MasterRequests(this.master, { recordSpan: () => undefined });
+    this.client = new NetapiClient({
+      requests,
+      live: this.live,
+      settings: SETTINGS,
+      silentText: options.silentText ?? true,
+      restTimeoutS: options.restTimeoutS ?? 300,
+      onTrouble: (text) => void this.faults.push(text),
+    });
+    const read = readRestCherrypy(rest);
+    this.#bodyBytes = read.bodyMaxBytes;
+    this.api = new RestCherrypy({
+      client: this.client,
+      enabled,
+      requests,
+      sessions: this.sessions,
+      externalAuth,
+      apiAcl: read.apiAcl,
+      callers: new Callers(requests, this.sessions),
+      principals: this.principals,
+      followers: this.followers,
+      begin: async () => void (await this.live.listen(this.followers.take)),
+      hooks: {
+        append: async ({ tag, body }) => void this.hooks.push({ tag, data: mapFrom(body) }),
+      },
+      counts: this.counts,
+      room: this.room,
+      origins,
+      options: read,
+      onFault: (error, request) => void this.faults.push(`${request}: ${String(error)}`),
+    });
+  }
+
+  /** Serves it; resolves with its address. */
+  async serve(tls?: { readonly crt: string; readonly key: string }): Promise<string> {
+    this.#listener = await HttpListener.start({
+      address: { host: '127.0.0.1', port: 0, ...(tls === undefined ? {} : { tls }) },
+      limits: {
+        drainMs: 50,
+        ...(this.#bodyBytes === undefined ? {} : { bodyBytes: this.#bodyBytes }),
+      },
+      build: (app) => this.api.build(app),
+      errorPage: (status) => errorPage(status, ''),
+      onTaken: (reason) => void this.faults.push(reason),
+      onListening: () => undefined,
+    });
+    return this.#listener.endpoint ?? '';
+  }
+
+  /** The id of a new session. */
+  logIn(user = 'alice', seconds = 3_600): Promise<string> {
+    const start = Date.now() / 1_000;
+    return this.sessions.open({
+      token: 'abc123',
+      user,
+      eauth: 'pam',
+      start,
+      expire: start + seconds,
+    });
+  }
+
+  async close(): Promise<void> {
+    this.followers.close();
+    await this.#listener?.close();
+  }
+}
+
+const SETTINGS = {
+  user: 'root',
+  nodegroups: new Map<string, string>(),
+  configFile: '/etc/salt/master',
+  timeoutMs: 60,
+  gatherJobTimeoutMs: 60,
+  orderMasters: false,
+  syndicWaitMs: 50,
+  sockDir: '/var/run/salt/master',
+};
+
+function mapFrom(body: Uint8Array): SaltMap {
+  const value = unpack(body);
+  return isMap(value) ? value : mapOf({});
+}
+
+/** Log-ins of `alice` are valid; publishes reach two minions; each run of a runner begins. */
+export function usualAnswer(load: SaltMap): SaltValue {
+  switch (textOf(load, 'cmd')) {
+    case 'mk_token':
+      return load.get('password') === 'right' ? tokenOf(textOf(load, 'username') ?? '') : mapOf({});
+    case 'get_token':
+      return load.get('token') === 'abc123' ? tokenOf('alice') : mapOf({});
+    case 'brine_rights':
+      return mapOf({ acl: null, principal: 'alice' });
+    case 'publish':
+      return published(['web1', 'web2']);
+    case 'runner':
+      return mapOf({ tag: `salt/run/${JID}`, jid: JID });
+    case 'wheel':
+      return mapOf({
+        tag: `salt/wheel/${JID}`,
+        data: mapOf({ return: mapOf({ minions: ['web1'] }) }),
+      });
+    default:
+      return true;
+  }
+}
