@@ -111,6 +111,16 @@ export const LIMITS = {
       waitingBytes: 64 * MIB,
     },
   },
+  /** Publishes by HTTP: one user may be a program that works for many. */
+  http: {
+    share: {
+      atOnce: 16,
+      atOnceAmongOthers: 4,
+      countsForMs: 250,
+      waiting: 2_000,
+      waitingBytes: 256 * MIB,
+    },
+  },
   /** Runner, wheel and token requests. */
   command: {
     // A CLI of 3006.5 gives up after 30 s.

@@ -85,17 +85,18 @@ export class FunctionCalls {
 
 /** Waits for the event `ret` of one run. */
 class EndOfRun {
-  readonly #early = new Map<string, SaltMap>();
+  readonly #early = new Map<string, LiveEvent>();
   readonly #news = new Wakeup();
   #tag: string | undefined;
   #data: SaltMap | undefined;
 
-  readonly take = ({ tag, data }: LiveEvent): void => {
+  readonly take = (event: LiveEvent): void => {
+    const { tag } = event;
     if (!tag.startsWith('salt/run/') || !tag.endsWith('/ret')) return;
     if (this.#tag === undefined) {
-      if (this.#early.size < EARLY_MAX) this.#early.set(tag, data);
+      if (this.#early.size < EARLY_MAX) this.#early.set(tag, event);
     } else if (tag === this.#tag) {
-      this.#data = data;
+      this.#data = event.data;
       this.#news.wake();
     }
   };
@@ -103,7 +104,7 @@ class EndOfRun {
   /** The data of the event `<tag>/ret`; undefined after so many ms. */
   async of(tag: string, ms: number): Promise<SaltMap | undefined> {
     this.#tag = `${tag}/ret`;
-    this.#data = this.#early.get(this.#tag);
+    this.#data = this.#early.get(this.#tag)?.data;
     this.#early.clear();
     if (this.#data === undefined) await this.#news.wait(ms);
     return this.#data;

@@ -30,7 +30,7 @@ const AWAY = 'Salt Master is not available.';
 export class MasterRequests {
   readonly #sender: Pick<RequestSender, 'send' | 'expected'>;
   readonly #spans: GatewaySpans;
-  readonly #users = new FairShare(LIMITS.publish.share);
+  readonly #users = new FairShare(LIMITS.http.share);
   readonly #incarnation = randomBytes(9).toString('hex');
   #next = 0;
 

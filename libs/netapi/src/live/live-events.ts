@@ -3,7 +3,7 @@ import { eventData } from '@brine/bus/event-data';
 import { type BusEvent, Timeline } from '@brine/bus/timeline';
 import type { EventKind } from '@brine/job';
 import { errorText, sleepUnless } from '@brine/tasks';
-import { isMap, pack, type SaltMap } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
 
 /** An event as it came, read once for all who follow. */
 export interface LiveEvent {
@@ -13,10 +13,36 @@ export interface LiveEvent {
   readonly minion: string | undefined;
   /** Reading resumes after this event from here. */
   readonly position: string;
+  /** Its body as the stream has it. */
+  readonly packed: Uint8Array;
   /** Its data with `_stamp`, as Salt's readers get it. */
   readonly data: SaltMap;
-  /** The same, packed. */
+}
+
+/** An event whose data is read when it is needed. */
+class ReadEvent implements LiveEvent {
+  readonly tag: string;
+  readonly kind: EventKind;
+  readonly jid: string | undefined;
+  readonly minion: string | undefined;
+  readonly position: string;
   readonly packed: Uint8Array;
+  readonly #timeMs: number;
+  #data: SaltMap | undefined;
+
+  constructor({ tag, kind, jid, minion, position, timeMs }: BusEvent, packed: Uint8Array) {
+    this.tag = tag;
+    this.kind = kind;
+    this.jid = jid;
+    this.minion = minion;
+    this.position = position;
+    this.packed = packed;
+    this.#timeMs = timeMs;
+  }
+
+  get data(): SaltMap {
+    return (this.#data ??= eventData(this.packed, this.#timeMs, this.kind));
+  }
 }
 
 /** A follower of all events, until closed. */
@@ -112,24 +138,14 @@ export class LiveEvents {
   async #take(event: BusEvent): Promise<void> {
     this.#read += 1;
     if (this.#followers.size === 0) return;
-    const { tag, kind, jid, minion, position, timeMs } = event;
-    let body: Uint8Array;
+    let packed: Uint8Array;
     try {
-      body = await event.body();
+      packed = await event.body();
     } catch (error) {
       this.#onTrouble(`the data of an event is gone: ${errorText(error)}`, error);
       return;
     }
-    const data = eventData(body, timeMs, kind);
-    const live = {
-      tag,
-      kind,
-      jid,
-      minion,
-      position,
-      data,
-      packed: isMap(data) ? pack(data) : body,
-    };
+    const live = new ReadEvent(event, packed);
     for (const onEvent of this.#followers) onEvent(live);
   }
 }

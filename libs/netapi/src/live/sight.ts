@@ -13,11 +13,12 @@ export class Principals {
   readonly #ofJob = new Map<string, string>();
 
   /** Takes each event, before it is judged. */
-  note({ tag, kind, data }: LiveEvent): void {
-    if (kind !== 'job') return;
-    const parsed = parseTag(tag);
-    const user = parsed.kind === 'job-new' ? textOf(data, 'user') : undefined;
-    if (parsed.kind !== 'job-new' || user === undefined) return;
+  note(event: LiveEvent): void {
+    if (event.kind !== 'job') return;
+    const parsed = parseTag(event.tag);
+    if (parsed.kind !== 'job-new') return;
+    const user = textOf(event.data, 'user');
+    if (user === undefined) return;
     this.#ofJob.set(parsed.jid, user);
     if (this.#ofJob.size <= JOBS_MAX) return;
     for (const oldest of this.#ofJob.keys()) {
