@@ -2,6 +2,7 @@ import { pythonJson } from '@brine/client';
 import type { HttpRequest, HttpSocket } from '@brine/http';
 import { mapOf } from '@brine/wire';
 import type { WriteFrame } from '../live/followers.ts';
+import { formattedEvents } from '../live/formatted-events.ts';
 import { sightOf } from '../live/sight.ts';
 import type { ApiCaller } from '../sessions/callers.ts';
 import { addressOf } from './asked.ts';
@@ -28,6 +29,7 @@ export function serveSocket(
   const gone = new AbortController();
   socket.on('close', () => gone.abort());
   socket.on('error', () => gone.abort());
+  const isFormatted = 'format_events' in (request.query as object);
   let isFollowing = false;
   socket.on('message', (message: unknown) => {
     if (String(message) === READY && !isFollowing) {
@@ -48,8 +50,8 @@ export function serveSocket(
           },
         },
         sightOf(caller.reader, parts.principals),
-        'ws',
-        messageOf,
+        isFormatted ? 'ws formatted' : 'ws',
+        isFormatted ? formattedEvents() : messageOf,
       );
       const stream = { caller, followed, peer: addressOf(request), gone: gone.signal };
       void untilOver(parts, stream).then(() => socket.close());
