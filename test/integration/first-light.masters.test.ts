@@ -26,7 +26,7 @@ describe('a whole master with two minions', () => {
     return jid;
   }
 
-  it('runs seven services and says so', async () => {
+  it('runs eight services and says so', async () => {
     const names = (await master.services()).map((service) => service.name);
     for (const name of [
       'event-bus',
@@ -34,6 +34,7 @@ describe('a whole master with two minions', () => {
       'publisher',
       'req-gateway',
       'syndic-relay',
+      'http-api',
     ]) {
       expect(names).toContain(name);
     }

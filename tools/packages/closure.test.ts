@@ -46,7 +46,7 @@ test('no tool of tests or builds is among what runs here', () => {
   const { packages } = JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')) as {
     packages: Lock;
   };
-  const apps = ['apps/cli', 'apps/worker-pool', 'apps/runner-pool'];
+  const apps = ['apps/cli', 'apps/worker-pool', 'apps/runner-pool', 'apps/http-api'];
   const { workspaces, modules } = closureOf(packages, apps, () => true);
   expect(workspaces).toContain('libs/service');
   expect(workspaces.filter((path) => path === 'libs/testing' || path.startsWith('tools/'))).toEqual(

@@ -15,7 +15,7 @@ const SERVES_MS = 90_000;
 const NEXT = '99.0.0';
 const SERVICES = [
   ...['event-bus', 'job-cache-returner', 'worker-pool-1', 'runner-pool', 'publisher'],
-  'req-gateway',
+  ...['req-gateway', 'http-api'],
 ];
 
 const work = mkdtempSync(join(tmpdir(), 'brine-packages-'));

@@ -19,6 +19,7 @@ test.each([
   ['req-gateway', { mworkerNiceness: 5 }, 0],
   ['syndic-relay', { mworkerNiceness: 5 }, 0],
   ['worker-pool', {}, 0],
+  ['http-api', { mworkerNiceness: 5, maintenanceNiceness: 5 }, 0],
   ['runner-pool', {}, 10],
   ['runner-pool', { maintenanceNiceness: 0 }, 0],
 ])('%s with %j is %d nicer', (service, given, more) => {

@@ -67,11 +67,11 @@ test('status --all has every service, with its release, and ends with 0', async 
   };
   expect({ code, stderr, trouble: told.trouble }).toEqual({ code: 0, stderr: '', trouble: [] });
   expect(told.services.map(({ name }) => name)).toEqual([
-    ...['event-bus', 'job-cache-returner', 'publisher', 'req-gateway', 'runner-pool'],
+    ...['event-bus', 'http-api', 'job-cache-returner', 'publisher', 'req-gateway', 'runner-pool'],
     ...['syndic-relay', 'worker-pool-1', 'worker-pool-2'],
   ]);
   expect(new Set(told.services.map(({ release }) => release)).size).toBe(1);
-  expect((await master.brine('status', ['--all'])).stdout).toMatch(/^serving +1 host, 8 services/);
+  expect((await master.brine('status', ['--all'])).stdout).toMatch(/^serving +1 host, 9 services/);
 });
 
 test('doctor sees services, streams, PostgreSQL, ports and disks of a master that runs', async () => {

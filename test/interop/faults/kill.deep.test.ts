@@ -20,6 +20,7 @@ const SERVICES = [
   'event-bus',
   'job-cache-returner',
   'syndic-relay',
+  'http-api',
 ];
 
 /**

@@ -29,10 +29,10 @@ test('the same seed makes the same plan, and another seed another one', () => {
 test('a seed keeps its plan: the first faults are known', () => {
   const kinds = ['kill', 'stop', 'cut', 'stall', 'refuse'] as const;
   expect(makePlan(4, 1, { ...ALL, kinds }).steps.map(({ fault }) => nameOf(fault))).toEqual([
-    'stop postgres for 6804 ms',
+    'stop runner-pool for 6804 ms',
     'cut all connections of request',
     'stall postgres for 2945 ms',
-    'stop worker-pool for 973 ms',
+    'stop http-api for 973 ms',
   ]);
 });
 

@@ -15,6 +15,7 @@ export const VICTIMS = [
   'event-bus',
   'job-cache-returner',
   'syndic-relay',
+  'http-api',
   'nats',
   'postgres',
   'postgres-backend',

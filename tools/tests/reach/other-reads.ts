@@ -50,6 +50,12 @@ export const OTHER_READS: readonly Read[] = [
     reads: ['apps/syndic-relay/src/main.ts'],
     named: 'syndic_master',
   },
+  // Neither does the HTTP API without a client that may use it.
+  {
+    by: /^libs\/service\/src\/processes\/master-services\.ts$/,
+    reads: ['apps/http-api/src/main.ts'],
+    named: 'netapi_enable_clients',
+  },
   {
     by: /^test\/integration\/run-tool\.ts$/,
     reads: ['tools/chaos/src/main.ts', 'tools/swarm/src/main.ts'],

@@ -24,7 +24,7 @@ export interface DemoDirectory {
 export async function makeDemoDirectory(): Promise<DemoDirectory> {
   const root = mkdtempSync(join(tmpdir(), 'brine-demo-'));
   chmodSync(root, 0o711);
-  const [publishPort, retPort] = await freePorts(2);
+  const [publishPort, retPort, httpPort] = await freePorts(3);
   const minionRoot = (id: string): string => join(root, id);
   for (const dir of ['cache', 'sock', 'pki', 'log']) {
     mkdirSync(join(root, dir), { mode: dir === 'pki' ? 0o700 : 0o711 });
@@ -41,6 +41,7 @@ export async function makeDemoDirectory(): Promise<DemoDirectory> {
     pidfile: join(root, 'master.pid'),
     log_file: join(root, 'log', 'master'),
     gather_job_timeout: 5,
+    brine: { http: { port: httpPort } },
   };
   writeFileSync(join(root, 'master'), yaml(master));
   for (const id of DEMO_MINIONS) {
@@ -71,7 +72,7 @@ export async function makeDemoDirectory(): Promise<DemoDirectory> {
   };
 }
 
-function yaml(options: Readonly<Record<string, string | number | undefined>>): string {
+function yaml(options: Readonly<Record<string, string | number | object | undefined>>): string {
   // JSON is YAML; one line per option is easier to read.
   const lines = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return `${lines.join('\n')}\n`;

@@ -129,6 +129,7 @@ async function takeHost(options: MasterOptions, entries: readonly string[]): Pro
     options.publishPort,
     options.retPort,
     ...options.brine.furtherPublishPorts.map(Number),
+    options.brine.http.port,
   ]);
   const read = [...entries, ...masterConfigFiles({ file: options.confFile })];
   checkReach(account, read, logFilesOf(options));

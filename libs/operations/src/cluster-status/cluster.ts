@@ -162,7 +162,7 @@ export function silentHosts({ services }: Cluster): readonly SilentHost[] {
   return [...found.values()];
 }
 
-/** Services without which a cluster does not serve; the relay is for masters above. */
+/** Services without which minions are not served; the relay is for masters above. */
 const NEEDED = [
   'event-bus',
   'job-cache-returner',

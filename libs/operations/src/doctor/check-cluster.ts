@@ -31,11 +31,28 @@ export function checkCluster(
   const serve = `${cluster.services.length} services serve`;
   if (trouble.length === 0) findings.push({ level: 'ok', check: 'services', text: serve });
   findings.push(...checkClocks(cluster.services), ...checkReleases(cluster.services, installed));
+  findings.push(...checkHttp(cluster.services));
   for (const { host, behind } of silentHosts(cluster)) {
     const text = `host ${host} is silent and ${behind} messages behind: start it, or forget it`;
     findings.push({ level: 'warn', check: 'hosts', text });
   }
   return findings;
+}
+
+/** An HTTP API whose port another program has serves without it, and tries again. */
+function checkHttp(services: readonly ClusterService[]): Finding[] {
+  const waiting = services.filter(({ service, status }) => {
+    const { endpoints } = status;
+    return service === 'http-api' && Array.isArray(endpoints) && !endpoints.every(isListening);
+  });
+  return waiting.map(({ name, machine }) => {
+    const text = `${name} on ${machine} does not listen: another program has the port; see its log`;
+    return { level: 'warn', check: 'http', text };
+  });
+}
+
+function isListening(endpoint: unknown): boolean {
+  return typeof endpoint === 'object' && endpoint !== null && 'endpoint' in endpoint;
 }
 
 function checkClocks(services: readonly ClusterService[]): Finding[] {

@@ -226,6 +226,17 @@ test('services that do not answer, and hosts that are gone, are named', () => {
   );
 });
 
+test('an HTTP API without its port is named, and is no trouble of the cluster', () => {
+  const [free, taken] = [{ endpoint: 'http://127.0.0.1:4507', connections: 0 }, { connections: 0 }];
+  const found = (endpoints: unknown) =>
+    judged([toldBy('http-api', { status: { endpoints } })]).filter((one) => !one.startsWith('ok'));
+  expect(found([free])).toEqual([]);
+  expect(found('none')).toEqual([]);
+  expect(found([free, taken])).toEqual([
+    'warn http: http-api on a does not listen: another program has the port; see its log',
+  ]);
+});
+
 test('a server that an option names and that is away is named with the option', () => {
   const away = { option: 'gitfs_remotes', host: 'git.example', port: 22, why: 'ECONNREFUSED' };
   expect(shown(checkBackends([away, { option: 'x', host: 'y', port: 1 }]))).toEqual([

@@ -197,6 +197,7 @@ test('only the job cache gets the URL of PostgreSQL, and each service its own to
     '1 publisher',
     '2 req-gateway',
     '2 syndic-relay',
+    '2 http-api',
   ]);
   const told = specs.filter(({ env }) => env['DATABASE_URL'] !== '');
   expect(told.map(({ name }) => name)).toEqual(['job-cache-returner']);

@@ -220,6 +220,11 @@ describe('processes', () => {
     expect(judge(listens('0.0.0.0', 8080, 'engine'), options)).toEqual(['warn listens']);
     const asked = optionsWith({}, { healthHost: '0.0.0.0' });
     expect(judge(listens('0.0.0.0', 9100), asked)).toEqual([]);
+    expect(judge(listens('0.0.0.0', 4507), options)).toEqual(['bad listens']);
+    const http = { host: '0.0.0.0', port: 4507, origins: [] };
+    expect(judge(listens('0.0.0.0', 4507), optionsWith({}, { http }))).toEqual([]);
+    const rest = optionsWith({ restCherrypy: { port: 8000 } });
+    expect(judge(listens('0.0.0.0', 8000), rest)).toEqual([]);
   });
 
   test.each([

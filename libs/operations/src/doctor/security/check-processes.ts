@@ -138,14 +138,23 @@ function commandLineFindings(
   return [{ level: 'bad', check: 'command-lines', text: `${text}: replace it` }];
 }
 
+/** Ports that the options open beyond loopback, whatever the address. */
+function openPorts({ brine, publishPort, retPort, restCherrypy }: MasterOptions): Set<number> {
+  const ports = [publishPort, retPort, ...brine.furtherPublishPorts.map(Number)];
+  if (!LOOPBACK.test(brine.http.host)) ports.push(brine.http.port);
+  const { port } = restCherrypy;
+  if (typeof port === 'number') ports.push(port);
+  return new Set(ports);
+}
+
 /** Beyond loopback only the ports for minions, and those that options open, are expected. */
 function listenFindings(processes: readonly ProcessSeen[], options: MasterOptions): Finding[] {
-  const { brine, publishPort, retPort } = options;
-  const minions = new Set([publishPort, retPort, ...brine.furtherPublishPorts.map(Number)]);
+  const { brine } = options;
+  const asked = openPorts(options);
   const hosts = new Set([brine.healthHost, brine.metrics.host]);
   const isAsked = ({ host, port }: ListenAddress): boolean => {
     const isHealth = hosts.has(host) || (isAny(host) && [...hosts].some(isAny));
-    return LOOPBACK.test(host) || minions.has(port) || isHealth;
+    return LOOPBACK.test(host) || asked.has(port) || isHealth;
   };
   const findings: Finding[] = [];
   const open = (level: Finding['level'], among: readonly ProcessSeen[], end: string): void => {
@@ -171,7 +180,7 @@ function listenFindings(processes: readonly ProcessSeen[], options: MasterOption
     findings.push({ level: 'warn', check: 'listens', text });
   }
   if (findings.length > 0) return findings;
-  const ports = [...minions].filter((port) => port > 0).join(', ');
+  const ports = [...asked].filter((port) => port > 0).join(', ');
   const text = `beyond loopback the master listens on ${ports} alone`;
   return [{ level: 'ok', check: 'listens', text }];
 }

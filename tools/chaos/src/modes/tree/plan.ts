@@ -33,6 +33,7 @@ export function treePlan(faults: number, seed: number): Plan {
       'publisher',
       'event-bus',
       'job-cache-returner',
+      'http-api',
       'nats',
       'postgres',
     ],
