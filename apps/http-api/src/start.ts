@@ -24,9 +24,6 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
   const onTrouble = (text: string, err: unknown): void => log.error({ err }, text);
   const netapi = openNetapi({ options, bus, sender, spans: telemetry, onTrouble });
   const { rest } = netapi;
-  if (rest.refusal !== undefined) log.error(`rest_cherrypy: ${rest.refusal}`);
-  for (const name of rest.unused)
-    log.warn({ option: name }, 'an option of rest_cherrypy is ignored');
 
   const listen = (address: HttpAddress, isOwn: boolean): Promise<HttpListener> =>
     HttpListener.start({
@@ -41,7 +38,14 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
       onListening: (endpoint) => log.info({ endpoint }, 'serving HTTP'),
     });
   const listeners = [await listen({ host: http.host, port: http.port }, true)];
-  if (rest.address !== undefined) listeners.push(await listen(rest.address, false));
+  if (rest.address !== undefined) {
+    try {
+      listeners.push(await listen(rest.address, false));
+    } catch (err) {
+      // A stock master runs on where its salt-api can not read a certificate.
+      log.error({ err, ...rest.address }, 'the address of rest_cherrypy is not served');
+    }
+  }
   releasers.add(async () => {
     netapi.close();
     await Promise.all(listeners.map((one) => one.close()));

@@ -15,6 +15,8 @@ export { nodegroupsOf, saltValue, textsOf } from './option-values.ts';
 export type { LogLevel } from './options/logging.ts';
 export { LOG_LEVELS } from './options/logging.ts';
 export { masterOptions } from './options/master.ts';
+export type { ApiAcl, RestCherrypyOptions } from './rest-cherrypy.ts';
+export { readRestCherrypy } from './rest-cherrypy.ts';
 export { SDB_VARIABLE } from './sdb.ts';
 export { masterStandings } from './standings/master.ts';
 export { SERVED } from './standings/served-kinds.ts';

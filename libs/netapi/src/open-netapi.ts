@@ -1,7 +1,12 @@
 import { Bucket, type Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import type { RequestSender } from '@brine/bus/rpc';
-import { type MasterOptions, nodegroupsOf } from '@brine/config';
+import {
+  type MasterOptions,
+  nodegroupsOf,
+  readRestCherrypy,
+  type RestCherrypyOptions,
+} from '@brine/config';
 import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { MasterRequests } from './clients/master-requests.ts';
@@ -12,7 +17,6 @@ import { Principals } from './live/sight.ts';
 import { CallRoom } from './rest-cherrypy/call-room.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
 import { errorPage } from './rest-cherrypy/error-page.ts';
-import { readRestCherrypy, type RestCherrypyOptions } from './rest-cherrypy/options.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
@@ -41,7 +45,7 @@ export interface Netapi {
   close(): void;
 }
 
-/** Joins the parts of the API. @throws Error for options of `rest_cherrypy` in another form */
+/** Joins the parts of the API. */
 export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiParts): Netapi {
   const rest = readRestCherrypy(options.restCherrypy);
   const requests = new MasterRequests(sender, spans);

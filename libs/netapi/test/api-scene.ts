@@ -1,5 +1,6 @@
 import type { BucketKey } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus/rpc';
+import { type ConfigMap, readRestCherrypy } from '@brine/config';
 import { HttpListener } from '@brine/http';
 import type { EventKind } from '@brine/job';
 import {
@@ -20,7 +21,6 @@ import { Principals } from '../src/live/sight.ts';
 import { CallRoom } from '../src/rest-cherrypy/call-room.ts';
 import { RequestCounts } from '../src/rest-cherrypy/counts.ts';
 import { errorPage } from '../src/rest-cherrypy/error-page.ts';
-import { readRestCherrypy } from '../src/rest-cherrypy/options.ts';
 import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from '../src/sessions/callers.ts';
 import { Sessions } from '../src/sessions/sessions.ts';
@@ -143,7 +143,7 @@ const ENABLED = [
 /** Settings of a scene; each has a default. */
 export interface SceneOptions {
   readonly answer?: FakeMaster['answer'];
-  readonly rest?: Readonly<Record<string, unknown>>;
+  readonly rest?: ConfigMap;
   readonly enabled?: readonly string[];
   readonly externalAuth?: Readonly<Record<string, unknown>>;
   readonly silentText?: boolean;

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { WITHOUT_PYTHON } from '../external-modules.ts';
+import { restCherrypyStanding } from '../rest-cherrypy.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
 import { IN_PYTHON } from './names.ts';
 
@@ -78,6 +79,7 @@ export const moduleStandings: StandingTable = {
     ignored(preset, 'http-api is a service of the master, with the log of its services'),
   ),
   netapi_disable_clients: ignored([], 'netapi_enable_clients lists the clients that are served'),
+  rest_cherrypy: restCherrypyStanding,
   ...alike({ rest_tornado: {}, rest_wsgi: {} }, (preset) =>
     ignored(preset, 'Brine serves the API of rest_cherrypy: set rest_cherrypy instead'),
   ),

@@ -82,7 +82,7 @@ export function lowOf(given: SaltMap, changes: LowChanges, enabled: readonly str
 /** True for a text that Python's `int(text, 16)` reads. */
 function isHex(value: SaltValue | undefined): boolean {
   return (
-    typeof value === 'string' && /^\s*[+-]?(0[xX])?_?[0-9a-fA-F]+(_[0-9a-fA-F]+)*\s*$/.test(value)
+    typeof value === 'string' && /^\s*[+-]?(0[xX]_?)?[0-9a-fA-F]+(_[0-9a-fA-F]+)*\s*$/.test(value)
   );
 }
 

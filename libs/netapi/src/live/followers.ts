@@ -34,6 +34,8 @@ interface Follower {
   readonly sink: FollowerSink;
   dropped: number;
   laggingSince: number | undefined;
+  /** Removed, or closed because it did not read: it joins no group again. */
+  isOver: boolean;
 }
 
 /** A follower that was added. */
@@ -79,23 +81,19 @@ export class Followers {
    * @param form names the form of its frames
    */
   add(sink: FollowerSink, sight: Sight, form: string, write: WriteFrame): Followed {
-    const follower: Follower = { sink, dropped: 0, laggingSince: undefined };
+    const follower: Follower = { sink, dropped: 0, laggingSince: undefined, isOver: false };
     let group = this.#join(follower, sight, form, write);
     this.#count += 1;
-    let isOver = false;
     return {
       look: (other) => {
-        if (isOver || other.key === group.sight.key) return;
+        if (follower.isOver || other.key === group.sight.key) return;
         // What it may have seen until now is sent first.
         this.#flushGroup(group);
+        if (follower.isOver) return;
         this.#part(group, follower);
         group = this.#join(follower, other, form, write);
       },
-      remove: () => {
-        if (isOver) return;
-        isOver = true;
-        if (this.#part(group, follower)) this.#count -= 1;
-      },
+      remove: () => this.#remove(group, follower),
     };
   }
 
@@ -115,11 +113,13 @@ export class Followers {
   /** Ends all streams. */
   close(): void {
     clearTimeout(this.#timer);
-    for (const { followers } of this.#groups.values()) {
-      for (const { sink } of followers) sink.end(undefined);
+    this.#timer = undefined;
+    for (const group of this.#groups.values()) {
+      for (const follower of group.followers) {
+        this.#remove(group, follower);
+        follower.sink.end(undefined);
+      }
     }
-    this.#groups.clear();
-    this.#count = 0;
   }
 
   #join(follower: Follower, sight: Sight, form: string, write: WriteFrame): Group {
@@ -133,12 +133,17 @@ export class Followers {
     return group;
   }
 
-  /** False if it was removed before. */
-  #part(group: Group, follower: Follower): boolean {
+  #part(group: Group, follower: Follower): void {
     const { key, followers } = group;
-    if (!followers.delete(follower)) return false;
+    followers.delete(follower);
     if (followers.size === 0 && this.#groups.get(key) === group) this.#groups.delete(key);
-    return true;
+  }
+
+  #remove(group: Group, follower: Follower): void {
+    if (follower.isOver) return;
+    follower.isOver = true;
+    this.#part(group, follower);
+    this.#count -= 1;
   }
 
   #flush(): void {
@@ -170,8 +175,7 @@ export class Followers {
       this.#dropped += length;
       follower.laggingSince ??= now;
       if (now - follower.laggingSince < LAG_MS) return;
-      this.#part(group, follower);
-      this.#count -= 1;
+      this.#remove(group, follower);
       this.#closed += 1;
       sink.end(lagFrame(group.write, follower.dropped));
       return;

@@ -1,3 +1,4 @@
+import type { ApiAcl } from '@brine/config';
 import { clearOwnCookie, setOwnCookie } from '@brine/http';
 import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
@@ -7,8 +8,8 @@ import { NetapiError, UnexpectedError } from '../errors.ts';
 import { permissionsOf } from '../permissions.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 import { writeAnswer } from './answers.ts';
+import { mayComeFrom } from './api-acl.ts';
 import { addressOf, type Asked, bodyOf, COOKIE, lowstateIn, refuseQuery, typeOf } from './asked.ts';
-import { type ApiAcl, mayComeFrom } from './options.ts';
 
 /** What log-ins need. */
 export interface LogInParts {

@@ -1,4 +1,5 @@
 import { BusError } from '@brine/bus';
+import type { RestCherrypyOptions } from '@brine/config';
 import {
   allowFiles,
   HTTP_LIMITS,
@@ -24,7 +25,6 @@ import { errorPage } from './error-page.ts';
 import { type EventParts, follow, streamEvents } from './events.ts';
 import { fireHook, type HookEvents } from './hooks.ts';
 import { type LogInParts, LogIns } from './log-in.ts';
-import type { RestCherrypyOptions } from './options.ts';
 import { refuseOtherOrigins } from './same-origin.ts';
 import { serveSocket } from './websocket.ts';
 

@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { eventOf } from '../../test/api-scene.ts';
+import { Followers, type FollowerSink, LAG_TAG, type Sight } from './followers.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A peer that reads what it gets, or nothing once it is stalled. */
+class FakeSink implements FollowerSink {
+  readonly writes: string[] = [];
+  readonly ends: (string | undefined)[] = [];
+  unsentBytes = 0;
+
+  write(frames: string): void {
+    this.writes.push(frames);
+  }
+
+  end(last: string | undefined): void {
+    this.ends.push(last);
+  }
+}
+
+const ALL: Sight = { key: 'all', sees: () => true };
+const STALLED_BYTES = 2 * 1024 * 1024;
+const FLUSH_MS = 100;
+
+/** Counts the frames that are made. */
+function writer() {
+  const made: string[] = [];
+  const write = ({ tag, data }: { tag: string; data: ReadonlyMap<unknown, unknown> }): string => {
+    const frame = tag === LAG_TAG ? `[${tag} ${String(data.get('dropped'))}]` : `[${tag}]`;
+    made.push(frame);
+    return frame;
+  };
+  return { made, write };
+}
+
+test('a frame is made once for all followers with the same sight', () => {
+  const followers = new Followers();
+  const { made, write } = writer();
+  const sinks = Array.from({ length: 50 }, () => new FakeSink());
+  for (const sink of sinks) followers.add(sink, { ...ALL }, 'sse', write);
+  followers.take(eventOf('a'));
+  followers.take(eventOf('b'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect(made).toEqual(['[a]', '[b]']);
+  expect(sinks.map(({ writes }) => writes)).toEqual(sinks.map(() => ['[a][b]']));
+});
+
+test('followers with other sights or forms get their own frames', () => {
+  const followers = new Followers();
+  const one = writer();
+  const other = writer();
+  const narrow = new FakeSink();
+  const wide = new FakeSink();
+  followers.add(narrow, { key: 'a', sees: ({ tag }) => tag === 'a' }, 'sse', one.write);
+  followers.add(wide, ALL, 'ws', other.write);
+  followers.take(eventOf('a'));
+  followers.take(eventOf('b'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect([narrow.writes, wide.writes]).toEqual([['[a]'], ['[a][b]']]);
+});
+
+test('a stalled follower gets no more, is closed after its time, and harms no other', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const stalled = new FakeSink();
+  const other = new FakeSink();
+  followers.add(stalled, ALL, 'sse', write);
+  followers.add(other, ALL, 'sse', write);
+  stalled.unsentBytes = STALLED_BYTES;
+  for (let second = 0; second < 11; second += 1) {
+    followers.take(eventOf(String(second)));
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(stalled.writes).toEqual([]);
+  expect(stalled.ends).toEqual([`[${LAG_TAG} 11]`]);
+  expect(other.writes).toHaveLength(11);
+  expect(followers.stats).toEqual({ followers: 1, dropped: 11, closed: 1 });
+});
+
+test('a follower that reads again gets the count of what it missed, then all', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const sink = new FakeSink();
+  followers.add(sink, ALL, 'sse', write);
+  sink.unsentBytes = STALLED_BYTES;
+  for (const tag of ['a', 'b', 'c']) followers.take(eventOf(tag));
+  vi.advanceTimersByTime(FLUSH_MS);
+  sink.unsentBytes = 0;
+  followers.take(eventOf('d'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  followers.take(eventOf('e'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect(sink.writes).toEqual([`[${LAG_TAG} 3]`, '[d]', '[e]']);
+  expect(followers.stats).toEqual({ followers: 1, dropped: 3, closed: 0 });
+});
+
+test('more than 2,000 followers get one write a second', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const sinks = Array.from({ length: 2_001 }, () => new FakeSink());
+  for (const sink of sinks) followers.add(sink, ALL, 'sse', write);
+  for (let at = 0; at < 30; at += 1) {
+    followers.take(eventOf('x'));
+    vi.advanceTimersByTime(100);
+  }
+  expect(sinks.map(({ writes }) => writes.length)).toEqual(sinks.map(() => 3));
+});
+
+test('for followers that are gone no frames are made', () => {
+  const followers = new Followers();
+  const { made, write } = writer();
+  const stalled = new FakeSink();
+  followers.add(new FakeSink(), ALL, 'sse', write).remove();
+  followers.add(stalled, ALL, 'sse', write);
+  stalled.unsentBytes = STALLED_BYTES;
+  for (let second = 0; second < 12; second += 1) {
+    followers.take(eventOf('a'));
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(followers.stats.followers).toBe(0);
+  const before = made.length;
+  followers.take(eventOf('a'));
+  vi.advanceTimersByTime(1_000);
+  expect(made).toHaveLength(before);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a follower with other rights gets what it may have seen before, then its new sight', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const sink = new FakeSink();
+  const followed = followers.add(sink, ALL, 'sse', write);
+  followers.take(eventOf('before'));
+  followed.look({ key: 'none', sees: () => false });
+  followers.take(eventOf('after'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect(sink.writes).toEqual(['[before]']);
+});
+
+test('a follower that was closed for not reading does not come back with other rights', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const sink = new FakeSink();
+  const followed = followers.add(sink, ALL, 'sse', write);
+  sink.unsentBytes = STALLED_BYTES;
+  for (let second = 0; second < 12; second += 1) {
+    followers.take(eventOf('a'));
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(followers.stats).toMatchObject({ followers: 0, closed: 1 });
+  followed.look({ key: 'other', sees: () => true });
+  sink.unsentBytes = 0;
+  followers.take(eventOf('b'));
+  vi.advanceTimersByTime(1_000);
+  expect(sink.writes).toEqual([]);
+});
+
+test('close() ends all streams once, and counts stay right after it', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const sinks = [new FakeSink(), new FakeSink()];
+  const added = sinks.map((sink) => followers.add(sink, ALL, 'sse', write));
+  followers.take(eventOf('a'));
+  followers.close();
+  for (const one of added) one.remove();
+  followers.close();
+  expect(sinks.map(({ ends }) => ends)).toEqual([[undefined], [undefined]]);
+  expect(followers.stats.followers).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('removing twice counts once', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const { remove } = followers.add(new FakeSink(), ALL, 'sse', write);
+  followers.add(new FakeSink(), ALL, 'sse', write);
+  remove();
+  remove();
+  expect(followers.stats.followers).toBe(1);
+});
