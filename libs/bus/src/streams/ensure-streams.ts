@@ -77,12 +77,13 @@ export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promis
   }
 }
 
+/** Those of services with the key of the master; the sessions of the HTTP API are its own. */
 const ALL: readonly string[] = [
   STREAMS.events,
   STREAMS.publications,
   STREAMS.reactions,
   STREAMS.due,
-  ...BUCKETS.map((bucket) => `KV_${bucket}`),
+  ...BUCKETS.filter((name) => name !== 'brine_http_sessions').map((bucket) => `KV_${bucket}`),
 ];
 
 /**
