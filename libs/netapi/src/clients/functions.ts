@@ -117,7 +117,10 @@ class EndOfRun {
  */
 function runnerLoad(chunk: SaltMap): SaltMap {
   const fun = chunk.get('fun');
-  if (typeof fun !== 'string') throw new UnexpectedError('a runner needs fun');
+  // A stock salt-api looks for the function before it asks the master.
+  if (typeof fun !== 'string' || !fun.includes('.')) {
+    throw new UnexpectedError('a runner needs fun');
+  }
   const arg: SaltValue[] = [];
   const kwarg: SaltMap = new Map();
   const given = chunk.get('arg') ?? [];

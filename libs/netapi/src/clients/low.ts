@@ -1,5 +1,5 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
+import { isTruthy, pyRepr } from '@brine/wire/text';
 import { NetapiError } from '../errors.ts';
 
 /** The clients of a stock salt-api, and `destroy`, which it lists by accident. */
@@ -75,6 +75,11 @@ export function lowOf(given: SaltMap, changes: LowChanges, enabled: readonly str
   }
   if (!chunk.has('token') && !chunk.has('eauth')) {
     throw new NetapiError(401, 'No authentication credentials given');
+  }
+  if (isTruthy(chunk.get('raw_shell') ?? null))
+    throw new NetapiError(401, 'Raw shell option not allowed.');
+  if (!chunk.has('fun') && !name.startsWith('local')) {
+    throw new NetapiError(400, `${name} takes at least 1 argument (0 given)`);
   }
   return { client: name, chunk };
 }

@@ -100,6 +100,7 @@ export class Calls {
       if (first === undefined) throw new UnexpectedError('nothing was asked for');
       const { mid, ...others } = Object.fromEntries(first) as Record<string, SaltValue>;
       low = mapOf({ ...others, ...(mid === undefined ? {} : { id_: mid }) });
+      if (!low.has('id_')) throw new UnexpectedError('no id');
       low.set('client', 'wheel').set('fun', 'key.gen_accept');
     } catch (cause) {
       // As Salt, which reads this body by itself.

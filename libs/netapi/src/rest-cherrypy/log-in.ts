@@ -83,6 +83,7 @@ export class LogIns {
 
   /** `POST /logout`: ends the session and revokes its token. */
   readonly logOut = async (asked: Asked): Promise<string> => {
+    refuseQuery(asked);
     const type = typeOf(asked);
     const { session, request, reply } = asked;
     if (session === undefined) throw new NetapiError(401, '');
@@ -114,7 +115,8 @@ export class LogIns {
     }
     // Refused where the client `runner` is not enabled, as in Salt.
     const fields = mapOf({ username, password, eauth });
-    lowOf(new Map([...fields, ['client', 'runner']]), {}, this.#parts.enabled);
+    const low = new Map([...fields, ['client', 'runner'], ['fun', 'auth.mk_token']]);
+    lowOf(low, {}, this.#parts.enabled);
     const peer = addressOf(request);
     const by = { asker: `log-in ${peer}`, peer };
     const made = await this.#parts.requests.ask(fields.set('cmd', 'mk_token'), by);

@@ -17,7 +17,7 @@ import { NetapiError, UnexpectedError } from '../errors.ts';
 import type { KnownSession } from '../sessions/sessions.ts';
 import { acceptedType } from './accept.ts';
 import { type AnswerBody, writeAnswer } from './answers.ts';
-import { addressOf, type Asked, tokenOf, typeOf } from './asked.ts';
+import { addressOf, type Asked, refuseQuery, tokenOf, typeOf } from './asked.ts';
 import type { CallRoom } from './call-room.ts';
 import { type CallParts, Calls, welcome } from './calls.ts';
 import type { RequestCounts } from './counts.ts';
@@ -52,8 +52,10 @@ interface Resource {
   readonly hasSession: boolean;
   /** Its methods that ask the master for something. */
   readonly calls: 'all' | 'POST' | 'none';
-  /** Parts of the path that it takes after its name. */
+  /** Parts of the path that a GET takes after its name. */
   readonly depth: number;
+  /** Those that a POST takes, default none. */
+  readonly postDepth?: number;
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -88,7 +90,7 @@ export class RestCherrypy {
     app.setNotFoundHandler((request, reply) => {
       const [path = ''] = request.url.split('?');
       return this.#refuse(
-        new NetapiError(404, `The path '${path}' was not found.`),
+        new NetapiError(404, `The path '${readable(path)}' was not found.`),
         request,
         reply,
       );
@@ -117,6 +119,7 @@ export class RestCherrypy {
     const own = { needsLogIn: 'none', hasSession: true, calls: 'POST', depth: 0 } as const;
     const stranger = { ...own, hasSession: false } as const;
     const guarded = { ...own, needsLogIn: 'all' } as const;
+    const root = { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root } as const;
     const withSessions: [string, Resource][] = [
       ['/login', { ...own, GET: logIns.explain, POST: logIns.logIn }],
       ['/logout', { ...guarded, GET: welcome, POST: logIns.logOut }],
@@ -127,7 +130,9 @@ export class RestCherrypy {
       ['/jobs', { ...guarded, calls: 'all', depth: 2, GET: calls.jobs, POST: calls.root }],
     ];
     return new Map<string, Resource>([
-      ['/', { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root }],
+      ['/', root],
+      // A name that CherryPy has for the same page.
+      ['/index', root],
       ...(enableSessions ? withSessions : []),
       ['/run', { ...stranger, GET: welcome, POST: calls.run }],
       ['/token', { ...stranger, GET: welcome, POST: logIns.token }],
@@ -138,6 +143,7 @@ export class RestCherrypy {
         {
           ...(webhookDisableAuth ? stranger : guarded),
           depth: Infinity,
+          postDepth: Infinity,
           POST: (asked) => fireHook(asked, hooks),
         },
       ],
@@ -145,16 +151,17 @@ export class RestCherrypy {
         '/stats',
         {
           ...(statsDisableAuth ? stranger : guarded),
-          GET: (asked) => writeAnswer(counts.shown(), typeOf(asked)),
+          GET: (asked) => {
+            refuseQuery(asked);
+            return writeAnswer(counts.shown(), typeOf(asked));
+          },
         },
       ],
     ]);
   }
 
   #add(app: HttpApp, name: string, resource: Resource): void {
-    const { depth } = resource;
-    const url = depth === 0 ? [name] : [name, `${name}/*`];
-    for (const one of url) {
+    for (const one of name === '/' ? [name] : [name, `${name}/*`]) {
       app.route({
         method: [...METHODS],
         url: one,
@@ -199,7 +206,9 @@ export class RestCherrypy {
     if (handler === undefined) throw new NetapiError(405, '');
     const rest = (request.params as Record<string, string | undefined>)['*'] ?? '';
     const path = rest.split('/').filter((part) => part !== '');
-    if (path.length > resource.depth) throw new NetapiError(404, '');
+    const { depth, postDepth = 0 } = resource;
+    if (path.length > (request.method === 'POST' ? postDepth : depth))
+      throw new NetapiError(404, '');
     const body = await handler({ request, reply, path, session: sessionsOf.get(request) });
     if (reply.sent) return reply;
     if (!reply.hasHeader('content-type')) void reply.type(acceptedType(request.headers.accept));
@@ -281,6 +290,15 @@ function allowedBy({ GET, POST }: Resource): string {
     ...(GET === undefined ? [] : ['GET', 'HEAD']),
     ...(POST === undefined ? [] : ['POST']),
   ].join(', ');
+}
+
+/** A path as a person reads it. */
+function readable(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** True for a browser that asks for a page: no program is answered with one. */
