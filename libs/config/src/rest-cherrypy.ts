@@ -1,6 +1,6 @@
 import { nearestName } from './did-you-mean.ts';
 import { type ConfigMap, type ConfigValue, isConfigMap, isList, Misfit } from './option.ts';
-import { ignored, type Standing } from './standing.ts';
+import { partly, type Standing } from './standing.ts';
 
 /** The value of `rest_cherrypy`, read. */
 export interface RestCherrypyOptions {
@@ -96,19 +96,19 @@ const OWN_PATHS: ReadonlySet<string> = new Set([
 ]);
 
 /** Names within the value that are not in force; `port` where it lacks TLS. */
-export const restCherrypyStanding: Standing = ignored({}, 'Salt has no such option', {
+export const restCherrypyStanding: Standing = partly({}, 'only what that page lists counts', {
   lost: (value) => {
     if (!isConfigMap(value)) return [];
     const unused = Object.keys(value).filter((name) => !SERVED.has(name));
     return lacksTls(value) ? ['port', ...unused] : unused;
   },
   of: (part) => {
-    if (part === 'port') return { text: TLS_NEEDED };
+    if (part === 'port') return { kind: 'ignored', text: TLS_NEEDED };
     const known = UNUSED.get(part);
     if (known !== undefined) return known;
     const nearest = nearestName(part, [...SERVED, ...UNUSED.keys()]);
     const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`;
-    return { text: `Salt has no such option${hint}` };
+    return { kind: 'ignored', text: `Salt has no such option${hint}` };
   },
 });
 

@@ -8,6 +8,9 @@ import type { LiveEvent, LiveEvents } from '../live/live-events.ts';
 import { CREDENTIALS, credentialsOf, withoutFields } from './low.ts';
 import type { AskedBy, MasterRequests } from './master-requests.ts';
 
+/** A field of the load of a wheel whose caller does not wait. */
+const BRINE_ASYNC = 'brine_async';
+
 /** What a runner or wheel is called with beside its arguments. */
 const RUNNER_FIELDS: ReadonlySet<SaltValue> = new Set([
   ...CREDENTIALS,
@@ -20,6 +23,9 @@ const RUNNER_FIELDS: ReadonlySet<SaltValue> = new Set([
   'arg',
   'kwarg',
 ]);
+
+/** What no caller sets in the load of a wheel. */
+const WHEEL_NEVER: ReadonlySet<SaltValue> = new Set(['client', 'user', 'key', 'cmd', BRINE_ASYNC]);
 
 /** `name=value` in a list of arguments (salt/utils/args.py KWARG_REGEX). */
 const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
@@ -79,7 +85,7 @@ export class FunctionCalls {
 
   /** Begins a wheel: its tag and job id. */
   async startWheel(chunk: SaltMap, by: AskedBy): Promise<SaltValue> {
-    return this.#requests.ask(wheelLoad(chunk).set('brine_async', true), by);
+    return this.#requests.ask(wheelLoad(chunk).set(BRINE_ASYNC, true), by);
   }
 }
 
@@ -146,7 +152,7 @@ function runnerLoad(chunk: SaltMap): SaltMap {
 function wheelLoad(chunk: SaltMap): SaltMap {
   const fun = chunk.get('fun');
   if (typeof fun !== 'string') throw new UnexpectedError('a wheel needs fun');
-  const given = withoutFields(chunk, new Set<SaltValue>(['client', 'user', 'key', 'cmd']));
+  const given = withoutFields(chunk, WHEEL_NEVER);
   return given.set('cmd', 'wheel');
 }
 

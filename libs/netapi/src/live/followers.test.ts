@@ -174,9 +174,9 @@ test('close() ends all streams once, and counts stay right after it', () => {
 test('removing twice counts once', () => {
   const followers = new Followers();
   const { write } = writer();
-  const { remove } = followers.add(new FakeSink(), ALL, 'sse', write);
+  const followed = followers.add(new FakeSink(), ALL, 'sse', write);
   followers.add(new FakeSink(), ALL, 'sse', write);
-  remove();
-  remove();
+  followed.remove();
+  followed.remove();
   expect(followers.stats.followers).toBe(1);
 });

@@ -1,4 +1,5 @@
 import { cookieOf, type HttpReply, type HttpRequest } from '@brine/http';
+import { YamlWork } from '@brine/yaml';
 import { lowstateOf } from '../clients/low.ts';
 import { NetapiError } from '../errors.ts';
 import type { KnownSession } from '../sessions/sessions.ts';
@@ -43,9 +44,12 @@ export function typeOf({ request }: Asked): MediaType {
 }
 
 /** The body of a request. @throws NetapiError */
-export function bodyOf({ request }: Asked): Body {
+export function bodyOf({ request, session }: Asked): Body {
   const { body } = request;
-  return Buffer.isBuffer(body) ? readBody(request.headers['content-type'], body) : NO_BODY;
+  if (!Buffer.isBuffer(body)) return NO_BODY;
+  // YAML is costly to read: without a log-in it has as much work as a minion's request.
+  const work = session === undefined ? YamlWork.ofPeer() : YamlWork.ofBody();
+  return readBody(request.headers['content-type'], body, work);
 }
 
 /** The lowstate in the body. @throws NetapiError */

@@ -1,7 +1,7 @@
 import { yamlArgument } from '@brine/client';
 import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
-import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
+import { loadYaml, YamlLoadError, type YamlWork } from '@brine/yaml';
 import { NetapiError } from '../errors.ts';
 
 /** The body of a request. */
@@ -15,7 +15,7 @@ export interface Body {
 /** Form fields that are read at most; Python's parse_qsl has such a limit too. */
 const FIELDS_MAX = 10_000;
 
-const READERS: ReadonlyMap<string, (text: string) => SaltValue> = new Map([
+const READERS: ReadonlyMap<string, (text: string, work: YamlWork) => SaltValue> = new Map([
   ['application/x-www-form-urlencoded', formOf],
   ['application/json', jsonOf],
   ['application/x-yaml', yamlOf],
@@ -28,15 +28,16 @@ export const NO_BODY: Body = { text: '', data: undefined };
 
 /**
  * Reads a body by its type (salt/netapi/rest_cherrypy/app.py hypermedia_in).
+ * @param work bounds the reading of YAML
  * @throws NetapiError 400 for a broken one, 406 for another type
  */
-export function readBody(contentType: string | undefined, bytes: Uint8Array): Body {
+export function readBody(contentType: string | undefined, bytes: Uint8Array, work: YamlWork): Body {
   if (bytes.length === 0) return NO_BODY;
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const reader = READERS.get(type);
   if (reader === undefined) throw new NetapiError(406, 'Content type not supported');
   const text = Buffer.from(bytes).toString('utf8');
-  return { text, data: reader(text) };
+  return { text, data: reader(text, work) };
 }
 
 function jsonOf(text: string): SaltValue {
@@ -58,9 +59,14 @@ function plainOf(text: string): SaltValue {
   }
 }
 
-function yamlOf(text: string): SaltValue {
+function yamlOf(text: string, work: YamlWork): SaltValue {
+  return asYaml(() => loadYaml(text, work));
+}
+
+/** @throws NetapiError 400 for broken YAML, and for too much of it */
+function asYaml<T>(read: () => T): T {
   try {
-    return loadYaml(text, YamlWork.ofBody());
+    return read();
   } catch (cause) {
     if (!(cause instanceof YamlLoadError)) throw cause;
     throw new NetapiError(400, 'Invalid YAML document', { cause });
@@ -68,7 +74,7 @@ function yamlOf(text: string): SaltValue {
 }
 
 /** Repeated names become lists; `arg` and `kwarg` are read as YAML (urlencoded_processor). */
-function formOf(text: string): SaltMap {
+function formOf(text: string, work: YamlWork): SaltMap {
   const fields = new Map<SaltValue, SaltValue>();
   let count = 0;
   for (const [name, value] of new URLSearchParams(text)) {
@@ -80,9 +86,8 @@ function formOf(text: string): SaltMap {
     else if (Array.isArray(before)) before.push(value);
     else fields.set(name, [before, value]);
   }
-  const work = YamlWork.ofBody();
   const parsed = (one: SaltValue): SaltValue =>
-    typeof one === 'string' ? yamlArgument(one, work) : one;
+    typeof one === 'string' ? asYaml(() => yamlArgument(one, work)) : one;
   const kwarg = fields.get('kwarg');
   if (kwarg !== undefined) fields.set('kwarg', parsed(kwarg));
   const arg = fields.get('arg');

@@ -25,6 +25,10 @@ test.each([
   ['["\\u12g4"]', 'Invalid \\uXXXX escape: line 1 column 4 (char 3)'],
   ['["b', 'Unterminated string starting at: line 1 column 2 (char 1)'],
   ['["b\\', 'Unterminated string starting at: line 1 column 2 (char 1)'],
+  [
+    `[${'9'.repeat(4_301)}]`,
+    'Exceeds the limit (4300 digits) for integer string conversion: line 1 column 4303 (char 4302)',
+  ],
   ['{"a": 1,\n\n "b" 2}', "Expecting ':' delimiter: line 3 column 6 (char 15)"],
   // A character is one, however many units it has.
   ['["😀" 1]', "Expecting ',' delimiter: line 1 column 6 (char 5)"],

@@ -18,8 +18,11 @@ const WORDS: ReadonlyMap<string, SaltValue> = new Map<string, SaltValue>([
   ['-Infinity', Number.NEGATIVE_INFINITY],
 ]);
 
+/** As Python's `sys.get_int_max_str_digits()`: the time grows with the square. */
+const INTEGER_MAX = 4_300;
+
 /**
- * Reads JSON as Python's `json.loads`: `1.0` stays a float, integers of any size stay exact, maps
+ * Reads JSON as Python's `json.loads`: `1.0` stays a float, integers stay exact, maps
  * keep their order.
  * @throws WireError (SALT_WIRE_TYPE with Python's text, SALT_WIRE_DEPTH)
  */
@@ -77,6 +80,9 @@ class Reader {
     if (number === null) this.#fail('Expecting value');
     const plain = Number(number[0]);
     if (number[1] === undefined && number[2] === undefined) {
+      if (number[0].length > INTEGER_MAX) {
+        this.#fail('Exceeds the limit (4300 digits) for integer string conversion');
+      }
       return Number.isSafeInteger(plain) ? plain : BigInt(number[0]);
     }
     return Number.isInteger(plain) ? new SaltFloat(plain) : plain;
