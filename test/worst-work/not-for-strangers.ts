@@ -30,8 +30,8 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   ),
   'tags and traces of what was judged before': named(
     'job',
-    'jobErrorTag jobNewTag jobProgressTag jobPublishTag jobReturnTag jobSubErrorTag ' +
-      'hookTag minionStartTag syndicStartTag jidStartTime jidTimeMs publishingPart requestSpanIdOf ' +
+    'jobErrorTag jobNewTag jobProgressTag jobPublishTag jobReturnTag jobSubErrorTag hookTag ' +
+      'minionStartTag syndicStartTag jidStartTime jidTimeMs publishingPart requestSpanIdOf ' +
       'requestTraceIdOf spanIdOf traceIdOf traceparentOf',
   ),
   'a look at one value': [
