@@ -115,6 +115,26 @@ describe('a chunk', () => {
     expect(refusal[0]).toBe(400);
   });
 
+  test.each(['runner', 'runner_async', 'wheel', 'wheel_async'])(
+    'of the client %s without a function is refused',
+    (client) => {
+      const given = mapOf({ client, token: TOKEN });
+      expect(refusalOf(() => lowOf(given, {}, [client]))).toEqual([
+        400,
+        `${client} takes at least 1 argument (0 given)`,
+      ]);
+    },
+  );
+
+  test('with raw_shell is refused', () => {
+    const given = { client: 'local', token: TOKEN, fun: 'test.ping' };
+    const refusal = [401, 'Raw shell option not allowed.'];
+    expect(refusalOf(() => lowOf(mapOf({ ...given, raw_shell: true }), {}, ENABLED))).toEqual(
+      refusal,
+    );
+    expect(refusalOf(() => lowOf(mapOf({ ...given, raw_shell: '' }), {}, ENABLED))).toBe('none');
+  });
+
   test('has its client replaced where the address has one', () => {
     const given = mapOf({ client: 'wheel' });
     const { client } = lowOf(given, { token: TOKEN, client: 'local_async' }, ENABLED);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hookTag, isHookTag } from '@brine/job';
-import { mapOf, pack } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltValue } from '@brine/wire';
+import { isTruthy } from '@brine/wire/text';
 import { NetapiError } from '../errors.ts';
 import { writeAnswer } from './answers.ts';
 import { addressOf, type Asked, bodyOf, typeOf } from './asked.ts';
@@ -41,9 +42,18 @@ export async function fireHook(asked: Asked, events: HookEvents): Promise<string
   }
   // CherryPy adds it, and reactors look at it.
   headers['Remote-Addr'] = addressOf(request);
-  const body = pack(mapOf({ body: text, post: data ?? mapOf({}), headers: mapOf(headers) }));
+  const post = postedOf(data);
+  const body = pack(mapOf({ body: text, post, headers: mapOf(headers) }));
   await events.append({ kind: 'hook', tag, body, msgId: `hook:${randomUUID()}` });
   return writeAnswer(mapOf({ success: true }), type);
+}
+
+/** The body as reactors get it: what Python takes for false is a map, and `arg` is a list. */
+function postedOf(data: SaltValue | undefined): SaltValue {
+  if (data === undefined || !isTruthy(data)) return mapOf({});
+  const arg = isMap(data) ? data.get('arg') : undefined;
+  if (!isMap(data) || arg === undefined || Array.isArray(arg)) return data;
+  return new Map(data).set('arg', [arg]);
 }
 
 /** `content-type` as CherryPy has it: `Content-Type`. */

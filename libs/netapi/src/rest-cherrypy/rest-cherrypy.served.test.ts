@@ -362,6 +362,22 @@ describe('web hooks', () => {
     },
   );
 
+  test.each([
+    [{ arg: 'x' }, mapOf({ arg: ['x'] })],
+    [{ arg: ['x'] }, mapOf({ arg: ['x'] })],
+    [['x'], ['x']],
+    [[], mapOf({})],
+    [0, mapOf({})],
+    ['', mapOf({})],
+  ])(
+    'with the body %j give reactors a map, a list or a text that is not empty',
+    async (body, post) => {
+      const { scene, token, post: send } = await served();
+      await send('/hook', body, { 'X-Auth-Token': token });
+      expect(scene.hooks[0]?.data.get('post')).toEqual(post);
+    },
+  );
+
   test('dots in a path stay below the tag of hooks', async () => {
     const { scene, port, token } = await served();
     await raw(
