@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts, SaltProcess, waitForPort } from '@brine/testing';
+import { freePorts, SaltProcess, type SaltVenv, waitForPort } from '@brine/testing';
 import { HttpClient } from '../http/http-client.ts';
 import { packageBeside } from '../python/site.ts';
 import type { Lab } from '../transcripts/lab.ts';
@@ -21,7 +21,18 @@ const NEEDS = [
 ];
 const START_MS = 60_000;
 
-/** Salt's own salt-api on the host of a lab's Brine master. */
+/** Where a salt-api runs. */
+export interface SaltApiSite {
+  readonly venv: SaltVenv;
+  readonly env: Readonly<Record<string, string>>;
+  /** Gets its configuration and logs. */
+  readonly dir: string;
+  /** The file of its master. */
+  readonly master: string;
+  readonly port: number;
+}
+
+/** Salt's own salt-api on the host of a Brine master. */
 export class SaltApi {
   readonly #process: SaltProcess;
   readonly http: HttpClient;
@@ -31,27 +42,32 @@ export class SaltApi {
     this.http = new HttpClient(port);
   }
 
-  /** Resolves when it takes requests. */
+  /** Starts one for a lab, beside Brine's own. Resolves when it takes requests. */
   static async start(lab: Lab): Promise<SaltApi> {
-    const packages = await packageBeside(lab.venv, CHERRYPY, NEEDS);
     const [port = 0] = await freePorts(1);
-    const configDir = lab.folder('CONF-api');
-    await mkdir(configDir);
     const master = await readFile(join(lab.stockConfig, 'master'), 'utf8');
+    const { venv, sandbox } = lab;
+    return SaltApi.startAt({ venv, env: sandbox.env(), dir: lab.folder('api'), master, port });
+  }
+
+  /** Starts one. Resolves when it takes requests. */
+  static async startAt({ venv, env, dir, master, port }: SaltApiSite): Promise<SaltApi> {
+    const packages = await packageBeside(venv, CHERRYPY, NEEDS);
+    await mkdir(dir);
     const web = { host: '127.0.0.1', port, disable_ssl: true, expire_responses: false };
     const lines = [
+      // Brine's own may have another port.
+      ...master.split('\n').filter((line) => !/^(?:rest_cherrypy:|$)/.test(line)),
       `rest_cherrypy: ${JSON.stringify(web)}`,
-      `api_logfile: ${lab.folder('api.log')}`,
-      `api_pidfile: ${lab.folder('api.pid')}`,
+      `api_logfile: ${join(dir, 'api.log')}`,
+      `api_pidfile: ${join(dir, 'api.pid')}`,
     ];
-    // Brine's own has another port.
-    const others = master.split('\n').filter((line) => !line.startsWith('rest_cherrypy:'));
-    await writeFile(join(configDir, 'master'), `${others.join('\n')}${lines.join('\n')}\n`);
+    await writeFile(join(dir, 'master'), `${lines.join('\n')}\n`);
     const process = SaltProcess.start({
-      command: lab.venv.python,
-      args: [lab.venv.bin('salt-api'), '-c', configDir, '-l', 'warning'],
-      env: { ...lab.master.sandbox.env(), PYTHONPATH: packages },
-      logFile: lab.folder('salt-api.out'),
+      command: venv.python,
+      args: [venv.bin('salt-api'), '-c', dir, '-l', 'warning'],
+      env: { ...env, PYTHONPATH: packages },
+      logFile: join(dir, 'salt-api.out'),
     });
     try {
       await waitForPort(port, START_MS);
