@@ -1,6 +1,6 @@
 import { integer, map, texts } from '../kinds.ts';
 import { type ConfigMap, Misfit, Odd, type Option } from '../option.ts';
-import { restCherrypyMisfit } from '../rest-cherrypy.ts';
+import { restCherrypyMisfit } from '../standings/rest-cherrypy.ts';
 
 const restCherrypy = map({
   default: {},

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { WITHOUT_PYTHON } from '../external-modules.ts';
-import { restCherrypyStanding } from '../rest-cherrypy.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
 import { IN_PYTHON } from './names.ts';
+import { restCherrypyStanding } from './rest-cherrypy.ts';
 
 /** Modules in Python, which Brine does not load, and their options. */
 export const moduleStandings: StandingTable = {

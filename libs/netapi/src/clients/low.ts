@@ -67,7 +67,9 @@ export function lowOf(given: SaltMap, changes: LowChanges, enabled: readonly str
     throw new NetapiError(400, `Invalid client specified: '${shown}'`);
   }
   if (!enabled.includes(name)) {
-    const text = `Client disabled: '${name}'. Add to 'netapi_enable_clients' master config option to enable.`;
+    const text =
+      `Client disabled: '${name}'. ` +
+      "Add to 'netapi_enable_clients' master config option to enable.";
     throw new NetapiError(400, text);
   }
   if (name === 'ssh' || name === 'destroy') {

@@ -11,7 +11,7 @@ import { NetapiError, UnexpectedError } from '../errors.ts';
 
 /** Who asks: for the shares of workers, and for records. */
 export interface AskedBy {
-  /** A hash of the credentials: requests of one user wait for each other, not for those of others. */
+  /** A hash of the credentials: requests of one user wait for each other, and for no others. */
   readonly asker: string;
   /** The address of the peer. */
   readonly peer: string;

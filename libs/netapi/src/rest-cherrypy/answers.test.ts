@@ -110,7 +110,7 @@ describe('large answers', () => {
     expect((await textOf(body)).length).toBeGreaterThan(2_000_000);
   });
 
-  test('before the last call are kept, so that a later error gives no part of an answer', async () => {
+  test('before the last call are kept: a later error gives no part of an answer', async () => {
     const source = new Source(of(600));
     const fails = async (): Promise<CallResult> => {
       throw new NetapiError(401, 'no');

@@ -11,7 +11,8 @@ const TEXTS: ReadonlyMap<number, string> = new Map([
   [429, 'Too many requests: try again later.'],
   [
     500,
-    'The server encountered an unexpected condition which prevented it from fulfilling the request.',
+    'The server encountered an unexpected condition which prevented it from fulfilling the ' +
+      'request.',
   ],
   [503, 'The server cannot process the request due to a high load'],
   [504, 'The gateway server did not receive a timely response'],

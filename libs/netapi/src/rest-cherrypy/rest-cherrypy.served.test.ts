@@ -298,7 +298,8 @@ describe('calls', () => {
   test('names of objects in a body change nothing', async () => {
     const { post } = await served();
     const body =
-      '[{"client":"runner_async","fun":"a.b","__proto__":{"eauth":"x"},"kwarg":{"__proto__":{"polluted":1}}}]';
+      '[{"client":"runner_async","fun":"a.b","__proto__":{"eauth":"x"},' +
+      '"kwarg":{"__proto__":{"polluted":1}}}]';
     const answer = await post('/', body);
     expect(answer.status).toBe(200);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -355,7 +356,8 @@ describe('web hooks', () => {
       const { scene, port, token } = await served();
       const text = await raw(
         port,
-        `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${token}\r\n` +
+          'Content-Length: 0\r\nConnection: close\r\n\r\n',
       );
       expect(text).toContain('400 Bad Request');
       expect(scene.hooks).toEqual([]);
@@ -382,7 +384,8 @@ describe('web hooks', () => {
     const { scene, port, token } = await served();
     await raw(
       port,
-      `POST /hook/../../job/1/new HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`,
+      `POST /hook/../../job/1/new HTTP/1.1\r\nHost: x\r\nX-Auth-Token: ${token}\r\n` +
+        'Content-Length: 0\r\nConnection: close\r\n\r\n',
     );
     expect(scene.hooks.map(({ tag }) => tag)).toEqual(['salt/netapi/hook/../../job/1/new']);
   });

@@ -335,7 +335,7 @@ function refusalOf(error: unknown): NetapiError | undefined {
   return isOfPeer ? new NetapiError(statusCode, '', { cause: error }) : undefined;
 }
 
-/** A text as bytes: to the type of a text the web server would add a charset, which Salt's lacks. */
+/** A text as bytes: to the type of a text, the web server would add a charset, unlike Salt. */
 function asBytes(body: Answered): Exclude<Answered, string> {
   return typeof body === 'string' ? Buffer.from(body) : body;
 }

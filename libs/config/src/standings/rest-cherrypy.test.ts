@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { judgeOptions } from './judge.ts';
-import type { ConfigMap, ConfigValue } from './option.ts';
-import { httpOptions } from './options/http.ts';
+import { judgeOptions } from '../judge.ts';
+import type { ConfigMap, ConfigValue } from '../option.ts';
+import { httpOptions } from '../options/http.ts';
+import { masterStandings } from './master.ts';
 import { readRestCherrypy, restCherrypyMisfit } from './rest-cherrypy.ts';
-import { masterStandings } from './standings/master.ts';
 
 /** The misfit of one value; undefined if it fits. */
 function misfitOf(name: string, value: ConfigValue): string | undefined {
@@ -142,8 +142,8 @@ function warningsOf(values: ConfigMap): string[] {
 describe('warnings', () => {
   test('of names that Salt does not have propose the nearest', () => {
     expect(warningsOf({ rest_cherrypy: { webhook_ulr: '/x', colour: 'red' } })).toEqual([
-      "Option 'rest_cherrypy' (webhook_ulr) in /etc/salt/master, line 3, is not in force: Salt has " +
-        "no such option; did you mean 'webhook_url'?",
+      "Option 'rest_cherrypy' (webhook_ulr) in /etc/salt/master, line 3, is not in force: Salt " +
+        "has no such option; did you mean 'webhook_url'?",
       "Option 'rest_cherrypy' (colour) in /etc/salt/master, line 3, is not in force: Salt has no " +
         'such option',
     ]);

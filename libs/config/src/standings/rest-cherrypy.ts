@@ -1,6 +1,6 @@
-import { nearestName } from './did-you-mean.ts';
-import { type ConfigMap, type ConfigValue, isConfigMap, isList, Misfit } from './option.ts';
-import { partly, type Standing } from './standing.ts';
+import { nearestName } from '../did-you-mean.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap, isList, Misfit } from '../option.ts';
+import { partly, type Standing } from '../standing.ts';
 
 /** The value of `rest_cherrypy`, read. */
 export interface RestCherrypyOptions {
