@@ -111,18 +111,53 @@ async function gathered(
   }
 }
 
+/** Texts are sent together that come within this time, ms: each return is a packet otherwise. */
+const TOGETHER_MS = 50;
+const TOGETHER_BYTES = 16 * 1024;
+
 async function* streamed(text: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
   try {
     yield text;
+    let unsent = '';
+    let since = 0;
+    let next = nextOf(rest);
     for (;;) {
-      const next = await rest.next();
-      if (next.done === true) break;
-      yield next.value;
+      const leftMs = TOGETHER_MS - (performance.now() - since);
+      if (unsent !== '') {
+        const isFull = unsent.length > TOGETHER_BYTES || leftMs <= 0;
+        if (isFull || !(await within(next, leftMs))) {
+          yield unsent;
+          unsent = '';
+        }
+      }
+      const result = await next;
+      if (result.done === true) break;
+      if (unsent === '') since = performance.now();
+      unsent += result.value;
+      next = nextOf(rest);
     }
-    yield ']}';
+    yield `${unsent}]}`;
   } finally {
     // The peer hung up, or there was an error: the wait for returns must end too.
     await rest.return?.();
+  }
+}
+
+/** The next text; its error is thrown where it is awaited, or lost with a peer that hung up. */
+function nextOf(texts: AsyncIterator<string>): Promise<IteratorResult<string, unknown>> {
+  const next = texts.next();
+  next.catch(() => undefined);
+  return next;
+}
+
+/** True if a promise is settled within so many ms. */
+async function within(one: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  try {
+    return await Promise.race([one.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
