@@ -1,11 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { HTTP_DIFFERENCES, httpDifferenceTable } from './differences.ts';
+import { BESIDE_CASES } from './beside-cases.ts';
+import {
+  BESIDE_DIFFERENCES,
+  besideTable,
+  HTTP_DIFFERENCES,
+  httpDifferenceTable,
+} from './differences.ts';
 import { httpCases } from './recorded-http.ts';
 
-test('docs/differences.md has the table of the wanted differences of HTTP', () => {
+test('docs/differences.md has the tables of the wanted differences of HTTP', () => {
   const page = new URL('../../../docs/differences.md', import.meta.url);
-  expect(readFileSync(page, 'utf8')).toContain(httpDifferenceTable());
+  const text = readFileSync(page, 'utf8');
+  expect(text).toContain(httpDifferenceTable());
+  expect(text).toContain(besideTable());
 });
 
 test('each wanted difference of HTTP names a recorded case, and at most 2 % of them differ', () => {
@@ -13,4 +21,11 @@ test('each wanted difference of HTTP names a recorded case, and at most 2 % of t
   const listed = HTTP_DIFFERENCES.map(({ name }) => name);
   expect(listed.filter((name) => !recorded.includes(name))).toEqual([]);
   expect(listed.length / recorded.length).toBeLessThan(0.02);
+});
+
+test('each further difference names requests that are asked, and no request has two names', () => {
+  const asked = BESIDE_CASES.map(({ name }) => name);
+  expect(new Set(asked).size).toBe(asked.length);
+  const listed = BESIDE_DIFFERENCES.flatMap(({ names }) => names);
+  expect(listed.filter((name) => !asked.includes(name))).toEqual([]);
 });
