@@ -1,1 +1,1 @@
-export { type Netapi, type NetapiParts, openNetapi } from './open-netapi.ts';
+export { type Netapi, openNetapi } from './open-netapi.ts';
