@@ -25,6 +25,7 @@ export const SMOKE: ReadonlyMap<string, string> = new Map([
   ['test/integration/faults/rolling.deep.test.ts', 'a rolling restart'],
   ['test/simulation/more-seeds.deep.test.ts', 'a range of simulated seeds'],
   ['test/interop/transcripts/commands.deep.test.ts', 'recorded cases of the commands'],
+  ['test/interop/http/recorded.deep.test.ts', 'recorded requests by HTTP'],
 ]);
 
 /** Programs that only *nightly* runs, as `npm run …`. Each ends with an exit code. */

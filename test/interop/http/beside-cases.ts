@@ -204,7 +204,8 @@ const BODIES: readonly AskedCase[] = [
   ),
   raw(
     'JSON with large numbers',
-    '[{"client": "local", "tgt": "web1.example", "fun": "lab.args", "arg": [9007199254740993, 1e3, 1.0, -0.0, 18446744073709551615]}]',
+    '[{"client": "local", "tgt": "web1.example", "fun": "lab.args", ' +
+      '"arg": [9007199254740993, 1e3, 1.0, -0.0, 18446744073709551615]}]',
   ),
   raw('plain text with JSON', JSON.stringify([ECHO]), { type: 'text/plain' }),
   raw('plain text with more', 'hello', { type: 'text/plain' }),
@@ -214,12 +215,14 @@ const BODIES: readonly AskedCase[] = [
   raw('JSON+', JSON.stringify([ECHO]), { type: 'application/vnd.api+json' }),
   raw(
     'YAML, nested',
-    '- client: local\n  tgt: web1.example\n  fun: lab.args\n  arg:\n    - {a: [1, {b: c}]}\n    - 2026-01-02\n    - "010"\n    - 010\n    - ~\n    - yes\n',
+    '- client: local\n  tgt: web1.example\n  fun: lab.args\n  arg:\n    - {a: [1, {b: c}]}\n' +
+      '    - 2026-01-02\n    - "010"\n    - 010\n    - ~\n    - yes\n',
     { type: YAML_TYPE },
   ),
   raw(
     'YAML with an anchor',
-    '- &x\n  client: local\n  tgt: web1.example\n  fun: lab.args\n  arg: [1]\n- <<: *x\n  arg: [2]\n',
+    '- &x\n  client: local\n  tgt: web1.example\n  fun: lab.args\n  arg: [1]\n' +
+      '- <<: *x\n  arg: [2]\n',
     { type: YAML_TYPE },
   ),
   raw('YAML of two documents', '---\n[]\n---\n[]\n', { type: YAML_TYPE }),

@@ -10,7 +10,9 @@ export const HTTP_DIFFERENCES: readonly HttpDifference[] = [
   {
     name: 'api/method-options',
     what: 'status 204 without a page',
-    why: 'stock salt-api fails at its own preflight; with `brine.http.origins` a page gets its answer',
+    why:
+      'stock salt-api fails at its own preflight; with `brine.http.origins` a page gets its ' +
+      'answer',
   },
 ];
 

@@ -1,4 +1,4 @@
-// A stock salt-api has the port of rest_cherrypy, and leaves it to Brine's own HTTP API by stopping.
+// A stock salt-api has the port of rest_cherrypy. By stopping it leaves the port to http-api.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, freePorts, newestOf, releaseOf, saltVenv, waitForPort } from '@brine/testing';

@@ -138,7 +138,7 @@ export class HttpCases {
     return until(`${path} is there`, () => existsSync(path));
   }
 
-  /** The record follows a deleted file after a second or more; until then a later case targets it. */
+  /** The record follows a deleted file a second later; until then a later case targets it. */
   #isNoTarget(id: string): Promise<unknown> {
     return until(`${id} is no target`, async () => {
       const { stderr } = await this.#lab.master.brine('salt', ['--preview-target', id]);
