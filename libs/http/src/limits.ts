@@ -1,7 +1,7 @@
 /** The limits of an HTTP server, and the times after which it gives up a peer. */
 export const HTTP_LIMITS = {
-  // Reading so much JSON takes 2.5 s at worst. A service that stalls for 5 s is ended.
-  bodyBytes: 16 * 1024 * 1024,
+  // As CherryPy really takes them on a stock master: its `server.max_request_body_size`.
+  bodyBytes: 100 * 1024 * 1024,
   // Followers of events have one each. Beyond it a connection is closed at once.
   connections: 12_000,
   // Requests at a time in one connection of HTTP/2.

@@ -37,3 +37,29 @@ test.each([
     expect.objectContaining({ code: 'SALT_WIRE_TYPE', message: words }),
   );
 });
+
+test.each([
+  ['with escapes', 'abc,def\n'],
+  ['without', 'abcdefgh'],
+  ['of quotes', '"'],
+  ['of backslashes', '\\'],
+])('a text of 8 MB %s is read', (_name, part) => {
+  const text = part.repeat(8_000_000 / part.length);
+  const read = readJson(JSON.stringify([text, 1]));
+  expect(Array.isArray(read) && read[0] === text && read[1] === 1).toBe(true);
+});
+
+test('a broken text of 8 MB is refused at its place', () => {
+  const text = `["${'ab\\n'.repeat(2_000_000)}`;
+  expect(() => readJson(text)).toThrow('Unterminated string starting at: line 1 column 2 (char 1)');
+  expect(() => readJson(`[${'1,\n'.repeat(500_000)}]`)).toThrow(
+    'Expecting value: line 500001 column 1 (char 1500001)',
+  );
+});
+
+test('reads no more values and keys than it may', () => {
+  expect(readJson('[1, {"a": 2}]', 5)).toEqual([1, new Map([['a', 2]])]);
+  expect(() => readJson('[1, {"a": 2}]', 4)).toThrow(
+    expect.objectContaining({ code: 'SALT_WIRE_COST' }),
+  );
+});
