@@ -1,11 +1,14 @@
 import {
+  aclValue,
   grantedEntries,
   grantedTo,
   isBlacklisted,
   mayCall,
   mayPublish,
+  mayRead,
   publisherAcl,
   readAcl,
+  readsAll,
 } from '@brine/acl';
 import {
   compileGlob,
@@ -100,6 +103,9 @@ export const rights: WorstWork = {
     ...[
       'mayCall',
       'mayPublish',
+      'mayRead',
+      'readsAll',
+      'aclValue',
       'isBlacklisted',
       'publisherAcl',
       'readAcl',
@@ -149,6 +155,19 @@ export const rights: WorstWork = {
       [
         'a name for the lists',
         () => isBlacklisted({ users: ['(a|a)*b'], modules: ['(a*)*b'] }, [A, long], [A]),
+      ],
+      [
+        'a return with long arguments',
+        () => {
+          const reader = { principal: A, acl, matching: () => new Set([A]) };
+          const args = [long, long, kwargs];
+          const made = { kind: 'return', principal: undefined, fun: 'test.ping' } as const;
+          return [
+            mayRead(reader, { ...made, minion: long, args }),
+            readsAll(acl),
+            readAcl(aclValue(acl)),
+          ];
+        },
       ],
       ['a user', () => publisherAcl({ '(a|a)*b': ['.*'], '*a*a*a*a*b': ['.*'] }, long)],
       [

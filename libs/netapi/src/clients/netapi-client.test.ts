@@ -246,11 +246,14 @@ describe('runner', () => {
     expect([load.get('username'), load.get('fun')]).toEqual(['anne', 'a.b']);
   });
 
-  test.each([{ fun: 5 }, {}, { fun: 'a.b', kwarg: ['x'] }] as Readonly<
-    Record<string, SaltValue>
-  >[])('%j is a fault of the caller', async (fields) => {
+  test.each([
+    [{ fun: 5 }, UnexpectedError],
+    [{}, NetapiError],
+    [{ fun: 'a.b', kwarg: ['x'] }, UnexpectedError],
+  ])('%j is a fault of the caller', async (fields, error) => {
     const scene = runs(1);
-    await expect(run(scene, { client: 'runner', ...fields })).rejects.toThrow(UnexpectedError);
+    const low = { client: 'runner', ...(fields as Readonly<Record<string, SaltValue>>) };
+    await expect(run(scene, low)).rejects.toThrow(error);
     expect(scene.live.listeners.size).toBe(0);
   });
 

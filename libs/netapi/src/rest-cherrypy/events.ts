@@ -25,8 +25,11 @@ const NO_QUERY =
 
 const STREAM_TYPE = 'text/event-stream;charset=utf-8';
 
-/** How often the token of an open stream is looked up, ms: a right taken away ends within 30 s. */
-const CHECK_MS = 25_000;
+/**
+ * How often the token of an open stream is looked up, ms. With the time for which the answer is
+ * shared, a right taken away ends within 30 s.
+ */
+const CHECK_MS = 22_000;
 /** Followers of one process. Each has a connection. */
 const FOLLOWERS_MAX = 11_000;
 
@@ -106,7 +109,7 @@ export async function untilOver(
     if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) break;
     if (Date.now() >= expire * 1_000) break;
     try {
-      const now = await callers.ofToken(token, peer);
+      const now = await callers.again(token, peer);
       if (now === undefined) break;
       followed.look(sightOf(now.reader, principals));
     } catch {

@@ -12,6 +12,9 @@ import { type EventParts, untilOver } from './events.ts';
 const READY = 'websocket client ready';
 const RECEIVED = 'server received message';
 
+/** A client sends that it is ready at once; one that never does has no use of its connection. */
+const READY_MS = 30_000;
+
 /** A peer that sends and does not read is disconnected with this much unsent. */
 const UNREAD_MAX_BYTES = 1024 * 1024;
 
@@ -31,9 +34,12 @@ export function serveSocket(
   socket.on('error', () => gone.abort());
   const isFormatted = 'format_events' in (request.query as object);
   let isFollowing = false;
+  const late = setTimeout(() => socket.close(1008), READY_MS);
+  gone.signal.addEventListener('abort', () => clearTimeout(late));
   socket.on('message', (message: unknown) => {
     if (String(message) === READY && !isFollowing) {
       isFollowing = true;
+      clearTimeout(late);
       const followed = parts.followers.add(
         {
           get unsentBytes() {

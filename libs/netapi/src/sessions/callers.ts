@@ -14,10 +14,14 @@ export interface ApiCaller {
   readonly reader: Reader;
 }
 
+/** For this long followers with the same token share what a worker answered about it, ms. */
+const SHARED_MS = 5_000;
+
 /** Finds who has a token: the id of a session, or an eauth token. */
 export class Callers {
   readonly #requests: MasterRequests;
   readonly #sessions: Sessions;
+  readonly #shared = new Map<string, Promise<ApiCaller | undefined>>();
 
   constructor(requests: MasterRequests, sessions: Sessions) {
     this.#requests = requests;
@@ -29,6 +33,19 @@ export class Callers {
     if (given === undefined || !/^[0-9a-fA-F]{1,128}$/.test(given)) return undefined;
     const known = await this.#sessions.find(given);
     return this.ofToken(known?.session.token ?? given, peer);
+  }
+
+  /**
+   * The same for an eauth token, as one of its followers found it in the last seconds: thousands of
+   * streams may be open with one token.
+   */
+  async again(token: string, peer: string): Promise<ApiCaller | undefined> {
+    const known = this.#shared.get(token);
+    if (known !== undefined) return known;
+    const found = this.ofToken(token, peer);
+    this.#shared.set(token, found);
+    setTimeout(() => this.#shared.delete(token), SHARED_MS).unref();
+    return found;
   }
 
   /** The same for an eauth token. */
