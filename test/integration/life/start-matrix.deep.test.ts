@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { MASTER_SERVICES } from '@brine/service/processes';
 import { type SaltHome, type SaltPorts, SaltProcess, SaltSandbox } from '@brine/testing';
 import { BRINE, brineEnv } from '@brine/testing/checkouts';
 import { drawn } from '@brine/testing/circle';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   sandbox = await SaltSandbox.create();
   env = brineEnv(sandbox);
   await chmod(sandbox.dir, 0o711);
-  home = await sandbox.master({ brine: { workers: 1 } });
+  home = await sandbox.master({ brine: { workers: 1, http: { port: 0 } } });
   for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
 });
 afterAll(async () => {
@@ -59,8 +60,7 @@ function services(): State {
 
 const isReady = (name: string): boolean =>
   services().services.some((one) => one.name === name && one.state === 'ready');
-const allServe = (): boolean =>
-  ['worker-pool', 'publisher', 'req-gateway', 'job-cache-returner'].every(isReady);
+const allServe = (): boolean => MASTER_SERVICES.every(isReady);
 
 /** A file of initdb is there. */
 function isBeingMade(): boolean {
