@@ -36,7 +36,7 @@ import {
   ruleFiles,
   ruleQueries,
 } from './dashboard-queries.ts';
-import { healthPorts } from './health-ports.ts';
+import { healthPorts, httpEndpoint } from './health-ports.ts';
 
 const STOCK = 'stock';
 const MINIONS = ['brine-0', 'brine-1', STOCK];
@@ -79,6 +79,7 @@ describe('the queries of the dashboards', () => {
   let prometheus: TestPrometheus;
   let reader: pg.Pool;
   let jid = '';
+  let http = '';
   const jids: string[] = [];
   const releasers = new Releasers();
   const shown = { start: 0, end: 0, step: 1 };
@@ -103,6 +104,7 @@ describe('the queries of the dashboards', () => {
     });
     releasers.add(() => exporter.stop());
     const services = await healthPorts(master);
+    http = await httpEndpoint(services['http-api']?.[0]);
     prometheus = await startPrometheus({
       targets: { ...services, postgres: [`127.0.0.1:${port}`] },
       rules: ruleFiles,
@@ -138,7 +140,7 @@ describe('the queries of the dashboards', () => {
       [STOCK, 'state.highstate'],
       ['*', 'test.no_such_function'],
     ];
-    await Promise.all(commands.map(salt));
+    await Promise.all([...commands.map(salt), fetch(http)]);
     // A minion runs no state while another runs.
     await salt([STOCK, 'state.single', 'test.nop', 'name=nothing']);
     await loadPauses(1_000);
@@ -191,7 +193,7 @@ describe('the queries of the dashboards', () => {
         .filter(({ health }) => health !== 'up')
         .map(({ labels, lastError }) => `${labels['job']}: ${lastError}`);
     await expect.poll(bad, { timeout: 30_000, interval: 1_000 }).toEqual([]);
-    expect(await prometheus.targets()).toHaveLength(9);
+    expect(await prometheus.targets()).toHaveLength(10);
   });
 
   it('of our boards each has data', async (context) => {

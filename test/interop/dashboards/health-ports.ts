@@ -15,3 +15,10 @@ export async function healthPorts(master: BrineMaster): Promise<Record<string, s
   }
   return found;
 }
+
+/** Where the HTTP API of a master listens, from its health port. */
+export async function httpEndpoint(healthPort = ''): Promise<string> {
+  const answer = await fetch(`http://${healthPort}/status`);
+  const { endpoints } = (await answer.json()) as { endpoints: { endpoint: string }[] };
+  return endpoints[0]?.endpoint ?? '';
+}
