@@ -12,7 +12,7 @@ export interface Body {
   readonly data: SaltValue | undefined;
 }
 
-/** Values and keys of a body in JSON: a list of 250,000 minions. Reading them takes half a second. */
+/** Values and keys of a body in JSON, as a list of 250,000 minions: half a second to read. */
 const VALUES_MAX = 300_000;
 
 /** Form fields that are read at most; Python's parse_qsl has such a limit too. */
