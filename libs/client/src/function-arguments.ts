@@ -32,12 +32,11 @@ export function parseArguments(
   const texts = noParse instanceof Set ? noParse : new Set(noParse);
   for (const word of words) {
     work.spend(1);
-    const keyword = KEYWORD.exec(word);
-    const name = keyword?.[1];
-    if (name === undefined) {
+    const keyword = keywordIn(word);
+    if (keyword === undefined) {
       list.push(withoutJidNumber(yamlArgument(word, work)));
     } else {
-      const value = keyword?.[2] ?? '';
+      const [name, value] = keyword;
       keywords.set(name, texts.has(name) ? value : yamlArgument(value, work));
     }
   }
@@ -46,8 +45,14 @@ export function parseArguments(
   return list;
 }
 
+/** The name and the value of a text `name=value`; undefined for other texts. */
+export function keywordIn(word: string): readonly [name: string, value: string] | undefined {
+  const [, name, value] = KEYWORD.exec(word) ?? [];
+  return name === undefined || value === undefined ? undefined : [name, value];
+}
+
 /** A job id reads as a number; it is sent as text (Salt: condition_input). */
-function withoutJidNumber(value: SaltValue): SaltValue {
+export function withoutJidNumber(value: SaltValue): SaltValue {
   if (typeof value !== 'bigint' && typeof value !== 'number') return value;
   const text = String(value);
   return /^\d{20}$/.test(text) ? text : value;

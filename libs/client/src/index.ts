@@ -11,8 +11,10 @@ export {
 } from './errors.ts';
 export {
   CompoundCommandError,
+  keywordIn,
   parseArguments,
   parseCompound,
+  withoutJidNumber,
   yamlArgument,
 } from './function-arguments.ts';
 export { NO_MATCH, noResponseText } from './gather.ts';

@@ -19,7 +19,7 @@ export interface ApiAnswer {
   readonly body: string;
 }
 
-/** A client of Salt's HTTP API on a port of this host, whoever serves it. */
+/** A client of Salt's HTTP API on a port of this host: of Brine or of a stock salt-api. */
 export class HttpClient {
   readonly port: number;
 
@@ -61,7 +61,7 @@ export class HttpClient {
     const lines: string[] = [];
     createInterface({ input: answer }).on('line', (line) => lines.push(line));
     answer.on('error', () => undefined);
-    /** So many frames as they came, with the line that stands before the first. */
+    /** The first frames as they came, after the line `retry`; undefined until all are here. */
     const frames = (count: number): string | undefined => {
       const ends = lines.flatMap((line, at) => (line === '' ? [at] : []));
       const end = ends[count - 1];

@@ -115,7 +115,7 @@ test.each(MISFITS)('%s: %j does not fit', (name, value, wanted) => {
   expect(misfitOf(name, value)).toBe(`a map in which ${name} is ${wanted}`);
 });
 
-test('a list of addresses that is none names its user', () => {
+test('addresses in another form are refused with the name of their user', () => {
   expect(misfitOf('api_acl', { users: { anne: 5 } })).toBe(
     'a map in which the entry of anne in api_acl is a list of texts',
   );

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { yamlArgument } from '@brine/client';
+import { keywordIn, yamlArgument } from '@brine/client';
 import { Wakeup } from '@brine/tasks';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { COMMAND_NAME } from '@brine/wire/load';
+import { YamlWork, YamlWorkError } from '@brine/yaml';
 import { NetapiError, UnexpectedError } from '../errors.ts';
 import type { LiveEvent, LiveEvents } from '../live/live-events.ts';
 import { CREDENTIALS, credentialsOf, withoutFields } from './low.ts';
@@ -26,9 +27,6 @@ const RUNNER_FIELDS: ReadonlySet<SaltValue> = new Set([
 
 /** What no caller sets in the load of a wheel. */
 const WHEEL_NEVER: ReadonlySet<SaltValue> = new Set(['client', 'user', 'key', 'cmd', BRINE_ASYNC]);
-
-/** `name=value` in a list of arguments (salt/utils/args.py KWARG_REGEX). */
-const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
 
 /** Who calls, and the context of its trace. */
 type Caller = AskedBy & { readonly traceparent?: string | undefined };
@@ -117,6 +115,16 @@ class EndOfRun {
   }
 }
 
+/** @throws NetapiError 400 if the texts of a call take too much work */
+function asYaml(text: string, work: YamlWork): SaltValue {
+  try {
+    return yamlArgument(text, work);
+  } catch (cause) {
+    if (!(cause instanceof YamlWorkError)) throw cause;
+    throw new NetapiError(400, 'The arguments are too large to be read as YAML', { cause });
+  }
+}
+
 /**
  * The load of a runner: `name=value` texts of `arg`, `kwarg` and other fields become keywords
  * (salt/runner.py _reformat_low).
@@ -128,14 +136,15 @@ function runnerLoad(chunk: SaltMap): SaltMap {
     throw new UnexpectedError('a runner needs fun');
   }
   const arg: SaltValue[] = [];
+  const work = YamlWork.ofBody();
   const kwarg: SaltMap = new Map();
   const given = chunk.get('arg') ?? [];
   for (const one of Array.isArray(given) ? given : [given]) {
-    const keyword = typeof one === 'string' ? KEYWORD.exec(one) : null;
-    if (keyword !== null) kwarg.set(keyword[1] ?? '', yamlArgument(keyword[2] ?? ''));
+    const keyword = typeof one === 'string' ? keywordIn(one) : undefined;
+    if (keyword !== undefined) kwarg.set(keyword[0], asYaml(keyword[1], work));
     else if (isMap(one) && one.get('__kwarg__') === true) {
       for (const [name, value] of one) if (name !== '__kwarg__') kwarg.set(name, value);
-    } else arg.push(typeof one === 'string' ? yamlArgument(one) : one);
+    } else arg.push(typeof one === 'string' ? asYaml(one, work) : one);
   }
   const named = mapIn(chunk, 'kwarg');
   if (named === undefined && chunk.has('kwarg'))

@@ -9,6 +9,7 @@ import {
   RequestTimeoutError,
   runBatch,
   subsetOf,
+  withoutJidNumber,
 } from '@brine/client';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
@@ -206,12 +207,6 @@ function commandOf(chunk: SaltMap, requestId: string): Command {
     kwargs: withoutFields(chunk, OWN_FIELDS),
     ...(requestId === '' ? {} : { requestId }),
   };
-}
-
-/** A job id in JSON may be a number (salt/utils/args.py condition_input). */
-function withoutJidNumber(value: SaltValue): SaltValue {
-  const isNumber = typeof value === 'bigint' || typeof value === 'number';
-  return isNumber && /^\d{20}$/.test(String(value)) ? String(value) : value;
 }
 
 function isNames(value: SaltValue | undefined): value is string | string[] {

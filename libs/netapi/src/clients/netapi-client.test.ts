@@ -250,7 +250,8 @@ describe('runner', () => {
     [{ fun: 5 }, UnexpectedError],
     [{}, NetapiError],
     [{ fun: 'a.b', kwarg: ['x'] }, UnexpectedError],
-  ])('%j is a fault of the caller', async (fields, error) => {
+    [{ fun: 'a.b', arg: ['[ '.repeat(200_000)] }, NetapiError],
+  ])('case %# is a fault of the caller', async (fields, error) => {
     const scene = runs(1);
     const low = { client: 'runner', ...(fields as Readonly<Record<string, SaltValue>>) };
     await expect(run(scene, low)).rejects.toThrow(error);

@@ -93,7 +93,7 @@ describe('a sight', () => {
     expect(of('bob', rights, ['web1']).key).not.toBe(key);
   });
 
-  it('tells returns of others apart by the rights to the function', () => {
+  it('shows returns of others by the rights to the function', () => {
     const sight = of('anne', [{ 'web*': ['test.*'] }], ['web1']);
     const ret = (id: string, fun: string) =>
       eventOf(`salt/job/${JID}/ret/${id}`, mapOf({ fun, fun_args: [] }), 'ret');
