@@ -31,7 +31,7 @@ interface Address {
 const MAX_TEXT = 256;
 /** Hosts of all networks of a list together; a network of version 6 counts for many. */
 const MAX_HOSTS = 65_536;
-const HOSTS_PER_HOST_OF_6 = 8;
+const HOSTS_PER_HOST_OF_6 = 16;
 
 /** Salt's filters for addresses (Salt: salt/utils/network.py). */
 export const NET_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
@@ -71,16 +71,26 @@ function parse(value: unknown): Address | undefined {
   if (typeof value !== 'string' || value.length > MAX_TEXT) return undefined;
   const [address = '', mask, more] = value.split('/');
   if (more !== undefined || address === '') return undefined;
-  const four = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(address);
-  if (!four && !address.includes(':')) return undefined;
-  if (!ipaddr.isValid(address)) return undefined;
-  const ip = ipaddr.parse(address);
-  const version = ip.kind() === 'ipv4' ? 4 : 6;
+  const ip = parseFour(address) ?? parseSix(address);
+  if (ip === undefined) return undefined;
+  const version = ip instanceof ipaddr.IPv4 ? 4 : 6;
   const bits = version === 4 ? 32 : 128;
   const prefix = mask === undefined ? bits : maskBits(mask, version);
   if (prefix === undefined || prefix > bits) return undefined;
-  const shown = version === 4 ? ip.toString() : compressed(ip as ipaddr.IPv6);
+  const shown = ip instanceof ipaddr.IPv4 ? address : compressed(ip);
   return { version, ip, prefix, text: mask === undefined ? shown : `${shown}/${prefix}` };
+}
+
+/** Each address has one text of this form, as in Python: no zeros before a number. */
+function parseFour(address: string): ipaddr.IPv4 | undefined {
+  if (!/^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(address)) return undefined;
+  const octets = address.split('.').map(Number);
+  return octets.every((octet) => octet <= 255) ? new ipaddr.IPv4(octets) : undefined;
+}
+
+function parseSix(address: string): ipaddr.IPv6 | undefined {
+  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return undefined;
+  return ipaddr.IPv6.parse(address);
 }
 
 function compressed(ip: ipaddr.IPv6): string {
@@ -130,10 +140,17 @@ function fits(address: Address, option: string): boolean {
 }
 
 function checked(value: unknown, version: 4 | 6, options: string): string | null {
+  return fitting(value, version, options)?.text ?? null;
+}
+
+/** The address, if it is one of that version (of any, without one) and meets all options. */
+function fitting(value: unknown, version: 4 | 6 | undefined, options: string): Address | undefined {
   const address = parse(value);
-  if (address?.version !== version) return null;
+  if (address === undefined || (version !== undefined && address.version !== version)) {
+    return undefined;
+  }
   const all = options.split(',').every((option) => fits(address, option.trim()));
-  return all ? address.text : null;
+  return all ? address : undefined;
 }
 
 function ofVersion(value: unknown, version: 4 | 6, options: string): unknown {
@@ -141,11 +158,15 @@ function ofVersion(value: unknown, version: 4 | 6, options: string): unknown {
   return value.map((item) => checked(item, version, options)).filter((item) => item !== null);
 }
 
+/** Of a list, those of version 4 come first. */
 function ofEither(value: unknown, options: string): unknown {
-  const four = ofVersion(value, 4, options);
-  const six = ofVersion(value, 6, options);
-  if (isList(four) && isList(six)) return [...four, ...six];
-  return four ?? six;
+  if (!isList(value) && !(value instanceof Tuple)) {
+    return fitting(value, undefined, options)?.text ?? null;
+  }
+  const all = value.map((item) => fitting(item, undefined, options));
+  return [4, 6].flatMap((version) =>
+    all.flatMap((address) => (address?.version === version ? [address.text] : [])),
+  );
 }
 
 function eachAddress(
@@ -173,7 +194,18 @@ function withPrefix(text: string, prefix: number): string {
 }
 
 function size(version: 4 | 6, prefix: number): bigint {
-  return 2n ** BigInt((version === 4 ? 32 : 128) - prefix);
+  return 1n << BigInt((version === 4 ? 32 : 128) - prefix);
+}
+
+function numberOf(ip: ipaddr.IPv4 | ipaddr.IPv6): bigint {
+  const parts = ip instanceof ipaddr.IPv4 ? ip.octets : ip.parts;
+  const [bits, perNumber] = ip instanceof ipaddr.IPv4 ? [8, 4] : [16, 2];
+  let number = 0n;
+  for (let at = 0; at < parts.length; at += perNumber) {
+    const few = parts.slice(at, at + perNumber).reduce((sum, part) => sum * 2 ** bits + part, 0);
+    number = (number << 32n) | BigInt(few);
+  }
+  return number;
 }
 
 function networkHosts(value: unknown, args: CallArguments): unknown {
@@ -186,22 +218,27 @@ function networkHosts(value: unknown, args: CallArguments): unknown {
   });
 }
 
+/** Leaves out the network itself, and in version 4 the broadcast address. */
 function hosts({ version, ip, prefix }: Address): string[] {
-  const count = size(version, prefix);
-  const number = ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-  const network = number - (number % count);
-  const bits = version === 4 ? 32 : 128;
-  const all = Array.from({ length: Number(count) }, (_, at) => text(network + BigInt(at), version));
-  if (bits - prefix <= 1) return all;
-  // Leaves out the network itself, and in version 4 the broadcast address.
-  return version === 4 ? all.slice(1, -1) : all.slice(1);
+  const count = Number(size(version, prefix));
+  const number = numberOf(ip);
+  const network = number - (number % BigInt(count));
+  if (version === 4) {
+    const first = Number(network);
+    const isWhole = count <= 2;
+    const length = isWhole ? count : count - 2;
+    return Array.from({ length }, (_, at) => textOf4(first + at + (isWhole ? 0 : 1)));
+  }
+  const skipped = count <= 2 ? 0 : 1;
+  const textAt = (at: number): string => textOf6(network + BigInt(at + skipped));
+  return Array.from({ length: count - skipped }, (_, at) => textAt(at));
 }
 
-function text(number: bigint, version: 4 | 6): string {
-  if (version === 4) {
-    const four = Number(number);
-    return `${four >>> 24}.${(four >>> 16) & 255}.${(four >>> 8) & 255}.${four & 255}`;
-  }
+function textOf4(number: number): string {
+  return `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
+}
+
+function textOf6(number: bigint): string {
   const bytes: number[] = [];
   for (let left = 16, rest = number; left > 0; left -= 1, rest >>= 8n) {
     bytes.unshift(Number(rest & 255n));
@@ -254,8 +291,7 @@ interface Span {
 }
 
 function spanOf({ version, ip, prefix }: Address): Span {
-  const number = ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
-  return { version, number, size: size(version, prefix) };
+  return { version, number: numberOf(ip), size: size(version, prefix) };
 }
 
 function networkOf(given: unknown): Span {
@@ -280,7 +316,7 @@ function numbered(given: unknown): Address | undefined {
   if (!isInt(given) && typeof given !== 'boolean') return undefined;
   const number = BigInt(given);
   if (number < 0n || number >= 2n ** 128n) return undefined;
-  return parse(text(number, number < 2n ** 32n ? 4 : 6));
+  return parse(number < 2n ** 32n ? textOf4(Number(number)) : textOf6(number));
 }
 
 /** Networks of one size and version: the count of each, by its first address. */
