@@ -152,7 +152,7 @@ test(
     expect(echoes).toHaveLength(outcomes.length);
     expect(await pids()).toEqual(before);
     // All speak with the new authority alone: a certificate of the old one gets nowhere.
-    expect((await master.brine('doctor', [])).stdout).toContain('9 certificates are good');
+    expect((await master.brine('doctor', [])).stdout).toContain('10 certificates are good');
   },
 );
 

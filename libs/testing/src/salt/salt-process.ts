@@ -18,13 +18,19 @@ export class SaltProcess {
   readonly #exited: Promise<number | null>;
   readonly logFile: string;
   #stopping: Promise<void> | undefined;
+  /** It ended, and no child of its own was left in its group. */
+  #isGroupGone = false;
 
   private constructor(child: ChildProcess, logFile: string, graceMs: number) {
     this.#child = child;
     this.#graceMs = graceMs;
     this.logFile = logFile;
     this.#exited = new Promise((resolve, reject) => {
-      child.once('exit', resolve);
+      child.once('exit', (code) => {
+        // Its number may be another process's by the time this one is stopped.
+        this.#isGroupGone = child.pid === undefined || !signalGroup(child.pid, 0);
+        resolve(code);
+      });
       child.once('error', reject);
     });
     SaltProcess.running.add(this);
@@ -74,16 +80,17 @@ export class SaltProcess {
    */
   async waitForLog(pattern: RegExp, timeoutMs: number): Promise<void> {
     const giveUpAt = Date.now() + timeoutMs;
-    let ended = false;
-    void this.#exited.then(
-      () => (ended = true),
-      () => (ended = true),
-    );
+    let end: string | undefined;
+    const ended = (): void => {
+      const { exitCode, signalCode } = this.#child;
+      end = `the process ended (${signalCode ?? `exit ${exitCode}`})`;
+    };
+    void this.#exited.then(ended, ended);
     for (;;) {
       const text = await this.log();
       if (pattern.test(text)) return;
-      if (ended || Date.now() > giveUpAt) {
-        const why = ended ? 'the process ended' : `${timeoutMs} ms passed`;
+      if (end !== undefined || Date.now() > giveUpAt) {
+        const why = end ?? `${timeoutMs} ms passed`;
         throw new Error(`${pattern} not logged, ${why}:\n${text.slice(-3_000)}`);
       }
       await sleep(POLL_MS);
@@ -104,13 +111,13 @@ export class SaltProcess {
 
   async #stop(grace: boolean): Promise<void> {
     const pid = this.#child.pid;
-    if (pid === undefined) return;
+    if (pid === undefined || this.#isGroupGone) return;
     if (grace && this.#child.exitCode === null && this.#child.signalCode === null) {
       this.#child.kill('SIGTERM');
       await Promise.race([this.#exited, sleep(this.#graceMs, undefined, { ref: false })]);
     }
     // Children outlive a Salt daemon that was killed or left them behind, so end the group.
-    signalGroup(pid, 'SIGKILL');
+    if (!this.#isGroupGone) signalGroup(pid, 'SIGKILL');
     await Promise.race([this.#exited, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
   }
 
@@ -120,10 +127,13 @@ export class SaltProcess {
   }
 }
 
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
+/** False if there is no such group. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal);
+    return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    return false;
   }
 }
