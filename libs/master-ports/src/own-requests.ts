@@ -22,7 +22,7 @@ export async function answerLocally(
   traceOwn: WorkerTraces['own'],
 ): Promise<Uint8Array> {
   const startMs = nowMs();
-  const asked = { id, body, gatewayHost, receivedMs: Date.now() };
+  const asked = { id, body, gatewayHost, receivedMs: Date.now(), readsStore: true };
   const request = caller === undefined ? asked : { ...asked, caller };
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');

@@ -39,6 +39,8 @@ export interface RequestToSend {
   readonly isGone?: () => boolean;
   /** When it came, in ms since 1970 with a fraction; for the trace. */
   readonly receivedMs?: number;
+  /** See {@link RequestHead.readsStore}. */
+  readonly readsStore?: boolean;
   /** In ms since 1970. */
   readonly deadlineMs: number;
 }
@@ -126,11 +128,11 @@ export class Pending {
 
   /** Packs it for a worker, from a gateway on `host`. */
   pack(host: string): Buffer {
-    const { id, peer, receivedMs, body } = this.request;
+    const { id, peer, receivedMs, readsStore, body } = this.request;
     // Computed from the time left, so that setting the clock does not end requests.
     const deadlineMs = Math.round(Date.now() + this.deadline - performance.now());
     // Undefined fields are left out of the JSON.
-    const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
+    const head = { id, host, deadlineMs, peer, receivedMs, readsStore } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);
     return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
   }

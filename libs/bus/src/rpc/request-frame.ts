@@ -40,6 +40,11 @@ export interface RequestHead {
   readonly peer?: string;
   /** When the gateway had the request, in ms since 1970 with a fraction. */
   readonly receivedMs?: number;
+  /**
+   * Its asker reads jobs in the store. A stock CLI, at a gateway of its own host, reads the files of
+   * that host: a publish of its is answered once they are written.
+   */
+  readonly readsStore?: boolean;
   /** The reference of a body that is not in the message. */
   readonly reference?: string;
 }
@@ -80,7 +85,7 @@ export function isNewerRequest({ version }: RequestHead): boolean {
 function isHead(value: unknown): value is RequestHead {
   if (typeof value !== 'object' || value === null) return false;
   const { id, host, deadlineMs, peer, receivedMs, reference } = value as Record<string, unknown>;
-  const { version } = value as Record<string, unknown>;
+  const { version, readsStore } = value as Record<string, unknown>;
   return (
     (version === undefined || typeof version === 'number') &&
     typeof id === 'string' &&
@@ -88,6 +93,7 @@ function isHead(value: unknown): value is RequestHead {
     typeof deadlineMs === 'number' &&
     (peer === undefined || typeof peer === 'string') &&
     (receivedMs === undefined || typeof receivedMs === 'number') &&
+    (readsStore === undefined || typeof readsStore === 'boolean') &&
     (reference === undefined || typeof reference === 'string')
   );
 }

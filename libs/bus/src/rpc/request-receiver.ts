@@ -218,6 +218,7 @@ export class RequestReceiver {
       peer: head.peer,
       gatewayHost: head.host,
       receivedMs: head.receivedMs,
+      readsStore: head.readsStore,
       deadlineMs: head.deadlineMs,
       takeOnce: () => this.#takeOnce(queued),
       stepAside: () => this.#queues[cls].stepAside(queued),
@@ -327,6 +328,7 @@ export interface IncomingRequest {
   readonly gatewayHost: string;
   /** When the gateway had it, in ms since 1970; undefined if it did not send that. */
   readonly receivedMs: number | undefined;
+  readonly readsStore: boolean | undefined;
   /** In ms since 1970. */
   readonly deadlineMs: number;
   /**

@@ -145,3 +145,13 @@ test('where tools look in PostgreSQL, a publish waits for a busy store', async (
   expect(await publishing).toMatchObject({ jid: job.jid });
   expect(warnings).toEqual([{ jid: job.jid, missing: ['host:a.example'] }]);
 });
+
+test('who reads the store waits for no host', async () => {
+  await busyHost();
+  const job = newJob();
+  await publications().publish(job, true);
+  expect(questions).toBe(0);
+  expect(warnings).toEqual([{ jid: job.jid, missing: ['store'] }]);
+  await publications().publish({ ...newJob(), requestId: job.requestId }, true);
+  expect(questions).toBe(0);
+});

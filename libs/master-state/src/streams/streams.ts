@@ -62,12 +62,13 @@ export class StreamPublications implements Publications {
     return entry && Buffer.from(entry.value).toString().split(' ')[0];
   }
 
-  async publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>> {
+  async publish(job: Job, readsStore = false): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>> {
     if (this.#events.full) {
       const text = 'the stream of events is full: its returns could not be kept';
       throw new MasterUnavailableError(text);
     }
-    const waiting = waitWritten(this.#bus, ['store', `host:${job.host}`], WRITTEN_WAIT_MS);
+    const writers = readsStore ? ['store'] : ['store', `host:${job.host}`];
+    const waiting = waitWritten(this.#bus, writers, WRITTEN_WAIT_MS);
     const startMs = nowMs();
     const appending = this.#writer.appendJob(job, { written: waiting.subject });
     const appended = await appending.catch((cause: unknown) => {
@@ -92,13 +93,15 @@ export class StreamPublications implements Publications {
     if (appended.duplicate) {
       // An earlier try of the same request wrote it, and got the reports about it.
       waiting.cancel();
-      await this.#found(appended.job, [this.#lookups.writer(job)]);
+      if (!readsStore) await this.#found(appended.job, [this.#lookups.writer(job)]);
       return appended.job;
     }
     // As a stock master at this level (salt/master.py ClearFuncs.publish), without the arguments.
     const { jid, user, fun, minions } = job;
     this.#telemetry.log.info({ jid, user, fun, minions: minions.length }, 'published a job');
-    await this.#found(job, (await waiting.done).missing);
+    const { missing } = await waiting.done;
+    if (readsStore) this.#warnOf(job.jid, missing);
+    else await this.#found(job, missing);
     return job;
   }
 
@@ -106,13 +109,16 @@ export class StreamPublications implements Publications {
   async #found(job: Pick<Job, 'host' | 'jid'>, missing: readonly string[]): Promise<void> {
     const writer = this.#lookups.writer(job);
     const isFound = !missing.includes(writer) || (await this.#lookups.found(job));
-    const left = missing.filter((one) => one !== writer || !isFound);
-    if (left.length === 0) return;
-    // The job goes out in any case; a CLI on that host may not find its load yet.
-    this.#telemetry.log.warn(
-      { jid: job.jid, missing: left },
-      'answered before all had written the job',
+    this.#warnOf(
+      job.jid,
+      missing.filter((one) => one !== writer || !isFound),
     );
+  }
+
+  /** The job goes out in any case; who looks for it may not find it yet. */
+  #warnOf(jid: string, missing: readonly string[]): void {
+    if (missing.length === 0) return;
+    this.#telemetry.log.warn({ jid, missing }, 'answered before all had written the job');
   }
 }
 

@@ -48,7 +48,7 @@ export async function publishJob(
   const jid = isJid(asked) ? asked : await freeJid(ports);
   if (jid === undefined) return undefined;
   const job = await durably(ports, newJob(ports, request, allowed, jid), allowed.asked);
-  return 'refused' in job ? job : ports.publications.publish(job);
+  return 'refused' in job ? job : ports.publications.publish(job, request.readsStore);
 }
 
 /** A caller that chooses a jid may publish several jobs under it; each has spans of its own. */

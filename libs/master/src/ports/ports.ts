@@ -34,10 +34,11 @@ export interface Publications {
    */
   begin(command: string, jid: string): Promise<string | undefined>;
   /**
-   * Appends the job and waits up to a second until the store and the host's event-bus have it.
-   * Resolves with the stored job; a repeated request gets that of the first try.
+   * Appends the job and waits up to a second until the store and the host's event-bus have it; for
+   * `readsStore` ({@link Request}) only the store. Resolves with the stored job; a repeated request
+   * gets that of the first try.
    */
-  publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>>;
+  publish(job: Job, readsStore?: boolean): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>>;
 }
 
 /** Data of minions. */
@@ -287,6 +288,8 @@ export interface Request {
   readonly stepAside?: () => void;
   /** Time of arrival at the gateway, in unix ms; undefined if it is unknown. */
   readonly receivedMs?: number | undefined;
+  /** True if the asker finds jobs in the store, without the files of the gateway's host. */
+  readonly readsStore?: boolean | undefined;
 }
 
 /** The reply. `drop` leaves the peer without an answer, on purpose. */

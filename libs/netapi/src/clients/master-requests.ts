@@ -63,8 +63,8 @@ export class MasterRequests {
     const deadlineMs = Date.now() + LIMITS.command.waitsMs;
     for (;;) {
       const { asker, peer } = by;
-      const sent = { id, class: 'clear', body, deadlineMs, asker, peer } as const;
-      const outcome = await this.#sender.send(sent);
+      const asked = { id, class: 'clear', body, deadlineMs, readsStore: true } as const;
+      const outcome = await this.#sender.send({ ...asked, asker, peer });
       if (outcome.kind === 'reply') {
         this.#spans.request(outcome, { id, startMs });
         return outcome.body;
