@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runProgram } from '@brine/testing';
-import { packageBeside } from '../python/site.ts';
+import { packageBeside, runProgram } from '@brine/testing';
 import type { Lab } from '../transcripts/lab.ts';
 
 const PEPPER = 'salt-pepper==0.7.6';

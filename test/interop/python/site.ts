@@ -1,14 +1,9 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import type { SaltConfig, SaltHome, SaltVenv } from '@brine/testing';
-
-const run = promisify(execFile);
+import { packageBeside, type SaltConfig, type SaltHome, type SaltVenv } from '@brine/testing';
 
 const FIXTURE = fileURLToPath(new URL('../../fixtures/python-site', import.meta.url));
 
@@ -61,27 +56,6 @@ export async function writtenEvents(config: SaltConfig): Promise<unknown[]> {
 
 /** The packages of the site, which the environments of Salt do not have. */
 const PACKAGE = 'mako==1.4.3';
-
-/**
- * The directory of a package that the environments of Salt do not have, as `name==version`, with
- * the others that it needs. The first call needs a package index; the directory stays beside the
- * environments.
- */
-export async function packageBeside(
-  venv: SaltVenv,
-  wanted: string,
-  needs: readonly string[] = [],
-): Promise<string> {
-  const dir = join(dirname(venv.dir), wanted.replace('==', '-'));
-  if (!existsSync(dir)) {
-    const made = await mkdtemp(`${dir}-`);
-    const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '-q', '--no-deps'];
-    await run(venv.python, [...pip, '--target', made, wanted, ...needs]);
-    // Another test may have been faster.
-    await rename(made, dir).catch(() => rm(made, { recursive: true }));
-  }
-  return dir;
-}
 
 /**
  * The environment with a package, by default the site's: a script in the place of the interpreter,

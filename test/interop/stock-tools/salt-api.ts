@@ -1,24 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts, SaltProcess, type SaltVenv, waitForPort } from '@brine/testing';
+import { cherrypyBeside, freePorts, SaltProcess, type SaltVenv, waitForPort } from '@brine/testing';
 import { HttpClient } from '../http/http-client.ts';
-import { packageBeside } from '../python/site.ts';
 import type { Lab } from '../transcripts/lab.ts';
 
-/** The web server that salt-api is written for, with what it needs. */
-const CHERRYPY = 'cherrypy==18.10.0';
-const NEEDS = [
-  'backports.tarfile==1.2.0',
-  'cheroot==11.1.2',
-  'jaraco.collections==5.2.1',
-  'jaraco.context==6.1.2',
-  'jaraco.functools==4.6.0',
-  'jaraco.text==4.3.0',
-  'more-itertools==11.2.1',
-  'portend==3.2.1',
-  'tempora==5.13.0',
-  'zc.lockfile==4.0',
-];
 const START_MS = 60_000;
 
 /** Where a salt-api runs. */
@@ -52,7 +37,7 @@ export class SaltApi {
 
   /** Starts one. Resolves when it takes requests. */
   static async startAt({ venv, env, dir, master, port }: SaltApiSite): Promise<SaltApi> {
-    const packages = await packageBeside(venv, CHERRYPY, NEEDS);
+    const packages = await cherrypyBeside(venv);
     await mkdir(dir);
     const web = { host: '127.0.0.1', port, disable_ssl: true, expire_responses: false };
     const lines = [

@@ -1,8 +1,7 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SaltVenv } from '@brine/testing';
+import { packageBeside, type SaltVenv } from '@brine/testing';
 import { BRINE } from '@brine/testing/checkouts';
-import { packageBeside } from '../python/site.ts';
 import type { CaseLab } from './case-lab.ts';
 import type { Lab } from './lab.ts';
 import type { RecordedLine } from './recorded-cases.ts';
