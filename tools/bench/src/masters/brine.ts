@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runningPostgresUrl } from '@brine/postgres-server';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, waitForPort } from '@brine/testing';
 import pg from 'pg';
 import { ProcessTree } from '../measure/process-tree.ts';
 import { COMMAND_TIMEOUT_MS, GRACE_MS } from './commands.ts';
@@ -12,6 +12,8 @@ import {
   type MasterUnderTest,
 } from './master.ts';
 import { timeUntilServing } from './serving.ts';
+
+const SERVICE_READY_MS = 30_000;
 
 /** Jobs of the last day as `test.ping` leaves them, written as pgjsonb would (origin 1). */
 const FILL_JOBS = `
@@ -97,6 +99,11 @@ export class BrineUnderTest implements MasterUnderTest {
       serving.catch(() => undefined);
     });
     return new BrineUnderTest(this.#master, await serving);
+  }
+
+  /** One of its services does. */
+  serveHttp(port: number): Promise<void> {
+    return waitForPort(port, SERVICE_READY_MS);
   }
 
   runCommand(command: 'salt' | 'salt-run', args: readonly string[]): Promise<CommandRun> {

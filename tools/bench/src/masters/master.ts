@@ -53,6 +53,8 @@ export interface MasterUnderTest {
   fillStore(jobs: number): Promise<void>;
   /** Ends the master and starts it again on the same files; `keepKeys: false` makes it forget. */
   restart(options: { readonly keepKeys: boolean }): Promise<MasterUnderTest>;
+  /** Serves Salt's HTTP API on the port of its file, where a program of its own does that. */
+  serveHttp(port: number): Promise<void>;
   /** Runs its own command line (`salt`, `salt-run`); resolves with the wall time in ms. */
   runCommand(command: 'salt' | 'salt-run', args: readonly string[]): Promise<CommandRun>;
   close(): Promise<void>;

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import {
+  cherrypyBeside,
   runProgram,
   type SaltHome,
   type SaltPorts,
@@ -7,6 +9,7 @@ import {
   type SaltVenv,
   saltVenv,
   SaltVenvError,
+  waitForPort,
 } from '@brine/testing';
 import { ProcessTree } from '../measure/process-tree.ts';
 import { COMMAND_TIMEOUT_MS, GRACE_MS } from './commands.ts';
@@ -20,6 +23,8 @@ import {
   type StockName,
 } from './master.ts';
 import { timeUntilServing } from './serving.ts';
+
+const API_START_MS = 60_000;
 
 /** The installed releases, each with its environment; prints a line about missing ones. */
 export async function installedStock(
@@ -48,6 +53,7 @@ export class StockUnderTest implements MasterUnderTest {
   readonly #venv: SaltVenv;
   readonly #sandbox: SaltSandbox;
   readonly #process: SaltProcess;
+  #api: SaltProcess | undefined;
 
   private constructor(parts: Parts, process: SaltProcess, pid: number, startMs: number) {
     this.name = parts.name;
@@ -111,11 +117,25 @@ export class StockUnderTest implements MasterUnderTest {
     return StockUnderTest.#run({ name, home, venv: this.#venv, sandbox: this.#sandbox });
   }
 
+  /** Starts its salt-api, whose web server is installed beside the environment. */
+  async serveHttp(port: number): Promise<void> {
+    const packages = await cherrypyBeside(this.#venv);
+    this.#api = SaltProcess.start({
+      command: this.#venv.python,
+      args: [this.#venv.bin('salt-api'), '-c', this.home.configDir, '-l', 'warning'],
+      env: { ...this.#sandbox.env(), PYTHONPATH: packages },
+      logFile: join(this.#sandbox.dir, 'salt-api.out'),
+      graceMs: GRACE_MS,
+    });
+    await waitForPort(port, API_START_MS);
+  }
+
   runCommand(command: 'salt' | 'salt-run', args: readonly string[]): Promise<CommandRun> {
     return this.#sandbox.run(this.#venv, command, this.home, args, COMMAND_TIMEOUT_MS);
   }
 
   async close(): Promise<void> {
+    await this.#api?.stop();
     await this.#process.stop();
     await this.#sandbox.close();
   }

@@ -6,6 +6,7 @@ import { FAIRNESS_ROW } from './fairness.ts';
 import { FLEET_ROWS } from './fleet.ts';
 import { HERD_ROW } from './herd.ts';
 import { HOSTS_ROW } from './hosts.ts';
+import { HTTP_ROW } from './http.ts';
 import { LIST_JOBS_ROW } from './list-jobs.ts';
 import { LOG_IN_ROWS } from './log-ins.ts';
 import { OVERLOAD_ROW } from './overload.ts';
@@ -29,4 +30,5 @@ export const ALL_ROWS: readonly Row[] = [
   HERD_ROW,
   HOSTS_ROW,
   ACKS_ROW,
+  HTTP_ROW,
 ];
