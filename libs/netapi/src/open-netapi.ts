@@ -14,7 +14,7 @@ import { NetapiClient } from './clients/netapi-client.ts';
 import { Followers } from './live/followers.ts';
 import { LiveEvents } from './live/live-events.ts';
 import { Principals } from './live/sight.ts';
-import { CallRoom } from './rest-cherrypy/call-room.ts';
+import { CALL_PLACES, Places } from './places.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
 import { errorPage } from './rest-cherrypy/error-page.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
@@ -40,7 +40,7 @@ export interface Netapi {
   status(): object;
   readonly counts: RequestCounts;
   readonly followers: Followers;
-  readonly room: CallRoom;
+  readonly room: Places;
   /** Ends streams of events. */
   close(): void;
 }
@@ -53,7 +53,7 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
   const live = new LiveEvents(bus, onTrouble);
   const followers = new Followers();
   const counts = new RequestCounts();
-  const room = new CallRoom();
+  const room = new Places(CALL_PLACES);
   const client = new NetapiClient({
     requests,
     live,

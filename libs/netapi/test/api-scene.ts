@@ -18,7 +18,7 @@ import { NetapiClient } from '../src/clients/netapi-client.ts';
 import { Followers } from '../src/live/followers.ts';
 import type { LiveEvent } from '../src/live/live-events.ts';
 import { Principals } from '../src/live/sight.ts';
-import { CallRoom } from '../src/rest-cherrypy/call-room.ts';
+import { CALL_PLACES, Places } from '../src/places.ts';
 import { RequestCounts } from '../src/rest-cherrypy/counts.ts';
 import { errorPage } from '../src/rest-cherrypy/error-page.ts';
 import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
@@ -160,7 +160,7 @@ export class ApiScene {
   readonly followers = new Followers();
   readonly principals = new Principals();
   readonly counts = new RequestCounts();
-  readonly room = new CallRoom();
+  readonly room = new Places(CALL_PLACES);
   readonly hooks: { readonly tag: string; readonly data: SaltMap }[] = [];
   readonly faults: string[] = [];
   readonly client: NetapiClient;

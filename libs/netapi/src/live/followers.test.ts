@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventOf } from '../../test/api-scene.ts';
+import { NetapiError } from '../errors.ts';
 import { Followers, type FollowerSink, LAG_TAG, type Sight } from './followers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -169,6 +170,19 @@ test('close() ends all streams once, and counts stay right after it', () => {
   expect(sinks.map(({ ends }) => ends)).toEqual([[undefined], [undefined]]);
   expect(followers.stats.followers).toBe(0);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('one user has half of the places, and others the rest', () => {
+  const followers = new Followers();
+  const leaves = Array.from({ length: 5_500 }, () => followers.enter('alice'));
+  expect(() => followers.enter('alice')).toThrow(NetapiError);
+  for (let at = 0; at < 5_500; at += 1) followers.enter(at % 2 === 0 ? 'bob' : 'eve');
+  expect(() => followers.enter('zoe')).toThrow('Too many follow the events.');
+  expect(followers.places).toEqual({ inHand: 11_000, refused: 2 });
+  leaves[0]?.();
+  leaves[0]?.();
+  followers.enter('zoe');
+  expect(() => followers.enter('zoe')).toThrow(NetapiError);
 });
 
 test('removing twice counts once', () => {

@@ -1,3 +1,4 @@
+import { FOLLOWER_PLACES, Places, type PlaceStats } from '../places.ts';
 import type { LiveEvent } from './live-events.ts';
 
 /** Where a follower's frames go. */
@@ -67,6 +68,7 @@ export interface FollowerStats {
  */
 export class Followers {
   readonly #groups = new Map<string, Group>();
+  readonly #places = new Places(FOLLOWER_PLACES);
   #timer: NodeJS.Timeout | undefined;
   #count = 0;
   #dropped = 0;
@@ -74,6 +76,19 @@ export class Followers {
 
   get stats(): FollowerStats {
     return { followers: this.#count, dropped: this.#dropped, closed: this.#closed };
+  }
+
+  /** Counts of places, and of those that found none. */
+  get places(): PlaceStats {
+    return this.#places.stats;
+  }
+
+  /**
+   * Takes a place for a follower of this user; the returned function gives it back.
+   * @throws NetapiError 503
+   */
+  enter(user: string): () => void {
+    return this.#places.enter([user]);
   }
 
   /**

@@ -30,8 +30,6 @@ const STREAM_TYPE = 'text/event-stream;charset=utf-8';
  * shared, a right taken away ends within 30 s.
  */
 const CHECK_MS = 22_000;
-/** Followers of one process. Each has a connection. */
-const FOLLOWERS_MAX = 11_000;
 
 /** A frame of `/events`; scripts read it line by line. */
 export const eventFrame: WriteFrame = ({ tag, data }) => {
@@ -46,7 +44,8 @@ export async function streamEvents(asked: Asked, parts: EventParts): Promise<voi
   if (Object.keys(request.query as object).length > 0) throw new NetapiError(400, NO_QUERY);
   const gone = new AbortController();
   whenClosed(reply, () => gone.abort());
-  const caller = await follow(request, parts);
+  const { caller, leave } = await follow(request, parts);
+  whenClosed(reply, leave);
   if (request.method === 'HEAD') {
     // The stream has no end, so its headers are all that there is.
     void reply.type(STREAM_TYPE).header('Cache-Control', 'no-cache');
@@ -77,15 +76,18 @@ export async function streamEvents(asked: Asked, parts: EventParts): Promise<voi
   );
 }
 
-/** The caller that may follow. @throws NetapiError */
-export async function follow(request: HttpRequest, parts: EventParts): Promise<ApiCaller> {
+/** A caller that may follow, and how it gives its place back. */
+export interface Admitted {
+  readonly caller: ApiCaller;
+  readonly leave: () => void;
+}
+
+/** The caller that may follow, with a place. @throws NetapiError */
+export async function follow(request: HttpRequest, parts: EventParts): Promise<Admitted> {
   const caller = await parts.callers.find(tokenOf(request), addressOf(request));
   if (caller === undefined) throw new NetapiError(401, '');
-  if (parts.followers.stats.followers >= FOLLOWERS_MAX) {
-    throw new NetapiError(503, 'Too many follow the events.', { retryAfter: 30 });
-  }
   await parts.begin();
-  return caller;
+  return { caller, leave: parts.followers.enter(caller.reader.principal) };
 }
 
 /** A follower with an open stream. */

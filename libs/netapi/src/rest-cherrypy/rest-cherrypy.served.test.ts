@@ -6,6 +6,7 @@ import { Gate, until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ApiScene, JID, published, type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
+import { FOLLOWER_PLACES } from '../places.ts';
 
 const scenes: ApiScene[] = [];
 let dir: string;
@@ -154,6 +155,7 @@ describe('HEAD', () => {
     expect(text).toContain('200 OK');
     expect(text).toContain('text/event-stream');
     expect(scene.followers.stats.followers).toBe(0);
+    await until('it has no place', () => scene.followers.places.inHand === 0);
   });
 
   test('of an unknown path has no body', async () => {
@@ -398,6 +400,14 @@ describe('web hooks', () => {
   });
 });
 
+/** A request for a WebSocket. */
+function upgrade(headers: string): string {
+  return (
+    'GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+    `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`
+  );
+}
+
 describe('events', () => {
   test('are followed as server-sent events until the peer is gone', async () => {
     const { scene, base, known } = await served({
@@ -418,8 +428,25 @@ describe('events', () => {
     expect(text).toBe(
       'retry: 400\ntag: salt/a b\ndata: {"data": {"x": 1}, "tag": "salt/a\\nb"}\n\n',
     );
+    expect(scene.followers.places.inHand).toBe(1);
     gone.abort();
     await until('it is gone', () => scene.followers.stats.followers === 0);
+    await until('its place is free', () => scene.followers.places.inHand === 0);
+  });
+
+  test('a user with half of all followers is refused more, and others are not', async () => {
+    const { scene, ask, known, port, token } = await served();
+    for (let at = 0; at < FOLLOWER_PLACES.ofOne; at += 1) scene.followers.enter('alice');
+    const refused = await ask('/events', { headers: known });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30']);
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+    let text = '';
+    socket.on('data', (part: string) => (text += part)).on('error', () => undefined);
+    socket.write(upgrade(`X-Auth-Token: ${token}\r\n`));
+    await until('the WebSocket is refused too', () => text.includes('\r\n\r\n'));
+    expect(text).toContain('HTTP/1.1 503 ');
+    socket.destroy();
+    expect(() => scene.followers.enter('bob')()).not.toThrow();
   });
 
   test('a peer that hangs up while its token is looked up is not kept', async () => {
@@ -439,6 +466,7 @@ describe('events', () => {
     gate.open();
     await until('the look-up is over', () => scene.live.listeners.size === 1);
     expect(scene.followers.stats.followers).toBe(0);
+    await until('it has no place', () => scene.followers.places.inHand === 0);
   });
 
   test('a token that is not valid is 401', async () => {
@@ -455,10 +483,6 @@ function frame(text: string): Buffer {
 }
 
 describe('WebSockets', () => {
-  const upgrade = (headers: string): string =>
-    'GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
-    `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`;
-
   test('a message that comes with the upgrade is not lost', async () => {
     const { scene, port, token } = await served();
     const socket = connect(port, '127.0.0.1').setEncoding('latin1');
@@ -471,8 +495,10 @@ describe('WebSockets', () => {
     await until('an event', () => text.includes(`salt/run/${JID}/ret`));
     expect(text).toContain('101 Switching Protocols');
     expect(text).toContain('server received message');
+    expect(scene.followers.places.inHand).toBe(1);
     socket.destroy();
     await until('it is gone', () => scene.followers.stats.followers === 0);
+    await until('its place is free', () => scene.followers.places.inHand === 0);
     await until('the request is over', () => scene.counts.current === 0);
   });
 

@@ -14,11 +14,11 @@ import {
 } from '@brine/http';
 import { mapOf } from '@brine/wire';
 import { NetapiError, UnexpectedError } from '../errors.ts';
+import type { Places } from '../places.ts';
 import type { KnownSession } from '../sessions/sessions.ts';
 import { acceptedType } from './accept.ts';
 import { type AnswerBody, writeAnswer } from './answers.ts';
 import { addressOf, type Asked, refuseQuery, tokenOf, typeOf } from './asked.ts';
-import type { CallRoom } from './call-room.ts';
 import { type CallParts, Calls, welcome } from './calls.ts';
 import type { RequestCounts } from './counts.ts';
 import { errorPage } from './error-page.ts';
@@ -33,7 +33,7 @@ export interface RestCherrypyParts extends CallParts, EventParts, LogInParts {
   readonly options: RestCherrypyOptions;
   readonly hooks: HookEvents;
   readonly counts: RequestCounts;
-  readonly room: CallRoom;
+  readonly room: Places;
   /** Origins whose pages may use the API from a browser. */
   readonly origins: readonly string[];
   readonly onFault: (error: unknown, request: string) => void;
@@ -228,9 +228,14 @@ export class RestCherrypy {
   /** `/ws` without an upgrade is not found, as where a stock salt-api has no WebSockets. */
   #addSocket(app: HttpApp): void {
     serveSockets(app, '/ws', {
-      admit: (request) => {
+      admit: async (request) => {
         refuseOtherOrigins(request, this.#parts.origins);
-        return follow(request, this.#parts);
+        const { caller, leave } = await follow(request, this.#parts);
+        // With the connection, as no upgrade may follow.
+        const { socket } = request.raw;
+        if (socket.destroyed) leave();
+        else socket.once('close', leave);
+        return caller;
       },
       onSocket: (socket, request, caller) => serveSocket(socket, request, caller, this.#parts),
     });
