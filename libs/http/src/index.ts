@@ -1,5 +1,5 @@
 export { whenClosed } from './closed.ts';
-export { clearOwnCookie, cookieOf, setOwnCookie } from './cookies.ts';
+export { clearOwnCookie, ownCookieOf, setOwnCookie } from './cookies.ts';
 export { allowFiles, sendFile, serveDirectory, serveFile } from './files.ts';
 export type { HttpAddress, HttpApp, HttpReply, HttpRequest } from './http-listener.ts';
 export { HttpListener } from './http-listener.ts';

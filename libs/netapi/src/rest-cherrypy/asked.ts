@@ -1,4 +1,4 @@
-import { cookieOf, type HttpReply, type HttpRequest } from '@brine/http';
+import { type HttpReply, type HttpRequest, ownCookieOf } from '@brine/http';
 import { YamlWork } from '@brine/yaml';
 import { lowstateOf } from '../clients/low.ts';
 import { NetapiError } from '../errors.ts';
@@ -35,7 +35,7 @@ export function headerOf({ headers }: HttpRequest, name: string): string | undef
  * (salt/netapi/rest_cherrypy/app.py salt_token_tool).
  */
 export function tokenOf(request: HttpRequest): string | undefined {
-  return headerOf(request, 'x-auth-token') ?? cookieOf(request, COOKIE);
+  return headerOf(request, 'x-auth-token') ?? ownCookieOf(request, COOKIE);
 }
 
 /** The form that the peer wants the answer in. @throws NetapiError 406 */

@@ -93,7 +93,7 @@ export class LogIns {
     const load = mapOf({ cmd: 'brine_query', query: 'del_token', token, args: mapOf({ token }) });
     const peer = addressOf(request);
     await requests.ask(load, { asker: `log-out ${peer}`, peer });
-    clearOwnCookie(reply, COOKIE);
+    clearOwnCookie(request, reply, COOKIE);
     return writeAnswer(mapOf({ return: CLEARED }), type);
   };
 

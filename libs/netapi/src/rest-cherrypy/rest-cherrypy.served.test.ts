@@ -5,59 +5,18 @@ import { join } from 'node:path';
 import { Gate, until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ApiScene, JID, published, type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
+import { JID, published, type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
+import { closeScenes, lastScene, raw, served } from '../../test/served-scene.ts';
 import { FOLLOWER_PLACES } from '../places.ts';
 
-const scenes: ApiScene[] = [];
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'brine-api-'));
 });
 afterEach(async () => {
-  await Promise.all(scenes.splice(0).map((scene) => scene.close()));
+  await closeScenes();
   await rm(dir, { recursive: true });
 });
-
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-}
-
-/** A served scene, a session of `alice`, and how to ask. */
-async function served(options: SceneOptions = {}) {
-  const scene = new ApiScene(options);
-  scenes.push(scene);
-  const base = await scene.serve();
-  const token = await scene.logIn();
-  const ask = async (path: string, { method = 'GET', headers = {}, body }: Sent = {}) => {
-    const answer = await fetch(`${base}${path}`, {
-      method,
-      headers: { 'Content-Type': 'application/json', ...headers },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
-  };
-  const known = { 'X-Auth-Token': token };
-  const post = (path: string, body?: unknown, headers: Sent['headers'] = known) =>
-    ask(path, { method: 'POST', headers, body });
-  return { scene, base, port: Number(new URL(base).port), token, known, ask, post };
-}
-
-/** Sends bytes as they are; resolves with the answer once the server has closed. */
-async function raw(port: number, text: string): Promise<string> {
-  const socket = connect(port, '127.0.0.1');
-  socket.setEncoding('latin1');
-  let answer = '';
-  let isClosed = false;
-  socket.on('data', (part: string) => (answer += part)).on('close', () => (isClosed = true));
-  socket.on('error', () => undefined);
-  socket.write(text);
-  await until('the server closes', () => isClosed);
-  return answer;
-}
 
 const PING = { client: 'local', tgt: '*', fun: 'test.ping' };
 
@@ -66,7 +25,7 @@ function answering(): NonNullable<SceneOptions['answer']> {
   return (load) => {
     if (load.get('cmd') !== 'publish') return usualAnswer(load);
     for (const id of ['web1', 'web2']) {
-      setImmediate(() => scenes.at(-1)?.live.returns(id, true));
+      setImmediate(() => lastScene()?.live.returns(id, true));
     }
     return published(['web1', 'web2']);
   };

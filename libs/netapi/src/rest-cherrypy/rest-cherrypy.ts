@@ -25,7 +25,7 @@ import { errorPage } from './error-page.ts';
 import { type EventParts, follow, streamEvents } from './events.ts';
 import { fireHook, type HookEvents } from './hooks.ts';
 import { type LogInParts, LogIns } from './log-in.ts';
-import { refuseOtherOrigins } from './same-origin.ts';
+import { refuseOtherLogIns, refuseOtherOrigins } from './same-origin.ts';
 import { serveSocket } from './websocket.ts';
 
 /** What the API is served with. */
@@ -52,6 +52,8 @@ interface Resource {
   readonly hasSession: boolean;
   /** Its methods that ask the master for something. */
   readonly calls: 'all' | 'POST' | 'none';
+  /** True if its POST gives a browser a cookie. */
+  readonly givesCookie?: true;
   /** Parts of the path that a GET takes after its name. */
   readonly depth: number;
   /** Those that a POST takes, default none. */
@@ -121,7 +123,7 @@ export class RestCherrypy {
     const guarded = { ...own, needsLogIn: 'all' } as const;
     const root = { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root } as const;
     const withSessions: [string, Resource][] = [
-      ['/login', { ...own, GET: logIns.explain, POST: logIns.logIn }],
+      ['/login', { ...own, givesCookie: true, GET: logIns.explain, POST: logIns.logIn }],
       ['/logout', { ...guarded, GET: welcome, POST: logIns.logOut }],
       [
         '/minions',
@@ -182,7 +184,9 @@ export class RestCherrypy {
     void reply.header('Allow', allowedBy(resource));
     const handler = handlerOf(request, resource);
     const mustBeKnown = isAmong(request, resource.needsLogIn);
-    refuseOtherOrigins(request, this.#parts.origins);
+    const { origins } = this.#parts;
+    refuseOtherOrigins(request, origins);
+    if (resource.givesCookie && request.method === 'POST') refuseOtherLogIns(request, origins);
     if (resource.hasSession) {
       const session = await this.#sessionOf(request);
       sessionsOf.set(request, session);
