@@ -8,6 +8,7 @@ import websocket from '@fastify/websocket';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Connections } from './connections.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import { keepSocketPaths, requestsOf } from './upgrades.ts';
 
 /** An application, to which routes are added. */
 export type HttpApp = FastifyInstance;
@@ -169,19 +170,34 @@ function makeApp({ address, errorPage }: HttpListenerOptions, limits: HttpLimits
     },
   } as const;
   const { tls } = address;
+  const socketPaths = new Set<string>();
+  const requests = requestsOf(socketPaths);
   const made =
     tls === undefined
-      ? fastify({ ...common, http: { connectionsCheckingInterval: limits.checkMs } })
-      : fastify({ ...common, http2: true, https: { ...filesOf(tls), ...http2Of(limits) } });
+      ? fastify({
+          ...common,
+          http: { connectionsCheckingInterval: limits.checkMs, IncomingMessage: requests },
+        })
+      : fastify({
+          ...common,
+          http2: true,
+          https: { ...filesOf(tls), ...http2Of(limits), Http1IncomingMessage: requests },
+        });
   // The types of the two kinds differ in the raw request alone, which no route uses.
   const app = made as unknown as HttpApp;
   const { server } = app;
+  keepSocketPaths(server, socketPaths);
   server.requestTimeout = limits.requestMs;
   server.headersTimeout = limits.headersMs;
   server.keepAliveTimeout = limits.idleMs;
   server.maxConnections = limits.connections;
   void app.register(cookie);
   void app.register(websocket, { options: { maxPayload: 64 * 1024 } });
+  app.addHook('onRequest', async ({ raw, headers }, reply) => {
+    if (headers.upgrade === undefined || raw.httpVersionMajor !== 1) return;
+    // Node drops what came in the same packet, as if no request could follow.
+    void reply.header('Connection', 'close');
+  });
   return app;
 }
 

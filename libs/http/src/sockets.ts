@@ -1,4 +1,5 @@
 import type { HttpApp, HttpRequest } from './http-listener.ts';
+import { addSocketPath } from './upgrades.ts';
 
 import '@fastify/websocket';
 
@@ -26,6 +27,7 @@ export function serveSockets<T>(
   url: string,
   { admit, onSocket }: SocketRoute<T>,
 ): void {
+  addSocketPath(app.server, app.prefix + url);
   const admitted = new WeakMap<HttpRequest, T>();
   app.route({
     method: 'GET',
