@@ -4,6 +4,7 @@ import { TRACING_ROW, WORKERS_ROWS } from './compared.ts';
 import { EVENT_ROWS } from './events.ts';
 import { FAIRNESS_ROW } from './fairness.ts';
 import { FLEET_ROWS } from './fleet.ts';
+import { FOLLOWERS_ROW } from './followers.ts';
 import { HERD_ROW } from './herd.ts';
 import { HOSTS_ROW } from './hosts.ts';
 import { HTTP_ROW } from './http.ts';
@@ -31,4 +32,5 @@ export const ALL_ROWS: readonly Row[] = [
   HOSTS_ROW,
   ACKS_ROW,
   HTTP_ROW,
+  FOLLOWERS_ROW,
 ];
