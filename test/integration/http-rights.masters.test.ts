@@ -115,6 +115,39 @@ it('each follower gets the events that its rights cover', async () => {
   expect(tagsOf('webs').filter((tag) => tag.endsWith('/new'))).toHaveLength(1);
 });
 
+it('/v1 counts the minions that a user may run a function on, and no others', async () => {
+  const v1 = async (path: string, user: User, body?: object) => {
+    const answer = await fetch(`${base}/v1${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        Authorization: `Bearer ${tokens.get(user) ?? ''}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  const count = (user: User, tgt: string, fun = 'test.ping') =>
+    v1('/targets/resolve', user, { tgt, fun });
+  const whole = await count('all', '*', 'cmd.run');
+  expect(whole).toMatchObject({ count: 2, sample: ['db1', 'web1'] });
+  expect(await count('webs', 'web*')).toMatchObject({ count: 1, sample: ['web1'] });
+  expect((await count('webs', 'web*'))['digest']).not.toBe(whole['digest']);
+  const refused = { status: 403, code: 'forbidden' };
+  expect(await count('webs', 'db1')).toMatchObject(refused);
+  expect(await count('webs', 'web1', 'cmd.run')).toMatchObject(refused);
+  for (const user of ['jobs', 'site', 'nothing'] as const) {
+    expect(await count(user, '*')).toMatchObject(refused);
+  }
+  expect(await v1('/me', 'webs')).toMatchObject({
+    principal: 'webs',
+    eauth: 'sharedsecret',
+    readsAll: false,
+    rights: [{ on: 'web*', functions: [{ fun: 'test.*' }] }],
+  });
+  expect(await v1('/me', 'all')).toMatchObject({ readsAll: true });
+});
+
 it('a stream ends within 30 s after its token was revoked, and others continue', async () => {
   const token = tokens.get('webs') ?? '';
   expect((await post('/logout', {}, token)).status).toBe(200);

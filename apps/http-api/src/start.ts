@@ -5,6 +5,7 @@ import { openNetapi } from '@brine/netapi';
 import {
   addConnectionMetrics,
   natsOf,
+  ownRelease,
   Releasers,
   type RunningService,
   type ServiceContext,
@@ -22,7 +23,14 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
   const sender = new RequestSender(bus, { host });
   releasers.add(() => sender.close());
   const onTrouble = (text: string, err: unknown): void => log.error({ err }, text);
-  const netapi = openNetapi({ options, bus, sender, spans: telemetry, onTrouble });
+  const netapi = openNetapi({
+    options,
+    release: ownRelease(),
+    bus,
+    sender,
+    spans: telemetry,
+    onTrouble,
+  });
   const { rest } = netapi;
 
   const listen = (address: HttpAddress, isOwn: boolean): Promise<HttpListener> =>

@@ -1,6 +1,7 @@
 export type { BatchSettings, BatchStep } from './batch-run.ts';
 export { batchSize, highestRetcode, resumeBatch, runBatch } from './batch-run.ts';
-export type { Command, JobReturn, PublishedCommand } from './command.ts';
+export type { Command, JobReturn, LoadSettings, PublishedCommand } from './command.ts';
+export { publishLoad } from './command.ts';
 export {
   BatchSizeError,
   isAway,

@@ -1,5 +1,7 @@
 export { whenClosed } from './closed.ts';
 export { clearOwnCookie, ownCookieOf, setOwnCookie } from './cookies.ts';
+export type { ApiDocument, ApiInfo, DescribedApp } from './described.ts';
+export { described, documentOf, unfitOf } from './described.ts';
 export { allowFiles, sendFile, serveDirectory, serveFile } from './files.ts';
 export type { HttpAddress, HttpApp, HttpReply, HttpRequest } from './http-listener.ts';
 export { HttpListener } from './http-listener.ts';

@@ -6,12 +6,19 @@ export class NetapiError extends Error {
   readonly status: number;
   /** Seconds after which the same call may succeed. */
   readonly retryAfter: number | undefined;
+  /** Salt's name of the refusal, where a worker gave one. */
+  readonly refusal: string | undefined;
 
-  constructor(status: number, text: string, options: ErrorOptions & { retryAfter?: number } = {}) {
+  constructor(
+    status: number,
+    text: string,
+    options: ErrorOptions & { retryAfter?: number; refusal?: string } = {},
+  ) {
     super(text, options);
     this.name = 'NetapiError';
     this.status = status;
     this.retryAfter = options.retryAfter;
+    this.refusal = options.refusal;
   }
 }
 

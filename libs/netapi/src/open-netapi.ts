@@ -20,11 +20,14 @@ import { errorPage } from './rest-cherrypy/error-page.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { addV1 } from './v1/v1.ts';
 
 /** What the API works with. */
 export interface NetapiParts {
   readonly spans: Spans;
   readonly options: MasterOptions;
+  /** The release of this service, for the document of `/v1`. */
+  readonly release: string;
   readonly bus: Bus;
   readonly sender: RequestSender;
   readonly onTrouble: (text: string, error: unknown) => void;
@@ -46,7 +49,8 @@ export interface Netapi {
 }
 
 /** Joins the parts of the API. */
-export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiParts): Netapi {
+export function openNetapi(given: NetapiParts): Netapi {
+  const { options, release, bus, sender, spans, onTrouble } = given;
   const rest = readRestCherrypy(options.restCherrypy);
   const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
@@ -54,28 +58,22 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
   const followers = new Followers();
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
+  const settings = settingsOf(options);
   const client = new NetapiClient({
     requests,
     live,
-    settings: settingsOf(options),
+    settings,
     silentText: options.brine.httpSilentMinions,
     restTimeoutS: options.restTimeout,
     onTrouble,
   });
   const principals = new Principals();
-  let begun: Promise<unknown> | undefined;
-  const begin = async (): Promise<void> => {
-    begun ??= live.listen((event) => {
+  const begin = onceBegun(() =>
+    live.listen((event) => {
       principals.note(event);
       followers.take(event);
-    });
-    try {
-      await begun;
-    } catch (error) {
-      begun = undefined;
-      throw error;
-    }
-  };
+    }),
+  );
   const { externalAuth, netapiEnableClients: enabled } = options;
   const parts = {
     client,
@@ -98,9 +96,10 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
     rest,
     counts,
     followers,
-    build: (app, isOwn) => {
+    build: async (app, isOwn) => {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
-      return new RestCherrypy({ ...parts, options: own }).build(app);
+      await new RestCherrypy({ ...parts, options: own }).build(app);
+      await addV1(app, own.rootPrefix, { ...parts, release, settings });
     },
     errorPage: (status) => errorPage(status, ''),
     room,
@@ -113,6 +112,20 @@ export function openNetapi({ options, bus, sender, spans, onTrouble }: NetapiPar
       followers.close();
       live.close();
     },
+  };
+}
+
+/** Begins something at the first call, and at the next one if that failed. */
+function onceBegun(begin: () => Promise<unknown>): () => Promise<void> {
+  let begun: Promise<unknown> | undefined;
+  return async () => {
+    begun ??= begin();
+    try {
+      await begun;
+    } catch (error) {
+      begun = undefined;
+      throw error;
+    }
   };
 }
 

@@ -24,6 +24,8 @@ import { errorPage } from '../src/rest-cherrypy/error-page.ts';
 import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from '../src/sessions/callers.ts';
 import { Sessions } from '../src/sessions/sessions.ts';
+import type { V1Parts } from '../src/v1/parts.ts';
+import { addV1 } from '../src/v1/v1.ts';
 
 export const JID = '20261129204500123456';
 
@@ -165,6 +167,7 @@ export class ApiScene {
   readonly faults: string[] = [];
   readonly client: NetapiClient;
   readonly api: RestCherrypy;
+  readonly v1: V1Parts;
   readonly #bodyBytes: number | undefined;
   #listener: HttpListener | undefined;
 
@@ -182,6 +185,20 @@ export class ApiScene {
     });
     const read = readRestCherrypy(rest);
     this.#bodyBytes = read.bodyMaxBytes;
+    const onFault = (error: unknown, request: string) =>
+      void this.faults.push(`${request}: ${String(error)}`);
+    const callers = new Callers(requests, this.sessions);
+    this.v1 = {
+      requests,
+      sessions: this.sessions,
+      callers,
+      room: this.room,
+      origins,
+      settings: SETTINGS,
+      apiAcl: read.apiAcl,
+      release: '0.2.0',
+      onFault,
+    };
     this.api = new RestCherrypy({
       client: this.client,
       enabled,
@@ -189,7 +206,7 @@ export class ApiScene {
       sessions: this.sessions,
       externalAuth,
       apiAcl: read.apiAcl,
-      callers: new Callers(requests, this.sessions),
+      callers,
       principals: this.principals,
       followers: this.followers,
       begin: async () => void (await this.live.listen(this.followers.take)),
@@ -200,7 +217,7 @@ export class ApiScene {
       room: this.room,
       origins,
       options: read,
-      onFault: (error, request) => void this.faults.push(`${request}: ${String(error)}`),
+      onFault,
     });
   }
 
@@ -212,7 +229,10 @@ export class ApiScene {
         drainMs: 50,
         ...(this.#bodyBytes === undefined ? {} : { bodyBytes: this.#bodyBytes }),
       },
-      build: (app) => this.api.build(app),
+      build: async (app) => {
+        await this.api.build(app);
+        await addV1(app, '', this.v1);
+      },
       errorPage: (status) => errorPage(status, ''),
       onTaken: (reason) => void this.faults.push(reason),
       onListening: () => undefined,

@@ -122,6 +122,7 @@ export function refusalNamed(name: string, text: string, cause?: unknown): Error
   if (status === undefined) return new UnexpectedError(text, { cause });
   return new NetapiError(status, text, {
     cause,
+    refusal: name,
     ...(status === 503 ? { retryAfter: RETRY_AFTER_S } : {}),
   });
 }

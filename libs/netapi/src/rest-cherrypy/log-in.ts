@@ -1,12 +1,13 @@
 import type { ApiAcl } from '@brine/config';
 import { clearOwnCookie, setOwnCookie } from '@brine/http';
-import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { lowOf } from '../clients/low.ts';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError, UnexpectedError } from '../errors.ts';
 import { permissionsOf } from '../permissions.ts';
-import type { Session, Sessions } from '../sessions/sessions.ts';
+import { endSession, newSession, sessionOf } from '../sessions/new-session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { writeAnswer } from './answers.ts';
 import { mayComeFrom } from './api-acl.ts';
 import { addressOf, type Asked, bodyOf, COOKIE, lowstateIn, refuseQuery, typeOf } from './asked.ts';
@@ -48,7 +49,7 @@ export class LogIns {
     const given = bodyOf(asked).data ?? null;
     const credentials = Array.isArray(given) ? (given[0] ?? null) : given;
     if (!isMap(credentials)) throw new UnexpectedError('no credentials');
-    const { apiAcl, requests, sessions, externalAuth } = this.#parts;
+    const { apiAcl, externalAuth } = this.#parts;
     const peer = addressOf(asked.request);
     const name = credentials.get('username');
     if (!mayComeFrom(apiAcl, typeof name === 'string' ? name : '', peer)) {
@@ -60,11 +61,9 @@ export class LogIns {
         return value === undefined ? [] : [[field, value] as const];
       }),
     );
-    const by = { asker: `log-in ${peer}`, peer };
-    const made = await requests.ask(load.set('cmd', 'mk_token'), by);
-    const session = sessionOf(made);
-    if (session === undefined) throw new NetapiError(401, NOT_PROVEN);
-    const id = await sessions.open(session);
+    const loggedIn = await newSession(this.#parts, load, peer);
+    if (loggedIn === undefined) throw new NetapiError(401, NOT_PROVEN);
+    const { id, made, session } = loggedIn;
     setOwnCookie(asked.request, asked.reply, { name: COOKIE, value: id, expire: session.expire });
     void asked.reply.header('X-Auth-Token', id);
     const { user, eauth, start, expire } = session;
@@ -87,12 +86,8 @@ export class LogIns {
     const type = typeOf(asked);
     const { session, request, reply } = asked;
     if (session === undefined) throw new NetapiError(401, '');
-    const { requests, sessions } = this.#parts;
-    await sessions.close(session.id);
-    const { token } = session.session;
-    const load = mapOf({ cmd: 'brine_query', query: 'del_token', token, args: mapOf({ token }) });
-    const peer = addressOf(request);
-    await requests.ask(load, { asker: `log-out ${peer}`, peer });
+    const ended = { id: session.id, token: session.session.token };
+    await endSession(this.#parts, ended, addressOf(request));
     clearOwnCookie(request, reply, COOKIE);
     return writeAnswer(mapOf({ return: CLEARED }), type);
   };
@@ -126,23 +121,6 @@ export class LogIns {
     }
     return made;
   }
-}
-
-/** The session of a token that was made; undefined if the log-in was refused. */
-function sessionOf(made: SaltValue): Session | undefined {
-  if (!isMap(made)) return undefined;
-  const [token, user, eauth] = [textOf(made, 'token'), textOf(made, 'name'), textOf(made, 'eauth')];
-  const [start, expire] = [secondsIn(made, 'start'), secondsIn(made, 'expire')];
-  if (token === undefined || user === undefined || eauth === undefined) return undefined;
-  return start === undefined || expire === undefined
-    ? undefined
-    : { token, user, eauth, start, expire };
-}
-
-function secondsIn(map: SaltMap, name: string): number | undefined {
-  const value = map.get(name);
-  if (value instanceof SaltFloat) return value.value;
-  return typeof value === 'number' ? value : undefined;
 }
 
 function groupsIn(made: SaltValue): readonly string[] {

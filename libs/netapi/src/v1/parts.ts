@@ -1,0 +1,22 @@
+import type { LoadSettings } from '@brine/client';
+import type { ApiAcl } from '@brine/config';
+import type { MasterRequests } from '../clients/master-requests.ts';
+import type { Places } from '../places.ts';
+import type { Callers } from '../sessions/callers.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+
+/** What `/v1` is served with. */
+export interface V1Parts {
+  readonly requests: MasterRequests;
+  readonly sessions: Sessions;
+  readonly callers: Callers;
+  readonly room: Places;
+  /** Origins whose pages may use the API from a browser. */
+  readonly origins: readonly string[];
+  /** The addresses from which a user may log in. */
+  readonly apiAcl: ApiAcl | undefined;
+  readonly release: string;
+  /** Shape the loads of commands. */
+  readonly settings: LoadSettings;
+  readonly onFault: (error: unknown, request: string) => void;
+}

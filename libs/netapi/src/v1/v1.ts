@@ -1,0 +1,118 @@
+import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
+import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
+import { addDocument, API_INFO } from './document.ts';
+import { addMe } from './me.ts';
+import type { V1Parts } from './parts.ts';
+import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
+import { addSession } from './session.ts';
+import { addTargets } from './targets.ts';
+import { admitAs, findWho, namesItsCaller } from './who.ts';
+
+/** The largest body of `/v1`: a list of 100,000 minions has some MiB. */
+const BODY_BYTES = 8 * 1024 * 1024;
+
+/** Routes that are answered without a log-in, by their addresses. */
+const OPEN = ['/openapi.json', '/docs'] as const;
+
+/** Adds `/v1`: JSON alone, problems as errors, a log-in for all but its own documents. */
+export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promise<void> {
+  const base = `${prefix}/v1`;
+  await app.register(
+    async (scope) => {
+      scope.setErrorHandler((error, request, reply) =>
+        refuse(error, request, reply, { base, parts }),
+      );
+      scope.setNotFoundHandler((request, reply) =>
+        refuse(new RefusedRequest('not-found'), request, reply, { base, parts }),
+      );
+      readJsonAlone(scope);
+      scope.addHook('onRequest', async (request, reply) => {
+        void reply.header('Cache-Control', 'no-store');
+        if (!namesItsCaller(request)) refuseOtherOrigins(request, parts.origins);
+        await admit(request, { base, parts });
+      });
+      const methods = methodsByUrl(scope);
+      await described(scope, API_INFO(parts.release), (routes) => {
+        addSession(routes, parts);
+        addMe(routes, parts);
+        addTargets(routes, parts);
+        addDocument(routes, base);
+      });
+      refuseOtherMethods(scope, base, methods);
+    },
+    { prefix: base },
+  );
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** The methods of each address, as they are added. */
+function methodsByUrl(scope: HttpApp): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  scope.addHook('onRoute', ({ url, method }) => {
+    const known = found.get(url) ?? new Set<string>();
+    for (const one of [method].flat()) known.add(one);
+    found.set(url, known);
+  });
+  return found;
+}
+
+function refuseOtherMethods(
+  scope: HttpApp,
+  base: string,
+  methods: ReadonlyMap<string, ReadonlySet<string>>,
+): void {
+  for (const [url, known] of [...methods]) {
+    scope.route({
+      method: METHODS.filter((one) => !known.has(one)),
+      url: url.slice(base.length),
+      schema: { hide: true },
+      handler: async (_request, reply) => {
+        void reply.header('Allow', [...known].join(', '));
+        throw new RefusedRequest('bad-method');
+      },
+    });
+  }
+}
+
+/** A body of another type is refused before it is read. */
+function readJsonAlone(scope: HttpApp): void {
+  scope.removeAllContentTypeParsers();
+  const options = { parseAs: 'string', bodyLimit: BODY_BYTES } as const;
+  scope.addContentTypeParser<string>('application/json', options, (_request, body, done) => {
+    try {
+      done(null, JSON.parse(body));
+    } catch (cause) {
+      done(new RefusedRequest('bad-request', 'The body is no JSON.', { cause }), undefined);
+    }
+  });
+}
+
+interface Served {
+  readonly base: string;
+  readonly parts: V1Parts;
+}
+
+/** Finds who asks, before a body is read; a log-in itself needs none. */
+async function admit(request: HttpRequest, { base, parts }: Served): Promise<void> {
+  const path = request.url.split('?')[0]?.slice(base.length) ?? '';
+  if (OPEN.some((open) => open === path)) return;
+  if (request.method === 'POST' && path === '/session') return;
+  const who = await findWho(request, parts);
+  if (who === undefined) throw new RefusedRequest('not-logged-in');
+  admitAs(request, who);
+}
+
+function refuse(
+  error: unknown,
+  request: HttpRequest,
+  reply: HttpReply,
+  { base, parts }: Served,
+): HttpReply {
+  const known = refusalOf(error);
+  if (known === undefined) {
+    parts.onFault(error, `${request.method} ${request.url.split('?')[0]}`);
+  }
+  const refusal = known ?? new RefusedRequest('fault');
+  return sendProblem(request, reply, refusal, `${base}/docs`);
+}

@@ -1,0 +1,95 @@
+import { type HttpReply, type HttpRequest, ownCookieOf, whenClosed } from '@brine/http';
+import { isMap, mapOf, type SaltMap } from '@brine/wire';
+import type { MasterRequests } from '../clients/master-requests.ts';
+import { NetapiError } from '../errors.ts';
+import type { Places } from '../places.ts';
+import { addressOf, COOKIE, headerOf } from '../rest-cherrypy/asked.ts';
+import { sessionOf } from '../sessions/new-session.ts';
+import { isSessionId } from '../sessions/session-box.ts';
+import type { Session, Sessions } from '../sessions/sessions.ts';
+import { RefusedRequest } from './problem.ts';
+
+/** Who asks: a session, or an eauth token. */
+export interface Who {
+  readonly session: Session;
+  /** Undefined for an eauth token, which has no session. */
+  readonly id: string | undefined;
+}
+
+/** What a token may look like; no other text is looked up. */
+const TOKEN = /^[0-9a-f]{40,128}$/;
+
+/** Finds the log-in that a request names; undefined without a valid one. */
+export async function findWho(
+  request: HttpRequest,
+  { requests, sessions }: { readonly requests: MasterRequests; readonly sessions: Sessions },
+): Promise<Who | undefined> {
+  const given = givenBy(request);
+  if (given === undefined || !TOKEN.test(given)) return undefined;
+  const known = isSessionId(given) ? await sessions.find(given) : undefined;
+  if (known !== undefined) return { session: known.session, id: known.id };
+  const record = await recordOf(requests, given, addressOf(request));
+  const session = record === undefined ? undefined : sessionOf(record.set('token', given));
+  if (session === undefined || session.expire * 1_000 <= Date.now()) return undefined;
+  return { session, id: undefined };
+}
+
+/** What the master keeps of a token; undefined for one that is not valid. */
+export async function recordOf(
+  requests: MasterRequests,
+  token: string,
+  peer: string,
+): Promise<SaltMap | undefined> {
+  const by = { asker: `token ${peer}`, peer };
+  const record = await requests.ask(mapOf({ cmd: 'get_token', token }), by);
+  return isMap(record) && record.size > 0 ? record : undefined;
+}
+
+/** True with a token in a header, which no page of another origin can add. */
+export function namesItsCaller(request: HttpRequest): boolean {
+  return inHeader(request) !== undefined;
+}
+
+function givenBy(request: HttpRequest): string | undefined {
+  return inHeader(request) ?? ownCookieOf(request, COOKIE);
+}
+
+function inHeader(request: HttpRequest): string | undefined {
+  const bearer = /^Bearer +(\S+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1];
+  return bearer ?? headerOf(request, 'x-auth-token');
+}
+
+/** The log-ins of requests that were admitted. */
+const whoOf = new WeakMap<HttpRequest, Who>();
+
+/** Keeps who asks, for the route of a request. */
+export function admitAs(request: HttpRequest, who: Who): void {
+  whoOf.set(request, who);
+}
+
+/** Who asks. @throws Error in a route that is open to all */
+export function whoAsks(request: HttpRequest): Who {
+  const who = whoOf.get(request);
+  if (who === undefined) throw new Error('a route without a log-in asks for one');
+  return who;
+}
+
+/** Takes a place among the calls until the answer is sent. @throws RefusedRequest without room */
+export function takePlace(request: HttpRequest, reply: HttpReply, room: Places): void {
+  const { user, eauth } = whoAsks(request).session;
+  const names = [`address ${addressOf(request)}`, `user ${eauth} ${user}`];
+  whenClosed(reply, enter(room, names));
+}
+
+function enter(room: Places, names: readonly string[]): () => void {
+  try {
+    return room.enter(names);
+  } catch (cause) {
+    if (!(cause instanceof NetapiError)) throw cause;
+    const { retryAfter } = cause;
+    throw new RefusedRequest('too-many', '', {
+      cause,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
+  }
+}
