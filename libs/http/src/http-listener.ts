@@ -103,7 +103,7 @@ export class HttpListener {
     try {
       const handle = await boundPort?.(host, port);
       if (signal.aborted) return true;
-      await listenOn(server, handle ?? { host, port });
+      await listenOn(server, handle ?? { host, port }, this.#limits.connections);
       if (signal.aborted) server.close();
     } catch (error) {
       onTaken(errorText(error));
@@ -127,7 +127,11 @@ export class HttpListener {
   }
 }
 
-function listenOn(server: Server, where: object): Promise<void> {
+/**
+ * The system keeps as many connections in its queue as may be open: with fewer, many that come at
+ * once wait for seconds, and some are reset.
+ */
+function listenOn(server: Server, where: object, backlog: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error): void => {
       server.off('listening', onListening);
@@ -138,7 +142,7 @@ function listenOn(server: Server, where: object): Promise<void> {
       resolve();
     };
     server.once('error', onError).once('listening', onListening);
-    server.listen(where);
+    server.listen(where, backlog);
   });
 }
 
