@@ -1,5 +1,5 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { ServerHttp2Session } from 'node:http2';
+import { constants, type Http2ServerRequest, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 
 /** A peer that is unreachable is noticed, although nothing is sent to it: first probe, ms. */
@@ -20,7 +20,8 @@ export class Connections {
   readonly #inFlight = new Map<Socket, Set<ServerResponse>>();
   #isDraining = false;
 
-  constructor(server: Server, errorPage: (status: number) => string) {
+  /** @param requestMs until the whole of a request is here */
+  constructor(server: Server, errorPage: (status: number) => string, requestMs: number) {
     this.#errorPage = errorPage;
     // Without a listener, an error of the system at a new connection would end the process.
     server.on('error', () => undefined);
@@ -33,7 +34,10 @@ export class Connections {
       this.#sessions.add(session);
       session.once('close', () => this.#sessions.delete(session));
     });
-    server.on('request', (request, response) => this.#count(request, response));
+    server.on('request', (request: IncomingMessage | Http2ServerRequest, answer) => {
+      if ('stream' in request) endLate(request, requestMs);
+      else this.#count(request, answer);
+    });
     server.removeAllListeners('clientError');
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       this.#refuse(error, socket as Socket),
@@ -57,8 +61,7 @@ export class Connections {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #count({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse): void {
-    if (httpVersionMajor !== 1) return;
+  #count({ socket }: IncomingMessage, response: ServerResponse): void {
     let answers = this.#inFlight.get(socket);
     if (answers === undefined) {
       answers = new Set();
@@ -89,4 +92,24 @@ export class Connections {
     );
     socket.destroySoon();
   }
+}
+
+/** True for a request of HTTP/2 that was reset, or whose connection ended, before its end. */
+export function isCutOff({ stream, aborted }: Http2ServerRequest): boolean {
+  return aborted || stream.aborted;
+}
+
+/** Streams whose peer has not ended its request. */
+const UNENDED: ReadonlySet<number | undefined> = new Set([
+  constants.NGHTTP2_STREAM_STATE_OPEN,
+  constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_LOCAL,
+]);
+
+/** Ends a request of HTTP/2 that is not here in time: Node does so for HTTP/1.1 alone. */
+function endLate({ stream }: Http2ServerRequest, requestMs: number): void {
+  if (stream.endAfterHeaders) return;
+  const late = setTimeout(() => {
+    if (UNENDED.has(stream.state.state)) stream.close(constants.NGHTTP2_CANCEL);
+  }, requestMs);
+  stream.once('close', () => clearTimeout(late));
 }

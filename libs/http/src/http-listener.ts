@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { SecureServerOptions } from 'node:http2';
+import type { Http2ServerRequest, SecureServerOptions } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText, sleepUnless } from '@brine/tasks';
 import cookie from '@fastify/cookie';
 import websocket from '@fastify/websocket';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Connections } from './connections.ts';
+import { Connections, isCutOff } from './connections.ts';
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import { keepSocketPaths, requestsOf } from './upgrades.ts';
 
@@ -57,7 +57,11 @@ export class HttpListener {
     this.#options = options;
     this.#limits = { ...HTTP_LIMITS, ...options.limits };
     this.#app = makeApp(options, this.#limits);
-    this.#connections = new Connections(this.#app.server, options.errorPage);
+    this.#connections = new Connections(
+      this.#app.server,
+      options.errorPage,
+      this.#limits.requestMs,
+    );
   }
 
   /**
@@ -198,11 +202,26 @@ function makeApp({ address, errorPage }: HttpListenerOptions, limits: HttpLimits
   void app.register(cookie);
   void app.register(websocket, { options: { maxPayload: 64 * 1024 } });
   app.addHook('onRequest', async ({ raw, headers }, reply) => {
-    if (headers.upgrade === undefined || raw.httpVersionMajor !== 1) return;
+    if ('stream' in raw) return;
+    if (!/^1\.[01]$/.test(raw.httpVersion)) throw new HttpVersionError();
     // Node drops what came in the same packet, as if no request could follow.
-    void reply.header('Connection', 'close');
+    if (headers.upgrade !== undefined) void reply.header('Connection', 'close');
+  });
+  app.addHook('preHandler', async ({ raw }, reply) => {
+    // The body of a stream that was reset ends like a whole one.
+    if ('stream' in raw && isCutOff(raw as unknown as Http2ServerRequest)) reply.hijack();
   });
   return app;
+}
+
+/** Thrown for a version that a connection of HTTP/1 can not have; the parser takes 0.9 and 2.0. */
+class HttpVersionError extends Error {
+  readonly statusCode = 400;
+
+  constructor() {
+    super('the version is none of HTTP/1');
+    this.name = 'HttpVersionError';
+  }
 }
 
 function http2Of({ checkMs, streams }: HttpLimits): SecureServerOptions {
