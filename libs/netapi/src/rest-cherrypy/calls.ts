@@ -187,5 +187,5 @@ function isOwnText(cause: unknown): boolean {
 
 /** An id as part of a header. */
 function fileNameOf(id: string): string {
-  return id.replace(/[^\w.@-]/g, '_');
+  return id.slice(0, 255).replace(/[^\w.@-]/g, '_');
 }

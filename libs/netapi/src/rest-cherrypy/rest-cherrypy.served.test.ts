@@ -228,7 +228,7 @@ describe('calls', () => {
     expect(scene.room.stats.inHand).toBe(0);
   });
 
-  test('a peer that hangs up leaves no place taken', async () => {
+  test('a peer that hangs up has its place until its call is over', async () => {
     const { scene, port, token } = await served();
     const body = JSON.stringify([{ ...PING, client: 'runner' }]);
     const socket = connect(port, '127.0.0.1');
@@ -238,9 +238,13 @@ describe('calls', () => {
         `Content-Length: ${body.length}\r\n\r\n${body}`,
     );
     await until('the call runs', () => scene.room.stats.inHand === 1);
+    await until('the call is in hand', () => scene.live.listeners.size === 1);
     socket.destroy();
+    await until('the server has noticed', () => scene.counts.current === 0);
+    expect(scene.room.stats.inHand).toBe(1);
+    scene.live.fire(`salt/run/${JID}/ret`, { return: 1 });
     await until('its place is free', () => scene.room.stats.inHand === 0);
-    expect(scene.counts.current).toBe(0);
+    expect(scene.live.listeners.size).toBe(0);
   });
 
   test('a body that is larger than a stranger may send is refused', async () => {

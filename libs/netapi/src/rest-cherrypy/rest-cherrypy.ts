@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { BusError } from '@brine/bus';
 import type { RestCherrypyOptions } from '@brine/config';
 import {
@@ -197,12 +198,17 @@ export class RestCherrypy {
     if (isAmong(request, resource.calls)) this.#takePlace(request, reply);
   }
 
-  /** Until the answer is sent, or its peer is gone. */
+  /** Until the answer is sent and the call is over, which a peer that hangs up does not end. */
   #takePlace(request: HttpRequest, reply: HttpReply): void {
     const session = sessionsOf.get(request);
     const names = [`address ${addressOf(request)}`];
     if (session !== undefined) names.push(`user ${session.session.eauth} ${session.session.user}`);
-    whenClosed(reply, this.#parts.room.enter(names));
+    const leave = this.#parts.room.enter(names);
+    whenClosed(reply, () => {
+      const call = callsOf.get(request);
+      if (call === undefined) leave();
+      else void call.then(leave);
+    });
   }
 
   async #serve(request: HttpRequest, reply: HttpReply, resource: Resource): Promise<unknown> {
@@ -213,7 +219,10 @@ export class RestCherrypy {
     const { depth, postDepth = 0 } = resource;
     if (path.length > (request.method === 'POST' ? postDepth : depth))
       throw new NetapiError(404, '');
-    const body = await handler({ request, reply, path, session: sessionsOf.get(request) });
+    const session = sessionsOf.get(request);
+    const answer = (async () => handler({ request, reply, path, session }))();
+    callsOf.set(request, endOf(answer));
+    const body = await answer;
     if (reply.sent) return reply;
     if (!reply.hasHeader('content-type')) void reply.type(acceptedType(request.headers.accept));
     return reply.send(asBytes(body));
@@ -280,6 +289,16 @@ export class RestCherrypy {
       .type('text/html;charset=utf-8')
       .send(errorPage(status, known.message));
   }
+}
+
+/** The ends of the calls of requests; none of these promises rejects. */
+const callsOf = new WeakMap<HttpRequest, Promise<void>>();
+
+/** Resolves once nothing waits for minions any more. */
+async function endOf(answer: Promise<Answered>): Promise<void> {
+  const body = await answer.catch(() => undefined);
+  if (!(body instanceof Readable) || body.closed) return;
+  await new Promise((resolve) => body.once('close', resolve));
 }
 
 /** The sessions of requests whose log-in was checked. */
