@@ -8,7 +8,7 @@ import { withFileLock } from './salt/file-lock.ts';
 
 const run = promisify(execFile);
 
-/** Metadata and 19 MB of package on a slow line. */
+/** Metadata, or packages of up to 100 MB on a slow line. */
 const STEP_TIMEOUT_MS = 300_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 /** Required packages only, no recommended ones. */
@@ -16,6 +16,8 @@ const NEEDED = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'en
 
 /** The directory that modules are copied to. */
 const MODULES = 'modules';
+/** The directory that programs are in which want files beside them. */
+const HOME = 'home';
 
 /** A Debian package and the wanted programs in it. */
 export interface DebianPrograms<Name extends string> {
@@ -25,6 +27,8 @@ export interface DebianPrograms<Name extends string> {
   readonly libraries?: RegExp;
   /** A directory of the package that its programs load from, by the end of its path. */
   readonly modules?: RegExp;
+  /** The directory with the programs and the files that they want beside them, in the packages. */
+  readonly home?: string;
   /** The option that prints a program's release; default `--version`. */
   readonly versionArgument?: string;
   /** The site that offers them, for the error. */
@@ -58,7 +62,9 @@ export async function debianPrograms<Name extends string>(
   }
   const base = env['XDG_CACHE_HOME'] ?? join(env['HOME'] ?? homedir(), '.cache');
   const dir = join(base, 'brine', wanted.package);
-  const all = [...names, ...(wanted.modules === undefined ? [] : [MODULES])];
+  const home = wanted.home === undefined ? '' : HOME;
+  const programs = names.map((name) => join(home, name));
+  const all = [...programs, ...(wanted.modules === undefined ? [] : [MODULES])];
   if (!(await hasAll(dir, all))) {
     await mkdir(dir, { recursive: true });
     await withFileLock(join(dir, 'install.lock'), async () => {
@@ -66,7 +72,7 @@ export async function debianPrograms<Name extends string>(
     });
   }
   const modules = wanted.modules === undefined ? {} : { modules: join(dir, MODULES) };
-  return { paths: inDir(dir), env: withLibraries(dir), ...modules };
+  return { paths: inDir(join(dir, home)), env: withLibraries(dir), ...modules };
 }
 
 function withLibraries(dir: string): Record<string, string> {
@@ -94,13 +100,15 @@ async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promi
     await keepLibraries(into, join(dir, 'lib'));
     if (wanted.modules !== undefined) await keepModules(wanted.modules, into, dir);
     for (const name of wanted.names) {
-      const places = ['usr/bin', 'usr/sbin', 'bin'].map((dir) => join(into, dir, name));
-      const made = await firstOf(places);
+      const places = [wanted.home ?? 'usr/bin', 'usr/sbin', 'bin'];
+      const made = await firstOf(places.map((dir) => join(into, dir, name)));
       // Proves that its libraries are there: dependencies of the package were not installed.
       await step(made, [wanted.versionArgument ?? '--version'], undefined, withLibraries(dir));
+      if (wanted.home !== undefined) continue;
       await copyFile(made, join(work, name));
       await rename(join(work, name), join(dir, name));
     }
+    if (wanted.home !== undefined) await rename(join(into, wanted.home), join(dir, HOME));
   } catch (cause) {
     const why = (cause as Error).message.trim().split('\n').at(-1) ?? '';
     const text =
@@ -117,7 +125,7 @@ async function keepLibraries(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of await readdir(from, { recursive: true })) {
     const file = name.split('/').at(-1) ?? '';
-    if (/^lib.*\.so\.[0-9.]+$/.test(file)) await copyFile(join(from, name), join(to, file));
+    if (/^lib.*\.so(?:\.[0-9.]+)?$/.test(file)) await copyFile(join(from, name), join(to, file));
   }
 }
 
