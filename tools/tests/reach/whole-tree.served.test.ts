@@ -40,6 +40,8 @@ describe('reach in this tree', () => {
     ['infra/helm', 'tools/helm.deep.test.ts'],
     ['apps/syndic-relay/src/start.ts', 'test/interop/syndics/syndic-relay.deep.test.ts'],
     ['tools/chaos/src/modes/rolling/rolling.ts', 'test/integration/faults/rolling.deep.test.ts'],
+    ['libs/netapi/src/rest-cherrypy/events.ts', 'test/interop/http/saltgui.deep.test.ts'],
+    ['test/fixtures/saltgui/static', 'test/interop/http/saltgui.deep.test.ts'],
     ['libs/testing/src/salt/recipe.ts', 'test/interop/transcripts/commands.deep.test.ts'],
   ])('%s reaches %s', (start, expected) => {
     const path = tree.paths.find((one) => one.startsWith(start)) ?? start;
