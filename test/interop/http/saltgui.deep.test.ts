@@ -305,7 +305,9 @@ describe('a user with few rights', () => {
     }
     for (const [page, { by, texts }] of Object.entries(BY_ROW)) {
       await openByRow(by);
-      await gui.shows(page, OF_MINIONS_REFUSED.includes(page) ? ['(error)'] : texts);
+      // The newest job may be another one by now.
+      const known = page === 'job' ? ['test.echo', ...IDS] : texts;
+      await gui.shows(page, OF_MINIONS_REFUSED.includes(page) ? ['(error)'] : known);
     }
     await gui.openOptions();
     await gui.shows('options', ['session_user', 'narrow']);

@@ -4,6 +4,7 @@ import { type Browser, chromium, type Locator, type Page, type Response } from '
 
 /** On a busy machine things are slow, but not slower than this. */
 const PATIENCE_MS = 60_000;
+const ONCE_MS = 3_000;
 const PLAY = '⯈';
 const ELLIPSIS = '…';
 /** Before the chosen ones of a menu. */
@@ -184,8 +185,17 @@ export class SaltGui {
     const item = this.#items(part)
       .filter({ hasText: new RegExp(`^(?:[${MARKS}]\\s)?${letters.join('')}$`) })
       .first();
-    await item.locator('xpath=../preceding-sibling::*[1]').hover();
-    await item.click();
+    // A row that is made again closes its menu.
+    const once = { timeout: ONCE_MS };
+    await until(
+      `${name} is pressed`,
+      async () => {
+        await item.locator('xpath=../preceding-sibling::*[1]').hover(once);
+        await item.click(once);
+        return true;
+      },
+      { withinMs: PATIENCE_MS },
+    );
     await this.#pointAway();
   }
 
