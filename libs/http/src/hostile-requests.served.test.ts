@@ -214,13 +214,24 @@ describe.each(KINDS)('a peer that does not end its request, by $kind', ({ isTls 
     ],
   ];
 
-  test.each(SLOW)('after %s is closed, and others are served meanwhile', async (_, part) => {
+  test('after any part is closed, and others are served meanwhile', async () => {
     const limits = { headersMs: 1_000, requestMs: 2_000, checkMs: 100 };
     const { seen, port, listener } = await serve(isTls, limits);
-    const peers = Array.from({ length: 8 }, () => new Peer(port, isTls));
-    for (const { socket } of peers) socket.write(part);
+    const peers = SLOW.flatMap(([name, part]) =>
+      Array.from({ length: 8 }, () => ({ name, part, peer: new Peer(port, isTls) })),
+    );
+    for (const { part, peer } of peers) peer.socket.write(part);
     expect(await servesOthers(port, isTls)).toBe(true);
-    await until('all are closed', () => peers.every((one) => one.isClosed), { withinMs: 30_000 });
+    // Node checks HTTP/1.1 beside HTTP/2 every 30 s, whatever `checkMs` is.
+    await until(
+      'all are closed',
+      () => {
+        const open = peers.filter(({ peer }) => !peer.isClosed);
+        expect(new Set(open.map(({ name }) => name))).toEqual(new Set());
+        return true;
+      },
+      { withinMs: 75_000 },
+    );
     await until('none is open', () => listener.connections === 0);
     expect(seen.inHand).toBe(0);
   });

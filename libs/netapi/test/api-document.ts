@@ -1,5 +1,4 @@
 import { PROBLEMS } from '@brine/api';
-import { format, resolveConfig } from 'prettier';
 
 /** What of an OpenAPI document the page shows. */
 export interface ApiDocument {
@@ -39,22 +38,22 @@ interface Schema {
 
 const HEAD = `# The API \`/v1\`
 
-This page is made from the document that each http-api serves at \`/v1/openapi.json\`, and as a page at
-\`/v1/docs\`. The addresses of a stock salt-api are on [another page](http-api.md).
+This page is made from the document that each http-api serves at \`/v1/openapi.json\`, and as a
+page at \`/v1/docs\`. The addresses of a stock salt-api are on [another page](http-api.md).
 
-A log-in gives a cookie. Programs send its value, or a token of \`salt -T\` or of \`/token\`, as
-\`Authorization: Bearer …\` or \`X-Auth-Token\`. A page of another origin is refused where the cookie
-alone names the caller.
+A log-in gives a cookie. Programs send its value, or a token of \`salt -T\` or of \`/token\`,
+as \`Authorization: Bearer …\` or \`X-Auth-Token\`. A page of another origin is refused where the
+cookie alone names the caller.
 
 Bodies and answers are JSON. Unknown fields are refused. An error is a problem as of RFC 9457; its
 \`code\` is for programs, and its \`type\` leads to this table.
 `;
 
 /** The page of the documentation that shows a document. */
-export async function pageOf(document: ApiDocument, file: string): Promise<string> {
+export function pageOf(document: ApiDocument): string {
   const { paths, components } = document;
-  const text = [
-    HEAD,
+  return [
+    HEAD.trimEnd(),
     '## Errors',
     table(
       ['code', 'status', 'meaning', 'may succeed later'],
@@ -71,8 +70,10 @@ export async function pageOf(document: ApiDocument, file: string): Promise<strin
     ),
     '## Schemas',
     ...Object.entries(components.schemas).map(([name, schema]) => schemaOf(name, schema)),
-  ].join('\n\n');
-  return format(text, { ...(await resolveConfig(file)), filepath: file, proseWrap: 'always' });
+    '',
+  ]
+    .join('\n\n')
+    .replace(/\n+$/, '\n');
 }
 
 function routeOf(method: string, path: string, operation: Operation): string {
@@ -139,6 +140,6 @@ function typeOf(schema: Schema | undefined): string {
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+    `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell.replaceAll('|', '\\|')} `)).join('|')}|`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

@@ -14,7 +14,6 @@ export { NODE_RELEASES, nodeBinary } from './node-binary.ts';
 export { isRoot, letPass, NOBODY } from './other-user.ts';
 export { vectorFile } from './recorded-vectors.ts';
 export { runProgram } from './run-program.ts';
-export { cherrypyBeside, packageBeside } from './salt/packages.ts';
 export { freePorts, waitForPort } from './salt/ports.ts';
 export type { SaltVersion } from './salt/recipe.ts';
 export { NEWEST_SALTS, newestOf, OLDEST_SALT, releaseOf, SALT_VERSIONS } from './salt/recipe.ts';

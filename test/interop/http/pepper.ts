@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageBeside, runProgram } from '@brine/testing';
+import { runProgram } from '@brine/testing';
+import { packageBeside } from '@brine/testing/packages';
 import type { Lab } from '../transcripts/lab.ts';
 
 const PEPPER = 'salt-pepper==0.7.6';

@@ -3,7 +3,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageBeside, type SaltConfig, type SaltHome, type SaltVenv } from '@brine/testing';
+import { type SaltConfig, type SaltHome, type SaltVenv } from '@brine/testing';
+import { packageBeside } from '@brine/testing/packages';
 
 const FIXTURE = fileURLToPath(new URL('../../fixtures/python-site', import.meta.url));
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cherrypyBeside, freePorts, SaltProcess, type SaltVenv, waitForPort } from '@brine/testing';
+import { freePorts, SaltProcess, type SaltVenv, waitForPort } from '@brine/testing';
+import { cherrypyBeside } from '@brine/testing/packages';
 import { HttpClient } from '../http/http-client.ts';
 import type { Lab } from '../transcripts/lab.ts';
 

@@ -1,7 +1,8 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageBeside, type SaltVenv } from '@brine/testing';
+import { type SaltVenv } from '@brine/testing';
 import { BRINE } from '@brine/testing/checkouts';
+import { packageBeside } from '@brine/testing/packages';
 import type { CaseLab } from './case-lab.ts';
 import type { Lab } from './lab.ts';
 import type { RecordedLine } from './recorded-cases.ts';

@@ -41,8 +41,8 @@ export interface RequestHead {
   /** When the gateway had the request, in ms since 1970 with a fraction. */
   readonly receivedMs?: number;
   /**
-   * Its asker reads jobs in the store. A stock CLI, at a gateway of its own host, reads the files of
-   * that host: a publish of its is answered once they are written.
+   * Its asker reads jobs in the store. A stock CLI, at a gateway of its own host, reads the files
+   * of that host: a publish of its is answered once they are written.
    */
   readonly readsStore?: boolean;
   /** The reference of a body that is not in the message. */

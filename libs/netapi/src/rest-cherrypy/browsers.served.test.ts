@@ -107,7 +107,7 @@ describe('a session that another has chosen', () => {
     expect(await scene.sessions.find(CHOSEN)).toBeUndefined();
   });
 
-  test('does not become that of the user who logs in: the new one has an id of its own', async () => {
+  test('does not become that of the user who logs in: it gets an id of its own', async () => {
     const { scene, post } = await served();
     const planted = await scene.logIn('mallory');
     const answer = await post('/login', CREDENTIALS, { Cookie: `session_id=${planted}` });

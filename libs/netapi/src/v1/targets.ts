@@ -7,7 +7,7 @@ import { addressOf } from '../rest-cherrypy/asked.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
-import { takePlace, whoAsks } from './who.ts';
+import { inPlace, whoAsks } from './who.ts';
 
 const SAMPLE = 50;
 
@@ -20,7 +20,7 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
         tags: ['targets'],
         summary: 'Count the minions of a target',
         description:
-          'Judged as a command that runs `fun` on them: what a caller may not run, it may not count.',
+          'Judged as a command that runs `fun` there: who may not run it, may not count them.',
         body: targetSchema,
         response: {
           200: resolvedSchema,
@@ -28,8 +28,7 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
         },
       },
     },
-    async (request, reply) => {
-      takePlace(request, reply, parts.room);
+    async (request) => {
       const { session } = whoAsks(request);
       const peer = addressOf(request);
       const { tgt, tgtType, fun } = request.body;
@@ -37,7 +36,9 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
       const load = publishLoad(command, '', parts.settings).set('cmd', 'brine_resolve');
       load.delete('key');
       const asker = `user ${session.eauth} ${session.user}`;
-      const answer = await parts.requests.ask(load, { asker, peer });
+      const answer = await inPlace(request, parts.room, () =>
+        parts.requests.ask(load, { asker, peer }),
+      );
       const minions = isMap(answer) ? listOf(answer, 'minions') : undefined;
       if (minions === undefined) throw new RefusedRequest('bad-target');
       return resolved(minions.filter((id) => typeof id === 'string'));

@@ -243,6 +243,5 @@ const PAGE = fileURLToPath(new URL('../../../../docs/api.md', import.meta.url));
 test('the documentation has the document', async () => {
   const { ask } = await served();
   const { json } = await ask('/openapi.json');
-  const page = await pageOf(json as unknown as ApiDocument, PAGE);
-  await expect(page).toMatchFileSnapshot(PAGE);
+  await expect(pageOf(json as unknown as ApiDocument)).toMatchFileSnapshot(PAGE);
 });

@@ -1,4 +1,4 @@
-import { type HttpReply, type HttpRequest, ownCookieOf, whenClosed } from '@brine/http';
+import { type HttpRequest, ownCookieOf } from '@brine/http';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError } from '../errors.ts';
@@ -74,11 +74,22 @@ export function whoAsks(request: HttpRequest): Who {
   return who;
 }
 
-/** Takes a place among the calls until the answer is sent. @throws RefusedRequest without room */
-export function takePlace(request: HttpRequest, reply: HttpReply, room: Places): void {
+/**
+ * Makes a call in a place of its own, until it is over: a peer that hangs up does not end it.
+ * @throws RefusedRequest without room
+ */
+export async function inPlace<T>(
+  request: HttpRequest,
+  room: Places,
+  call: () => Promise<T>,
+): Promise<T> {
   const { user, eauth } = whoAsks(request).session;
-  const names = [`address ${addressOf(request)}`, `user ${eauth} ${user}`];
-  whenClosed(reply, enter(room, names));
+  const leave = enter(room, [`address ${addressOf(request)}`, `user ${eauth} ${user}`]);
+  try {
+    return await call();
+  } finally {
+    leave();
+  }
 }
 
 function enter(room: Places, names: readonly string[]): () => void {

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import {
-  cherrypyBeside,
   runProgram,
   type SaltHome,
   type SaltPorts,
@@ -11,6 +10,7 @@ import {
   SaltVenvError,
   waitForPort,
 } from '@brine/testing';
+import { cherrypyBeside } from '@brine/testing/packages';
 import { ProcessTree } from '../measure/process-tree.ts';
 import { COMMAND_TIMEOUT_MS, GRACE_MS } from './commands.ts';
 import { countReturnFiles, fillJobFiles } from './job-files.ts';

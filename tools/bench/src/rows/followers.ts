@@ -161,9 +161,12 @@ async function few(scene: Scene): Promise<readonly Figure[]> {
   const samples = (await memory.end()).map(({ mib }) => mib[SERVICE] ?? 0);
   const { root, ping } = await calls;
   await followers.end();
-  const name = `${count.toLocaleString('en-US')} followers, ${Math.round(written / tookS)} events/s`;
+  const perS = Math.round(written / tookS);
+  const name = `${count.toLocaleString('en-US')} followers, ${perS} events/s`;
   const half = Math.floor(samples.length / 2);
   const most = (some: readonly number[]): string => Math.max(...some).toFixed(0);
+  const first = most(samples.slice(0, half));
+  const second = most(samples.slice(half));
   return [
     line(`${name}: an event comes after, p99`, 'ms', seen.p99, {
       note: `p50 ${seen.p50}, ${wholeness(seen, written)}`,
@@ -178,7 +181,7 @@ async function few(scene: Scene): Promise<readonly Figure[]> {
       },
     ),
     line(`${name}: memory of ${SERVICE}, most`, 'MiB', Math.max(...samples), {
-      note: `${most(samples.slice(0, half))} in the first half, ${most(samples.slice(half))} in the second`,
+      note: `${first} in the first half, ${second} in the second`,
       detail: { samples },
     }),
     line(`${name}: the one that does not read is closed after`, 's', stalledS, {

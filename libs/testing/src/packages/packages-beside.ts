@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { SaltVenv } from './venv.ts';
+import type { SaltVenv } from '../salt/venv.ts';
 
 const run = promisify(execFile);
 

@@ -1,0 +1,1 @@
+export { cherrypyBeside, packageBeside } from './packages-beside.ts';
