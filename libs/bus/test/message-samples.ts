@@ -95,7 +95,6 @@ export const REQUEST: RequestHead = {
   deadlineMs: 1_795_384_830_000,
   peer: '192.0.2.1',
   receivedMs: 1_795_384_800_000.25,
-  readsStore: true,
   reference: 'ref-1',
 };
 

@@ -21,6 +21,14 @@ test('a request comes back as it was packed', () => {
   );
 });
 
+test('a request may state that its asker reads the store; one of 0.2.0 does not', () => {
+  const of = (readsStore: unknown) =>
+    unpackRequest(packRequest({ ...head, readsStore } as typeof head, Buffer.alloc(0)))?.head;
+  expect(of(true)).toEqual({ ...head, readsStore: true });
+  expect(of(undefined)).toEqual(head);
+  expect(of('yes')).toBeUndefined();
+});
+
 test('a request that was cut within its head is none, at every place', () => {
   const packed = packRequest(head, Buffer.alloc(0));
   for (let length = 0; length < packed.length; length++) {
