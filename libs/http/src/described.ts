@@ -23,6 +23,8 @@ export type DescribedApp = FastifyInstance<
 /** What the document states of all routes. */
 export interface ApiInfo {
   readonly title: string;
+  /** The cookie that names a log-in. */
+  readonly cookie: string;
   readonly version: string;
   readonly description: string;
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -37,7 +39,7 @@ export async function described(
   info: ApiInfo,
   addRoutes: (app: DescribedApp) => void,
 ): Promise<void> {
-  const { title, version, description, tags } = info;
+  const { title, cookie, version, description, tags } = info;
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   await app.register(swagger, {
@@ -47,7 +49,7 @@ export async function described(
       tags: [...tags],
       components: {
         securitySchemes: {
-          session: { type: 'apiKey', in: 'cookie', name: 'session_id' },
+          session: { type: 'apiKey', in: 'cookie', name: cookie },
           bearer: { type: 'http', scheme: 'bearer' },
         },
       },

@@ -7,7 +7,7 @@ export interface PlaceLimits {
   readonly ofOne: number;
   /** The text of a refusal. */
   readonly text: string;
-  /** A peer that was refused may ask again after so many seconds. */
+  /** Seconds after which a refused peer may ask again. */
   readonly retryAfterS: number;
 }
 

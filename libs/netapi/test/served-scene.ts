@@ -4,6 +4,7 @@ import { until } from '@brine/testing/waits';
 import { ApiScene, type SceneOptions } from './api-scene.ts';
 
 const HOST = '127.0.0.1';
+const JSON_BODY = { 'Content-Type': 'application/json' };
 const scenes: ApiScene[] = [];
 
 /** What is sent to a scene. */
@@ -22,7 +23,7 @@ export async function served(options: SceneOptions = {}) {
   const ask = async (path: string, { method = 'GET', headers = {}, body }: Sent = {}) => {
     const answer = await fetch(`${base}${path}`, {
       method,
-      headers: { 'Content-Type': 'application/json', ...headers },
+      headers: { ...(body === undefined ? {} : JSON_BODY), ...headers },
       ...(body === undefined
         ? {}
         : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

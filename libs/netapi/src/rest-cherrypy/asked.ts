@@ -2,7 +2,7 @@ import { type HttpReply, type HttpRequest, ownCookieOf } from '@brine/http';
 import { YamlWork } from '@brine/yaml';
 import { lowstateOf } from '../clients/low.ts';
 import { NetapiError } from '../errors.ts';
-import type { KnownSession } from '../sessions/sessions.ts';
+import type { KnownSession, Session } from '../sessions/sessions.ts';
 import { acceptedType, type MediaType } from './accept.ts';
 import { type Body, NO_BODY, readBody } from './bodies.ts';
 
@@ -16,12 +16,24 @@ export interface Asked {
   readonly session: KnownSession | undefined;
 }
 
+/** A body that comes without a log-in. */
+export const STRANGER_BODY_BYTES = 1024 * 1024;
+
 /** The name of the cookie with the session's id. */
 export const COOKIE = 'session_id';
 
 /** The address of the peer, as it is shown and compared. */
 export function addressOf({ ip }: HttpRequest): string {
   return ip.startsWith('::ffff:') ? ip.slice('::ffff:'.length) : ip;
+}
+
+/** The names under which a request takes a place: its address and, once known, its user. */
+export function namesOf(
+  request: HttpRequest,
+  session: Pick<Session, 'eauth' | 'user'> | undefined,
+): readonly string[] {
+  const address = `address ${addressOf(request)}`;
+  return session === undefined ? [address] : [address, `user ${session.eauth} ${session.user}`];
 }
 
 /** A header's text; undefined if it is absent, empty or given twice. */

@@ -6,7 +6,7 @@ import { lowOf } from '../clients/low.ts';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError, UnexpectedError } from '../errors.ts';
 import { permissionsOf } from '../permissions.ts';
-import { endSession, newSession, sessionOf } from '../sessions/new-session.ts';
+import { endSession, groupsIn, newSession, sessionOf } from '../sessions/new-session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { writeAnswer } from './answers.ts';
 import { mayComeFrom } from './api-acl.ts';
@@ -121,11 +121,6 @@ export class LogIns {
     }
     return made;
   }
-}
-
-function groupsIn(made: SaltValue): readonly string[] {
-  const groups = isMap(made) ? made.get('groups') : undefined;
-  return Array.isArray(groups) ? groups.filter((one) => typeof one === 'string') : [];
 }
 
 /** Rights that came with the log-in, as of the module `rest`. */

@@ -19,7 +19,15 @@ import type { Places } from '../places.ts';
 import type { KnownSession } from '../sessions/sessions.ts';
 import { acceptedType } from './accept.ts';
 import { type AnswerBody, writeAnswer } from './answers.ts';
-import { addressOf, type Asked, refuseQuery, tokenOf, typeOf } from './asked.ts';
+import {
+  addressOf,
+  type Asked,
+  namesOf,
+  refuseQuery,
+  STRANGER_BODY_BYTES,
+  tokenOf,
+  typeOf,
+} from './asked.ts';
 import { type CallParts, Calls, welcome } from './calls.ts';
 import type { RequestCounts } from './counts.ts';
 import { errorPage } from './error-page.ts';
@@ -65,8 +73,6 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const PREFLIGHT_METHODS = 'GET, POST';
 const PREFLIGHT_HEADERS = 'Content-Type, X-Auth-Token, X-Requested-With';
 const PREFLIGHT_AGE_S = '1400';
-/** A body that comes without a log-in. */
-const STRANGER_BODY_BYTES = 1024 * 1024;
 
 /** All addresses of Salt's rest_cherrypy, added to an application. */
 export class RestCherrypy {
@@ -200,10 +206,7 @@ export class RestCherrypy {
 
   /** Until the answer is sent and the call is over, which a peer that hangs up does not end. */
   #takePlace(request: HttpRequest, reply: HttpReply): void {
-    const session = sessionsOf.get(request);
-    const names = [`address ${addressOf(request)}`];
-    if (session !== undefined) names.push(`user ${session.session.eauth} ${session.session.user}`);
-    const leave = this.#parts.room.enter(names);
+    const leave = this.#parts.room.enter(namesOf(request, sessionsOf.get(request)?.session));
     whenClosed(reply, () => {
       const call = callsOf.get(request);
       if (call === undefined) leave();

@@ -13,7 +13,7 @@ const REQUEST = { ip: '127.0.0.1', query: {} } as HttpRequest;
 
 function callerUntil(expire: number): ApiCaller {
   const reader = { principal: 'anne', acl: undefined, matching: () => new Set<string>() };
-  return { token: 'a', expire, reader };
+  return { token: 'a', expire, groups: [], reader };
 }
 
 class Peer implements HttpSocket {

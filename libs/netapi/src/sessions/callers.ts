@@ -1,7 +1,8 @@
 import { readAcl, type Reader } from '@brine/acl';
-import { isMap, mapIn, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError } from '../errors.ts';
+import { tokenRecord } from './new-session.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A peer whose token is valid. */
@@ -12,6 +13,13 @@ export interface ApiCaller {
   readonly expire: number;
   /** What it may read now. */
   readonly reader: Reader;
+  /** Its groups, as its log-in found them. */
+  readonly groups: readonly string[];
+}
+
+/** False for a text that no token and no session has; it is not looked up. */
+export function mayBeToken(text: string): boolean {
+  return /^[0-9a-fA-F]{1,128}$/.test(text);
 }
 
 /** For this long followers with the same token share what a worker answered about it, ms. */
@@ -30,7 +38,7 @@ export class Callers {
 
   /** The caller now; undefined if the token is not valid. @throws NetapiError 503, BusError */
   async find(given: string | undefined, peer: string): Promise<ApiCaller | undefined> {
-    if (given === undefined || !/^[0-9a-fA-F]{1,128}$/.test(given)) return undefined;
+    if (given === undefined || !mayBeToken(given)) return undefined;
     const known = await this.#sessions.find(given);
     return this.ofToken(known?.session.token ?? given, peer);
   }
@@ -50,14 +58,13 @@ export class Callers {
 
   /** The same for an eauth token. */
   async ofToken(token: string, peer: string): Promise<ApiCaller | undefined> {
-    const by = { asker: `token ${peer}`, peer };
-    const record = await this.#requests.ask(mapOf({ cmd: 'get_token', token }), by);
-    const expire = isMap(record) ? record.get('expire') : undefined;
-    const seconds = expire instanceof SaltFloat ? expire.value : expire;
-    if (typeof seconds !== 'number' || seconds * 1_000 <= Date.now()) return undefined;
+    const known = await tokenRecord(this.#requests, token, peer);
+    if (known === undefined) return undefined;
+    const { expire, groups } = known;
     try {
+      const by = { asker: `token ${peer}`, peer };
       const rights = await this.#requests.ask(mapOf({ cmd: 'brine_rights', token }), by);
-      return isMap(rights) ? { token, expire: seconds, reader: readerOf(rights) } : undefined;
+      return isMap(rights) ? { token, expire, groups, reader: readerOf(rights) } : undefined;
     } catch (error) {
       // It was revoked in between, or its login module is not configured any more.
       if (error instanceof NetapiError && error.status === 401) return undefined;

@@ -1,4 +1,4 @@
-import { isMap, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, listOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import type { Session, Sessions } from './sessions.ts';
 
@@ -33,6 +33,35 @@ export async function endSession(
   if (id !== undefined) await sessions.close(id);
   const load = mapOf({ cmd: 'brine_query', query: 'del_token', token, args: mapOf({ token }) });
   await requests.ask(load, { asker: `log-out ${peer}`, peer });
+}
+
+/** What the master keeps of a token. */
+export interface TokenRecord {
+  /** Unix seconds. */
+  readonly start: number;
+  readonly expire: number;
+  readonly user: string;
+  readonly eauth: string;
+  readonly groups: readonly string[];
+}
+
+/** The record of a token; undefined for one that is not valid. @throws NetapiError 503 */
+export async function tokenRecord(
+  requests: MasterRequests,
+  token: string,
+  peer: string,
+): Promise<TokenRecord | undefined> {
+  const by = { asker: `token ${peer}`, peer };
+  const record = await requests.ask(mapOf({ cmd: 'get_token', token }), by);
+  if (!isMap(record)) return undefined;
+  const session = sessionOf(new Map(record).set('token', token));
+  if (session === undefined || session.expire * 1_000 <= Date.now()) return undefined;
+  return { ...session, groups: groupsIn(record) };
+}
+
+/** The groups that a log-in found. */
+export function groupsIn(record: SaltMap): readonly string[] {
+  return (listOf(record, 'groups') ?? []).filter((one) => typeof one === 'string');
 }
 
 /** The session of a token that was made; undefined if the log-in was refused. */

@@ -1,9 +1,11 @@
 import { PROBLEMS } from '@brine/api';
 import { type ApiDocument, type ApiInfo, type DescribedApp, documentOf } from '@brine/http';
+import { COOKIE } from '../rest-cherrypy/asked.ts';
 
 /** What the document states of the whole API. */
 export const API_INFO = (version: string): ApiInfo => ({
   title: 'Brine',
+  cookie: COOKIE,
   version,
   description: 'What a Brine master knows and does. Errors are problems as of RFC 9457.',
   tags: [
@@ -19,15 +21,20 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors '
 export function addDocument(app: DescribedApp, base: string): void {
   let text: { readonly json: string; readonly page: string } | undefined;
   const made = (): { readonly json: string; readonly page: string } => {
+    if (text !== undefined) return text;
     const document = documentOf(app);
-    text ??= { json: JSON.stringify(document), page: pageOf(document, base) };
-    return text;
+    return (text = { json: JSON.stringify(document), page: pageOf(document, base) });
   };
-  app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, (_request, reply) =>
-    reply.type('application/json').serializer(asIs).send(made().json),
+  app.get(
+    '/openapi.json',
+    { exposeHeadRoute: true, schema: { hide: true, security: [] } },
+    (_request, reply) => reply.type('application/json').serializer(asIs).send(made().json),
   );
-  app.get('/docs', { exposeHeadRoute: true, schema: { hide: true } }, (_request, reply) =>
-    reply.header('Content-Security-Policy', POLICY).type(HTML).serializer(asIs).send(made().page),
+  app.get(
+    '/docs',
+    { exposeHeadRoute: true, schema: { hide: true, security: [] } },
+    (_request, reply) =>
+      reply.header('Content-Security-Policy', POLICY).type(HTML).serializer(asIs).send(made().page),
   );
 }
 

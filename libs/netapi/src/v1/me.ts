@@ -5,7 +5,7 @@ import { addressOf } from '../rest-cherrypy/asked.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
-import { recordOf, whoAsks } from './who.ts';
+import { inPlace, whoAsks } from './who.ts';
 
 /** The rights of a caller that may do all. */
 const ALL: Acl = [
@@ -17,7 +17,7 @@ const ALL: Acl = [
 ];
 
 /** `/v1/me`: who asks, and what it may do now. */
-export function addMe(app: DescribedApp, { requests, callers }: V1Parts): void {
+export function addMe(app: DescribedApp, { callers, room }: V1Parts): void {
   app.get(
     '/me',
     {
@@ -25,23 +25,19 @@ export function addMe(app: DescribedApp, { requests, callers }: V1Parts): void {
       schema: {
         tags: ['session'],
         summary: 'Who asks, and what it may do',
-        response: { 200: meSchema, ...problems('no-master') },
+        response: { 200: meSchema, ...problems('too-many', 'no-master') },
       },
     },
     async (request): Promise<Me> => {
       const { session } = whoAsks(request);
       const peer = addressOf(request);
-      const [record, caller] = await Promise.all([
-        recordOf(requests, session.token, peer),
-        callers.ofToken(session.token, peer),
-      ]);
-      if (record === undefined || caller === undefined) throw new RefusedRequest('not-logged-in');
-      const groups = record.get('groups');
+      const caller = await inPlace(request, room, () => callers.ofToken(session.token, peer));
+      if (caller === undefined) throw new RefusedRequest('not-logged-in');
       const { acl } = caller.reader;
       return {
         principal: caller.reader.principal,
         eauth: session.eauth,
-        groups: Array.isArray(groups) ? groups.filter((one) => typeof one === 'string') : [],
+        groups: [...caller.groups],
         expires: timeText(caller.expire),
         readsAll: acl === undefined,
         rights: rightsOf(acl ?? ALL),

@@ -2,14 +2,14 @@ import { logInSchema, sessionSchema, type SessionShown, timeText } from '@brine/
 import { clearOwnCookie, type DescribedApp, setOwnCookie } from '@brine/http';
 import { mapOf } from '@brine/wire';
 import { mayComeFrom } from '../rest-cherrypy/api-acl.ts';
-import { addressOf, COOKIE } from '../rest-cherrypy/asked.ts';
+import { addressOf, COOKIE, STRANGER_BODY_BYTES } from '../rest-cherrypy/asked.ts';
 import { refuseOtherLogIns } from '../rest-cherrypy/same-origin.ts';
 import { endSession, newSession } from '../sessions/new-session.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { nothing, problems } from './schemas.ts';
-import { whoAsks } from './who.ts';
+import { inPlace, whoAsks } from './who.ts';
 
 const tags = ['session'];
 
@@ -18,13 +18,14 @@ export function addSession(app: DescribedApp, parts: V1Parts): void {
   app.post(
     '/session',
     {
+      bodyLimit: STRANGER_BODY_BYTES,
       schema: {
         tags,
         summary: 'Log in',
         description: 'Sets a cookie; programs may send its value as a bearer token instead.',
         security: [],
         body: logInSchema,
-        response: { 201: sessionSchema, ...problems('log-in-refused', 'no-master') },
+        response: { 201: sessionSchema, ...problems('log-in-refused', 'too-many', 'no-master') },
       },
     },
     async (request, reply) => {
@@ -32,7 +33,9 @@ export function addSession(app: DescribedApp, parts: V1Parts): void {
       const { username, password, eauth } = request.body;
       const peer = addressOf(request);
       if (!mayComeFrom(parts.apiAcl, username, peer)) throw new RefusedRequest('log-in-refused');
-      const loggedIn = await newSession(parts, mapOf({ username, password, eauth }), peer);
+      const loggedIn = await inPlace(request, parts.room, () =>
+        newSession(parts, mapOf({ username, password, eauth }), peer),
+      );
       if (loggedIn === undefined) throw new RefusedRequest('log-in-refused');
       const { id, session } = loggedIn;
       setOwnCookie(request, reply, { name: COOKIE, value: id, expire: session.expire });
@@ -54,12 +57,14 @@ export function addSession(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Log out',
         description: 'Ends the session everywhere at once, and revokes its token.',
-        response: { 204: nothing, ...problems('no-master') },
+        response: { 204: nothing, ...problems('too-many', 'no-master') },
       },
     },
     async (request, reply) => {
       const { id, session } = whoAsks(request);
-      await endSession(parts, { id, token: session.token }, addressOf(request));
+      await inPlace(request, parts.room, () =>
+        endSession(parts, { id, token: session.token }, addressOf(request)),
+      );
       clearOwnCookie(request, reply, COOKIE);
       return reply.code(204).send();
     },

@@ -4,42 +4,19 @@ import { until } from '@brine/testing/waits';
 import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ApiDocument, pageOf } from '../../test/api-document.ts';
-import { ApiScene, type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
+import { type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
+import { closeScenes, type Sent, served as servedScene } from '../../test/served-scene.ts';
 
-const scenes: ApiScene[] = [];
-afterEach(async () => {
-  await Promise.all(scenes.splice(0).map((scene) => scene.close()));
-});
+afterEach(closeScenes);
 
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-}
-
-/** A served scene, and how to ask it. */
+/** A served scene, and how to ask `/v1` there. */
 async function served(options: SceneOptions = {}) {
-  const scene = new ApiScene(options);
-  scenes.push(scene);
-  const base = await scene.serve();
-  const token = await scene.logIn();
-  const ask = async (path: string, { method = 'GET', headers = {}, body }: Sent = {}) => {
-    const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
-    const answer = await fetch(`${base}/v1${path}`, {
-      method,
-      headers: { ...type, ...headers },
-      ...(body === undefined
-        ? {}
-        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await answer.text();
+  const { scene, token, ask: askScene } = await servedScene(options);
+  const ask = async (path: string, sent: Sent = {}) => {
+    const answer = await askScene(`/v1${path}`, sent);
     const isJson = (answer.headers.get('content-type') ?? '').includes('json');
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      text,
-      json: (isJson ? JSON.parse(text) : undefined) as Record<string, unknown>,
-    };
+    const json = (isJson ? JSON.parse(answer.text) : undefined) as Record<string, unknown>;
+    return { ...answer, json };
   };
   return { scene, token, ask, known: { Authorization: `Bearer ${token}` } };
 }
@@ -113,6 +90,23 @@ describe('a session', () => {
       code: 'log-in-refused',
       retryable: false,
     });
+  });
+
+  test('is begun with a body of 1 MiB at most, and in a place of its address', async () => {
+    const { ask, scene } = await served();
+    const body = { username: 'alice', password: 'right', eauth: 'pam' };
+    const logIn = (more: object = {}) =>
+      ask('/session/', { method: 'POST', body: { ...body, ...more } });
+    expect((await logIn({ password: 'x'.repeat(1_048_576) })).json).toMatchObject({
+      status: 413,
+      code: 'too-large',
+    });
+    const places = Array.from({ length: 512 }, () => scene.room.enter(['address 127.0.0.1']));
+    expect((await logIn()).json).toMatchObject({ status: 503, code: 'too-many' });
+    expect(scene.master.loads).toEqual([]);
+    for (const leave of places) leave();
+    expect((await logIn()).status).toBe(201);
+    expect(scene.room.stats.inHand).toBe(0);
   });
 
   test('is not begun for a page of another origin', async () => {
@@ -194,7 +188,7 @@ describe('a request', () => {
 });
 
 test('who asks sees its rights', async () => {
-  const { ask, known } = await served({ answer: narrow });
+  const { ask, known, scene } = await served({ answer: narrow });
   expect((await ask('/me', { headers: known })).json).toEqual({
     principal: 'alice',
     eauth: 'pam',
@@ -210,6 +204,8 @@ test('who asks sees its rights', async () => {
       { on: '@jobs', functions: [{ fun: '.*' }] },
     ],
   });
+  const asked = scene.master.loads.map((load) => textOf(load, 'cmd'));
+  expect(asked).toEqual(['get_token', 'brine_rights']);
 });
 
 test('a target is counted with the rights of its caller', async () => {

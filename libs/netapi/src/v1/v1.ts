@@ -11,9 +11,6 @@ import { admitAs, findWho, namesItsCaller } from './who.ts';
 /** The largest body of `/v1`: a list of 100,000 minions has some MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
 
-/** Routes that are answered without a log-in, by their addresses. */
-const OPEN = ['/openapi.json', '/docs'] as const;
-
 /** Adds `/v1`: JSON alone, problems as errors, a log-in for all but its own documents. */
 export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promise<void> {
   const base = `${prefix}/v1`;
@@ -29,7 +26,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
       scope.addHook('onRequest', async (request, reply) => {
         void reply.header('Cache-Control', 'no-store');
         if (!namesItsCaller(request)) refuseOtherOrigins(request, parts.origins);
-        await admit(request, { base, parts });
+        await admit(request, parts);
       });
       const methods = methodsByUrl(scope);
       await described(scope, API_INFO(parts.release), (routes) => {
@@ -94,10 +91,9 @@ interface Served {
 }
 
 /** Finds who asks, before a body is read; a log-in itself needs none. */
-async function admit(request: HttpRequest, { base, parts }: Served): Promise<void> {
-  const path = request.url.split('?')[0]?.slice(base.length) ?? '';
-  if (OPEN.some((open) => open === path)) return;
-  if (request.method === 'POST' && path === '/session') return;
+async function admit(request: HttpRequest, parts: V1Parts): Promise<void> {
+  // An empty list in the schema of a route: it is for all.
+  if (request.routeOptions.schema?.security?.length === 0) return;
   const who = await findWho(request, parts);
   if (who === undefined) throw new RefusedRequest('not-logged-in');
   admitAs(request, who);

@@ -1,10 +1,10 @@
 import { type HttpRequest, ownCookieOf } from '@brine/http';
-import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError } from '../errors.ts';
 import type { Places } from '../places.ts';
-import { addressOf, COOKIE, headerOf } from '../rest-cherrypy/asked.ts';
-import { sessionOf } from '../sessions/new-session.ts';
+import { addressOf, COOKIE, headerOf, namesOf } from '../rest-cherrypy/asked.ts';
+import { mayBeToken } from '../sessions/callers.ts';
+import { tokenRecord } from '../sessions/new-session.ts';
 import { isSessionId } from '../sessions/session-box.ts';
 import type { Session, Sessions } from '../sessions/sessions.ts';
 import { RefusedRequest } from './problem.ts';
@@ -16,33 +16,19 @@ export interface Who {
   readonly id: string | undefined;
 }
 
-/** What a token may look like; no other text is looked up. */
-const TOKEN = /^[0-9a-f]{40,128}$/;
-
 /** Finds the log-in that a request names; undefined without a valid one. */
 export async function findWho(
   request: HttpRequest,
   { requests, sessions }: { readonly requests: MasterRequests; readonly sessions: Sessions },
 ): Promise<Who | undefined> {
   const given = givenBy(request);
-  if (given === undefined || !TOKEN.test(given)) return undefined;
+  if (given === undefined || !mayBeToken(given)) return undefined;
   const known = isSessionId(given) ? await sessions.find(given) : undefined;
   if (known !== undefined) return { session: known.session, id: known.id };
-  const record = await recordOf(requests, given, addressOf(request));
-  const session = record === undefined ? undefined : sessionOf(record.set('token', given));
-  if (session === undefined || session.expire * 1_000 <= Date.now()) return undefined;
-  return { session, id: undefined };
-}
-
-/** What the master keeps of a token; undefined for one that is not valid. */
-export async function recordOf(
-  requests: MasterRequests,
-  token: string,
-  peer: string,
-): Promise<SaltMap | undefined> {
-  const by = { asker: `token ${peer}`, peer };
-  const record = await requests.ask(mapOf({ cmd: 'get_token', token }), by);
-  return isMap(record) && record.size > 0 ? record : undefined;
+  const record = await tokenRecord(requests, given, addressOf(request));
+  if (record === undefined) return undefined;
+  const { user, eauth, start, expire } = record;
+  return { session: { token: given, user, eauth, start, expire }, id: undefined };
 }
 
 /** True with a token in a header, which no page of another origin can add. */
@@ -83,8 +69,7 @@ export async function inPlace<T>(
   room: Places,
   call: () => Promise<T>,
 ): Promise<T> {
-  const { user, eauth } = whoAsks(request).session;
-  const leave = enter(room, [`address ${addressOf(request)}`, `user ${eauth} ${user}`]);
+  const leave = enter(room, namesOf(request, whoOf.get(request)?.session));
   try {
     return await call();
   } finally {

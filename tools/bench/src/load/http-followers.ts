@@ -35,7 +35,7 @@ export class HttpFollowers {
     this.#child = fork(PROGRAM, [String(port)], { execArgv: [], stdio: 'inherit' });
   }
 
-  /** Begins so many streams, with these tokens in turn. @throws Error if one is refused */
+  /** Begins `count` streams, with the tokens in turn. @throws Error if one is refused */
   async open(count: number, tokens: readonly string[]): Promise<void> {
     await this.#ask({ order: 'open', count, tokens });
   }

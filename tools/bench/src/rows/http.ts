@@ -89,7 +89,7 @@ async function openSide(
   return { master, caller };
 }
 
-/** Calls for a time, so many at once. @throws Error for an answer that is not whole */
+/** Makes `atOnce` calls in parallel, for a time. @throws Error for an answer that is not whole */
 async function sliceOf(
   caller: HttpCaller,
   client: Client,
