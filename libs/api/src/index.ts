@@ -1,10 +1,11 @@
 export type { Me, Right } from './me.ts';
 export { meSchema } from './me.ts';
 export { nothingSchema } from './nothing.ts';
+export { cursorSchema, pageParts, pageQuery, positionSchema } from './pages.ts';
 export type { Problem, ProblemCode } from './problems.ts';
 export { PROBLEMS, problemSchema } from './problems.ts';
 export type { SessionShown } from './session.ts';
 export { logInSchema, sessionSchema } from './session.ts';
 export type { Resolved } from './targets.ts';
 export { resolvedSchema, targetSchema } from './targets.ts';
-export { timeText } from './times.ts';
+export { timeSchema, timeText } from './times.ts';

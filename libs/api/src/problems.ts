@@ -26,9 +26,20 @@ export const PROBLEMS = {
   },
   'not-found': { status: 404, title: 'There is no such thing', retryable: false },
   'bad-method': { status: 405, title: 'This address has no such method', retryable: false },
+  changed: {
+    status: 409,
+    title: 'The target has changed since it was counted',
+    retryable: false,
+  },
+  gone: { status: 410, title: 'This is not kept any more', retryable: false },
   'too-large': { status: 413, title: 'The body is too large', retryable: false },
   'not-json': { status: 415, title: 'A body is JSON', retryable: false },
   'bad-target': { status: 422, title: 'The target can not be resolved', retryable: false },
+  'key-in-use': {
+    status: 422,
+    title: 'This Idempotency-Key was used for another request',
+    retryable: false,
+  },
   'too-many': { status: 503, title: 'Too many requests are in hand', retryable: true },
   'no-master': { status: 503, title: 'The master does not answer', retryable: true },
   fault: { status: 500, title: 'The request failed', retryable: false },
@@ -49,6 +60,8 @@ export const problemSchema = z
     instance: z.string().describe('The path of the request.'),
     code: z.enum(CODES),
     retryable: z.boolean().describe('True if the same request may succeed later, unchanged.'),
+    count: z.int().min(0).optional().describe('With `changed`: the minions of the target now.'),
+    digest: z.string().optional().describe('With `changed`: their digest.'),
   })
   .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof problemSchema>;

@@ -10,12 +10,21 @@ export class RefusedRequest extends Error {
   /** Seconds after which the same request may succeed. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: ProblemCode, text = '', options: ErrorOptions & { retryAfter?: number } = {}) {
+  /** More fields of the problem. */
+  readonly facts: Pick<Problem, 'count' | 'digest'>;
+
+  constructor(code: ProblemCode, text = '', options: RefusalOptions = {}) {
     super(text, options);
     this.name = 'RefusedRequest';
     this.code = code;
     this.retryAfter = options.retryAfter;
+    this.facts = options.facts ?? {};
   }
+}
+
+interface RefusalOptions extends ErrorOptions {
+  readonly retryAfter?: number;
+  readonly facts?: RefusedRequest['facts'];
 }
 
 const RETRY_AFTER_S = 5;
@@ -65,7 +74,7 @@ function ofServer(error: unknown): RefusedRequest | undefined {
 export function sendProblem(
   request: HttpRequest,
   reply: HttpReply,
-  { code, message, retryAfter }: RefusedRequest,
+  { code, message, retryAfter, facts }: RefusedRequest,
   docs: string,
 ): HttpReply {
   const { status, title, retryable } = PROBLEMS[code];
@@ -78,6 +87,7 @@ export function sendProblem(
     instance,
     code,
     retryable,
+    ...facts,
   };
   if (retryAfter !== undefined) void reply.header('Retry-After', String(retryAfter));
   if (status === 401) void reply.header('WWW-Authenticate', 'Bearer');

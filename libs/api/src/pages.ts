@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** Items of one page, at most. */
+const PAGE_MAX = 500;
+const CURSOR_MAX = 2_048;
+
+/** The place in a list after a page; opaque to clients. */
+export const cursorSchema = z
+  .string()
+  .min(1)
+  .max(CURSOR_MAX)
+  .regex(/^[\w-]+$/)
+  .describe('The `next` of the page before.');
+
+/** A place in the streams of events. */
+export const positionSchema = z
+  .string()
+  .min(1)
+  .max(CURSOR_MAX)
+  .regex(/^[\w.-]+$/)
+  .meta({ id: 'Position', description: 'A place in the streams of events.' });
+
+/** The parameters that each list takes. */
+export const pageQuery = {
+  limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(50).describe('Items of a page.'),
+  after: cursorSchema.optional(),
+};
+
+/** What a page has besides its items. */
+export const pageParts = {
+  next: z
+    .string()
+    .nullable()
+    .describe('Give it as `after` for the next page; null on the last one.'),
+};

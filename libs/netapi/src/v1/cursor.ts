@@ -1,0 +1,31 @@
+import { RefusedRequest } from './problem.ts';
+
+/** The text of a place in a list, for URLs. */
+export function cursorOf(place: readonly (string | number | null)[]): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
+}
+
+/**
+ * The place that a peer gave, or made up: texts and numbers, as many as asked for.
+ * @throws RefusedRequest
+ */
+export function placeOf(
+  cursor: string,
+  parts: readonly ('string' | 'number')[],
+): (string | number)[] {
+  const place = parsed(cursor);
+  const fits =
+    Array.isArray(place) &&
+    place.length === parts.length &&
+    place.every((value, at) => typeof value === parts[at]);
+  if (!fits) throw new RefusedRequest('bad-request', 'after: is no cursor of this list');
+  return place as (string | number)[];
+}
+
+function parsed(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
