@@ -19,6 +19,7 @@ import { getLoad } from './read/get-load.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
 import { outstanding, type OutstandingJob } from './read/outstanding.ts';
+import { ownJobs } from './read/own-jobs.ts';
 import { QuarantineRows } from './read/quarantine-rows.ts';
 import { type AskedReturn, storedReturns } from './read/returns-by-jid.ts';
 import { seenSince } from './read/seen-since.ts';
@@ -239,6 +240,11 @@ export class JobCache {
   /** The time of the last return of a job, unix ms; undefined without returns. */
   endTime(jid: string): Promise<number | undefined> {
     return endTime(this.#reads, jid);
+  }
+
+  /** Those of these jobs that a user began. @throws RangeError for more than 500 jobs */
+  ownJobs(user: string, jids: readonly string[]): Promise<readonly string[]> {
+    return ownJobs(this.#reads, user, jids);
   }
 
   /** Filters up to 10,000 minions: those that logged in or returned since a time (unix ms). */

@@ -7,6 +7,7 @@ import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import { batch, resolve } from './batch.ts';
 import { busEvents } from './bus-events.ts';
 import type { ClearRequest, Proven } from './caller.ts';
+import { ownJobs } from './own-jobs.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { rights } from './rights.ts';
@@ -78,8 +79,8 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve` and
- * `brine_rights`.
+ * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`,
+ * `brine_rights` and `brine_own_jobs`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -93,6 +94,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_batch', answering(batch)],
   ['brine_resolve', answering(resolve)],
   ['brine_rights', answering(rights)],
+  ['brine_own_jobs', answering(ownJobs)],
 ]);
 
 /**

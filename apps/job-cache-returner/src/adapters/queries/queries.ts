@@ -49,6 +49,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['audit_newest', newestAudit],
   ['last_log_ins', lastLogIns],
   ['heard_since', seenSince],
+  ['own', own],
   ['end_time', async (cache, request) => (await cache.endTime(jidOf(request))) ?? null],
   [
     'silent',
@@ -75,6 +76,13 @@ async function seenSince(cache: JobCache, request: SaltMap): Promise<SaltValue> 
     throw new QueryError('heard_since needs ids and sinceMs');
   }
   return [...(await cache.seenSince(ids, sinceMs))];
+}
+
+async function own(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const user = textOf(request, 'user');
+  const jids = listOf(request, 'jids')?.filter((jid) => typeof jid === 'string');
+  if (user === undefined || jids === undefined) throw new QueryError('own needs user and jids');
+  return [...(await cache.ownJobs(user, jids))];
 }
 
 async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {
