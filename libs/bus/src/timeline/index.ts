@@ -1,5 +1,6 @@
+export { eventAt } from './event-at.ts';
 export { eventsOfJob } from './job-events.ts';
-export { isPosition } from './position.ts';
+export { isPosition, Reached } from './position.ts';
 export type { Wanted } from './read-message.ts';
-export type { BusEvent, TimelineOptions } from './timeline.ts';
+export type { BusEvent, TimelineOptions, TimelineSide } from './timeline.ts';
 export { BUS_KINDS, Timeline } from './timeline.ts';

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { isPosition, markOf, parsePosition, type Place, printPosition } from './position.ts';
+import { describe, expect, it, test } from 'vitest';
+import {
+  isPosition,
+  markOf,
+  parsePosition,
+  type Place,
+  printPosition,
+  Reached,
+} from './position.ts';
 
 const places = fc.record(
   { seq: fc.nat({ max: 2 ** 40 }), index: fc.nat({ max: 255 }) },
@@ -36,4 +43,39 @@ test('streams that were made again have another mark', () => {
   expect(markOf({ ...first })).toBe(markOf(first));
   expect(markOf({ ...first, events: '2026-11-21T10:00:00Z' })).not.toBe(markOf(first));
   expect(markOf({ ...first, publications: '2026-11-21T10:00:00Z' })).not.toBe(markOf(first));
+});
+
+describe('what a reader has reached', () => {
+  const here = new Reached('10.3-5_0a1b2c3d');
+
+  it.each([
+    ['9-5_0a1b2c3d', 'events', true],
+    ['10.3-0_0a1b2c3d', 'events', true],
+    ['10.4-5_0a1b2c3d', 'events', false],
+    ['10-5_0a1b2c3d', 'events', false],
+    ['11-5_0a1b2c3d', 'events', false],
+    // The other stream says nothing about an event.
+    ['10.2-9_0a1b2c3d', 'events', true],
+    ['99-5_0a1b2c3d', 'publications', true],
+    ['99-5.0_0a1b2c3d', 'publications', true],
+    ['10-6_0a1b2c3d', 'publications', false],
+    ['9-5_ffffffff', 'events', false],
+  ] as const)('an event at %s of %s: %s', (position, side, has) => {
+    expect(here.has({ position, side })).toBe(has);
+  });
+
+  it.each([
+    ['10.3-5_0a1b2c3d', true],
+    ['10.2-5.0_0a1b2c3d', true],
+    ['10.4-5_0a1b2c3d', false],
+    ['10.3-6_0a1b2c3d', false],
+    ['1-1_ffffffff', false],
+  ])('all up to %s: %s', (position, has) => {
+    expect(here.hasAll(position)).toBe(has);
+  });
+
+  it('of other streams is nothing', () => {
+    expect([here.isOfSame('1-1_0a1b2c3d'), here.isOfSame('1-1_ffffffff')]).toEqual([true, false]);
+    expect(() => here.hasAll('no position')).toThrow('no position');
+  });
 });

@@ -46,6 +46,53 @@ export function parsePosition(text: string): Position {
   return { events: place(seq, index), publications: place(jobSeq, jobIndex), mark };
 }
 
+/**
+ * Compares positions. Two readers may take the streams in different order, so that a position of
+ * one is neither before nor after that of the other as a whole: each stream is compared by itself.
+ */
+export class Reached {
+  readonly #position: Position;
+
+  /** @throws BusError `BUS_BAD_MESSAGE` for a text that is no position */
+  constructor(position: string) {
+    this.#position = parsePosition(position);
+  }
+
+  /** True if a reader that is here has read this event. */
+  has({ position, side }: { readonly position: string; readonly side: keyof Sides }): boolean {
+    const other = parsePosition(position);
+    return other.mark === this.#position.mark && isWithin(other[side], this.#position[side]);
+  }
+
+  /** True if a reader that is here has read all that one at the other position has read. */
+  hasAll(position: string): boolean {
+    const other = parsePosition(position);
+    return (
+      other.mark === this.#position.mark &&
+      isWithin(other.events, this.#position.events) &&
+      isWithin(other.publications, this.#position.publications)
+    );
+  }
+
+  /** True if the other position is of the same streams. */
+  isOfSame(position: string): boolean {
+    return parsePosition(position).mark === this.#position.mark;
+  }
+}
+
+type Sides = Pick<Position, 'events' | 'publications'>;
+
+/** True if all up to `place` was read by one that has read up to `reached`. */
+function isWithin(place: Place, reached: Place): boolean {
+  if (place.seq !== reached.seq) return place.seq < reached.seq;
+  return (place.index ?? Infinity) <= (reached.index ?? Infinity);
+}
+
+/** The place at which reading begins so that the event that ends at `place` comes. */
+export function before({ seq, index }: Place): Place {
+  return index === undefined || index === 0 ? { seq: seq - 1 } : { seq, index: index - 1 };
+}
+
 /** Distinguishes these two streams from others of the same names, by when they were made. */
 export function markOf(incarnations: {
   readonly events: string;

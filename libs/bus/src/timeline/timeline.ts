@@ -10,12 +10,17 @@ import { readEventMessage, readJobMessage, type Wanted } from './read-message.ts
 import { Side, type SideEvent, type Step } from './side.ts';
 import { findStart, type Notice, overtakenNotice, type Start, type TimelineFrom } from './start.ts';
 
+/** One of the two streams of the bus. */
+export type TimelineSide = 'events' | 'publications';
+
 /** An event of the bus of the whole cluster. */
 export interface BusEvent extends SideEvent {
   /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
   readonly timeMs: number;
   /** Reading resumes after this event from here, at any later time. */
   readonly position: string;
+  /** The stream that has it. */
+  readonly side: TimelineSide;
 }
 
 /** Which events to read, and from where. */
@@ -229,7 +234,7 @@ export class Timeline {
     (side === 'events' ? this.#events : this.#publications)?.take();
     this.#places = { ...this.#places, [side]: place };
     if (event?.jid !== undefined) this.#noteJob(event.jid);
-    return event && { ...event, timeMs: timeUs / 1_000, position: this.position };
+    return event && { ...event, timeMs: timeUs / 1_000, position: this.position, side };
   }
 
   /** A stream was recreated while it was read. */
