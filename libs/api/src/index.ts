@@ -1,3 +1,5 @@
+export type { EventShown } from './events.ts';
+export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';
 export type { Me, Right } from './me.ts';
 export { meSchema } from './me.ts';
 export { nothingSchema } from './nothing.ts';

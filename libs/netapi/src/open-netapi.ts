@@ -11,9 +11,8 @@ import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
-import { Followers } from './live/followers.ts';
-import { LiveEvents } from './live/live-events.ts';
-import { Principals } from './live/sight.ts';
+import type { Followers } from './live/followers.ts';
+import { makeLiveParts } from './live/live-parts.ts';
 import { CALL_PLACES, Places } from './places.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
 import { errorPage } from './rest-cherrypy/error-page.ts';
@@ -54,8 +53,8 @@ export function openNetapi(given: NetapiParts): Netapi {
   const rest = readRestCherrypy(options.restCherrypy);
   const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
-  const live = new LiveEvents(bus, onTrouble);
-  const followers = new Followers();
+  const liveParts = makeLiveParts(bus, requests, onTrouble);
+  const { live, followers } = liveParts;
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
   const settings = settingsOf(options);
@@ -67,13 +66,6 @@ export function openNetapi(given: NetapiParts): Netapi {
     restTimeoutS: options.restTimeout,
     onTrouble,
   });
-  const principals = new Principals();
-  const begin = onceBegun(() =>
-    live.listen((event) => {
-      principals.note(event);
-      followers.take(event);
-    }),
-  );
   const { externalAuth, netapiEnableClients: enabled } = options;
   const parts = {
     client,
@@ -83,9 +75,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     externalAuth,
     apiAcl: rest.apiAcl,
     callers: new Callers(requests, sessions),
-    principals,
-    followers,
-    begin,
+    ...liveParts,
     hooks: new EventWriter(bus),
     counts,
     room,
@@ -99,7 +89,11 @@ export function openNetapi(given: NetapiParts): Netapi {
     build: async (app, isOwn) => {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       await new RestCherrypy({ ...parts, options: own }).build(app);
-      await addV1(app, own.rootPrefix, { ...parts, release, settings });
+      await addV1(app, own.rootPrefix, {
+        ...parts,
+        release,
+        settings,
+      });
     },
     errorPage: (status) => errorPage(status, ''),
     room,
@@ -112,20 +106,6 @@ export function openNetapi(given: NetapiParts): Netapi {
       followers.close();
       live.close();
     },
-  };
-}
-
-/** Begins something at the first call, and at the next one if that failed. */
-function onceBegun(begin: () => Promise<unknown>): () => Promise<void> {
-  let begun: Promise<unknown> | undefined;
-  return async () => {
-    begun ??= begin();
-    try {
-      await begun;
-    } catch (error) {
-      begun = undefined;
-      throw error;
-    }
   };
 }
 

@@ -63,6 +63,9 @@ export class Places {
 /** Calls of one process that wait for the master and for minions; some 100 KiB each. */
 export const CALL_PLACES: PlaceLimits = { all: 1_024, ofOne: 512, text: '', retryAfterS: 2 };
 
+/** Searches of one process through the events; each reads ahead some MiB. */
+export const SEARCH_PLACES: PlaceLimits = { all: 16, ofOne: 8, text: '', retryAfterS: 2 };
+
 /** Followers of events of one process. Each has a connection. */
 export const FOLLOWER_PLACES: PlaceLimits = {
   all: 11_000,

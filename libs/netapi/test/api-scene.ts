@@ -1,4 +1,4 @@
-import type { BucketKey } from '@brine/bus';
+import type { BucketKey, Bus } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus/rpc';
 import { type ConfigMap, readRestCherrypy } from '@brine/config';
 import { HttpListener } from '@brine/http';
@@ -15,10 +15,12 @@ import {
 } from '@brine/wire';
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
+import { EventSearch } from '../src/live/event-search.ts';
 import { Followers } from '../src/live/followers.ts';
 import type { LiveEvent } from '../src/live/live-events.ts';
+import { OwnJobs } from '../src/live/own-jobs.ts';
 import { Principals } from '../src/live/sight.ts';
-import { CALL_PLACES, Places } from '../src/places.ts';
+import { CALL_PLACES, Places, SEARCH_PLACES } from '../src/places.ts';
 import { RequestCounts } from '../src/rest-cherrypy/counts.ts';
 import { errorPage } from '../src/rest-cherrypy/error-page.ts';
 import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
@@ -114,6 +116,8 @@ export function eventOf(tag: string, data: Readonly<Record<string, SaltValue>> =
     jid: undefined,
     minion: undefined,
     position: '',
+    side: 'events',
+    timeMs: 0,
     data: map,
     packed: pack(map),
   };
@@ -151,7 +155,15 @@ export interface SceneOptions {
   readonly silentText?: boolean;
   readonly origins?: readonly string[];
   readonly restTimeoutS?: number;
+  /** Streams for `/v1/events`; without them there are none. */
+  readonly bus?: Bus;
 }
+
+/** Events of streams that are not there. */
+const NO_EVENTS: V1Parts['events'] = {
+  page: async () => ({ texts: [], position: '0-0_00000000', isOver: true, notices: [] }),
+  one: async () => undefined,
+};
 
 /** The API over a master in memory. */
 export class ApiScene {
@@ -168,6 +180,7 @@ export class ApiScene {
   readonly client: NetapiClient;
   readonly api: RestCherrypy;
   readonly v1: V1Parts;
+  readonly searches = new Places(SEARCH_PLACES);
   readonly #bodyBytes: number | undefined;
   #listener: HttpListener | undefined;
 
@@ -193,6 +206,8 @@ export class ApiScene {
       sessions: this.sessions,
       callers,
       room: this.room,
+      searches: this.searches,
+      events: this.#searchOf(options.bus, requests),
       origins,
       settings: SETTINGS,
       apiAcl: read.apiAcl,
@@ -219,6 +234,11 @@ export class ApiScene {
       options: read,
       onFault,
     });
+  }
+
+  #searchOf(bus: Bus | undefined, requests: MasterRequests): V1Parts['events'] {
+    if (bus === undefined) return NO_EVENTS;
+    return new EventSearch(bus, this.principals, new OwnJobs(requests, this.principals));
   }
 
   /** Serves it; resolves with its address. */

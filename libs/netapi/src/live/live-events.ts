@@ -1,6 +1,6 @@
 import type { Bus } from '@brine/bus';
 import { eventData } from '@brine/bus/event-data';
-import { type BusEvent, Timeline } from '@brine/bus/timeline';
+import { type BusEvent, Timeline, type TimelineSide } from '@brine/bus/timeline';
 import type { EventKind } from '@brine/job';
 import { errorText, sleepUnless } from '@brine/tasks';
 import type { SaltMap } from '@brine/wire';
@@ -13,6 +13,10 @@ export interface LiveEvent {
   readonly minion: string | undefined;
   /** Reading resumes after this event from here. */
   readonly position: string;
+  /** The stream that has it. */
+  readonly side: TimelineSide;
+  /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
+  readonly timeMs: number;
   /** Its body as the stream has it. */
   readonly packed: Uint8Array;
   /** Its data with `_stamp`, as Salt's readers get it. */
@@ -20,28 +24,30 @@ export interface LiveEvent {
 }
 
 /** An event whose data is read when it is needed. */
-class ReadEvent implements LiveEvent {
+export class ReadEvent implements LiveEvent {
   readonly tag: string;
   readonly kind: EventKind;
   readonly jid: string | undefined;
   readonly minion: string | undefined;
   readonly position: string;
+  readonly side: TimelineSide;
+  readonly timeMs: number;
   readonly packed: Uint8Array;
-  readonly #timeMs: number;
   #data: SaltMap | undefined;
 
-  constructor({ tag, kind, jid, minion, position, timeMs }: BusEvent, packed: Uint8Array) {
+  constructor({ tag, kind, jid, minion, position, side, timeMs }: BusEvent, packed: Uint8Array) {
     this.tag = tag;
     this.kind = kind;
     this.jid = jid;
     this.minion = minion;
     this.position = position;
     this.packed = packed;
-    this.#timeMs = timeMs;
+    this.side = side;
+    this.timeMs = timeMs;
   }
 
   get data(): SaltMap {
-    return (this.#data ??= eventData(this.packed, this.#timeMs, this.kind));
+    return (this.#data ??= eventData(this.packed, this.timeMs, this.kind));
   }
 }
 

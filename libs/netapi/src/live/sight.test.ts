@@ -2,13 +2,17 @@ import { readAcl } from '@brine/acl';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import type { LiveEvent } from './live-events.ts';
-import { Principals, readableOf, sightOf } from './sight.ts';
+import { Principals, readableOf, sightOf, unknownJobOf } from './sight.ts';
 
 const JID = '20261129101112131415';
 
-function eventOf(tag: string, data: SaltMap = mapOf({}), kind: LiveEvent['kind'] = 'local') {
-  const packed = pack(data);
-  return { tag, kind, jid: undefined, minion: undefined, position: '', data, packed };
+function eventOf(
+  tag: string,
+  data: SaltMap = mapOf({}),
+  kind: LiveEvent['kind'] = 'local',
+): LiveEvent {
+  const place = { position: '', side: 'events', timeMs: 0 } as const;
+  return { tag, kind, jid: undefined, minion: undefined, ...place, data, packed: pack(data) };
 }
 
 const announced = (user: string) =>
@@ -102,4 +106,21 @@ describe('a sight', () => {
     expect(sight.sees(ret('web1', 'cmd.run'))).toBe(false);
     expect(sight.sees(eventOf('deploy/done'))).toBe(false);
   });
+});
+
+it('an event depends on a job as long as it is not known whether its reader began it', () => {
+  const principals = new Principals();
+  const anne = { principal: 'anne', acl: readAcl([]), matching: () => new Set<string>() };
+  const bert = { ...anne, principal: 'bert' };
+  const returned = eventOf(`salt/job/${JID}/ret/web1`, mapOf({ fun: 'test.ping' }));
+  const sees = (reader: typeof anne) => sightOf(reader, principals).sees(returned);
+  expect(unknownJobOf(anne, returned, principals)).toBe(JID);
+  principals.learn('bert', [JID], new Set());
+  expect([unknownJobOf(bert, returned, principals), sees(bert)]).toEqual([undefined, false]);
+  expect(unknownJobOf(anne, returned, principals)).toBe(JID);
+  principals.learn('anne', [JID], new Set([JID]));
+  expect([unknownJobOf(anne, returned, principals), sees(anne)]).toEqual([undefined, true]);
+  expect(sees(bert)).toBe(false);
+  expect(unknownJobOf(anne, eventOf('site/one'), principals)).toBeUndefined();
+  expect(unknownJobOf(anne, eventOf('salt/job/no-jid/ret/web1'), principals)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mayRead, type Readable, type Reader } from '@brine/acl';
-import { parseTag } from '@brine/job';
+import { isJid, parseTag } from '@brine/job';
 import { isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { Sight } from './followers.ts';
 import type { LiveEvent } from './live-events.ts';
@@ -8,9 +8,17 @@ import type { LiveEvent } from './live-events.ts';
 /** Jobs whose principals are remembered while they return. */
 const JOBS_MAX = 50_000;
 
-/** The principals of jobs, from the events that announce them. */
-export class Principals {
+/** Who began jobs, as far as it is known. */
+export interface KnownPrincipals {
+  /** Undefined for a job whose principal is not known. */
+  of(jid: string): string | undefined;
+}
+
+/** The principals of jobs, from the events that announce them, and as the job cache knows them. */
+export class Principals implements KnownPrincipals {
   readonly #ofJob = new Map<string, string>();
+  /** Jobs that a principal did not begin, each as `principal\njid`. */
+  readonly #notOf = new Set<string>();
 
   /** Takes each event, before it is judged. */
   note(event: LiveEvent): void {
@@ -20,17 +28,56 @@ export class Principals {
     const user = textOf(event.data, 'user');
     if (user === undefined) return;
     this.#ofJob.set(parsed.jid, user);
-    if (this.#ofJob.size <= JOBS_MAX) return;
-    for (const oldest of this.#ofJob.keys()) {
-      this.#ofJob.delete(oldest);
-      return;
+    trim(this.#ofJob);
+  }
+
+  /** Takes what the job cache knows: of the asked jobs, a principal began these. */
+  learn(principal: string, asked: Iterable<string>, own: ReadonlySet<string>): void {
+    for (const jid of asked) {
+      if (own.has(jid)) this.#ofJob.set(jid, principal);
+      else this.#notOf.add(`${principal}\n${jid}`);
+      trim(this.#ofJob);
+      trim(this.#notOf);
     }
   }
 
-  /** Undefined for a job that began before this process. */
+  /** True if it is known whether this principal began the job. */
+  isKnown(principal: string, jid: string): boolean {
+    return this.#ofJob.has(jid) || this.#notOf.has(`${principal}\n${jid}`);
+  }
+
   of(jid: string): string | undefined {
     return this.#ofJob.get(jid);
   }
+}
+
+/** Forgets what came first. */
+function trim(kept: {
+  readonly size: number;
+  keys(): Iterable<string>;
+  delete(key: string): boolean;
+}): void {
+  if (kept.size <= JOBS_MAX) return;
+  for (const oldest of kept.keys()) {
+    kept.delete(oldest);
+    return;
+  }
+}
+
+/** The job on whose principal it depends what this reader may see of an event, if not yet known. */
+export function unknownJobOf(
+  { principal }: Reader,
+  event: Pick<LiveEvent, 'tag' | 'data'>,
+  principals: Principals,
+): string | undefined {
+  let unknown: string | undefined;
+  readableOf(event.tag, event.data, {
+    of: (jid) => {
+      if (isJid(jid) && !principals.isKnown(principal, jid)) unknown = jid;
+      return undefined;
+    },
+  });
+  return unknown;
 }
 
 /** The events that a reader may see. */
@@ -56,7 +103,7 @@ function withMaps(_name: string, value: unknown): unknown {
 }
 
 /** The thing that an event is about. */
-export function readableOf(tag: string, data: SaltMap, principals: Principals): Readable {
+export function readableOf(tag: string, data: SaltMap, principals: KnownPrincipals): Readable {
   const parsed = parseTag(tag);
   switch (parsed.kind) {
     case 'job-new':
@@ -82,7 +129,7 @@ export function readableOf(tag: string, data: SaltMap, principals: Principals): 
 }
 
 /** Tags that `parseTag` does not name: failed states, batches, the job ids of 3006. */
-function otherOf(tag: string, data: SaltMap, principals: Principals): Readable {
+function otherOf(tag: string, data: SaltMap, principals: KnownPrincipals): Readable {
   const [first, second, jid = '', sub, id = ''] = tag.split('/');
   if (first === 'salt' && second === 'job') {
     if (sub === 'sub') return returnOf(jid, id, data, principals);
@@ -94,7 +141,12 @@ function otherOf(tag: string, data: SaltMap, principals: Principals): Readable {
   return { kind: 'site' };
 }
 
-function returnOf(jid: string, minion: string, data: SaltMap, principals: Principals): Readable {
+function returnOf(
+  jid: string,
+  minion: string,
+  data: SaltMap,
+  principals: KnownPrincipals,
+): Readable {
   return {
     kind: 'return',
     principal: principals.of(jid),

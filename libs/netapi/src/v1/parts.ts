@@ -1,6 +1,7 @@
 import type { LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
 import type { MasterRequests } from '../clients/master-requests.ts';
+import type { EventSearch } from '../live/event-search.ts';
 import type { Places } from '../places.ts';
 import type { Callers } from '../sessions/callers.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -11,6 +12,9 @@ export interface V1Parts {
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly room: Places;
+  /** Places of searches through the events. */
+  readonly searches: Places;
+  readonly events: Pick<EventSearch, 'page' | 'one'>;
   /** Origins whose pages may use the API from a browser. */
   readonly origins: readonly string[];
   /** The addresses from which a user may log in. */

@@ -226,7 +226,13 @@ test('the document names each route and each error', async () => {
   const { json } = await ask('/openapi.json');
   expect(json['openapi']).toBe('3.1.0');
   const paths = json['paths'] as Record<string, object>;
-  expect(Object.keys(paths).sort()).toEqual(['/v1/me', '/v1/session', '/v1/targets/resolve']);
+  expect(Object.keys(paths).sort()).toEqual([
+    '/v1/events',
+    '/v1/events/{position}',
+    '/v1/me',
+    '/v1/session',
+    '/v1/targets/resolve',
+  ]);
   const page = await ask('/docs');
   expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
   for (const code of Object.keys(PROBLEMS)) expect(page.text).toContain(`id="${code}"`);

@@ -1,6 +1,7 @@
 import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addDocument, API_INFO } from './document.ts';
+import { addEvents } from './events.ts';
 import { addMe } from './me.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
@@ -33,6 +34,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addSession(routes, parts);
         addMe(routes, parts);
         addTargets(routes, parts);
+        addEvents(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);
