@@ -1,6 +1,15 @@
 import { mapOf } from '@brine/wire';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { aclValue, mayRead, type Readable, readAcl, readsAll } from './index.ts';
+import {
+  aclValue,
+  mayPublish,
+  mayRead,
+  type Readable,
+  readAcl,
+  readsAll,
+  runJudge,
+} from './index.ts';
 
 /** The minions that targets in rights match. */
 const REACH: Readonly<Record<string, readonly string[]>> = {
@@ -72,6 +81,22 @@ const TABLE: readonly (readonly [name: string, thing: Readable, users: readonly 
   ['grains of db1', { kind: 'grains', minion: 'db1' }, ['as for functions alone']],
   ['a pillar of db1', { kind: 'pillar', minion: 'db1' }, ['pillars', 'as for functions alone']],
   ['a pillar of web2', { kind: 'pillar', minion: 'web2' }, ['as for functions alone']],
+  [
+    'that web1 is there',
+    { kind: 'minion', minion: 'web1' },
+    ['tests', 'webs', 'pillars', 'as for functions alone'],
+  ],
+  [
+    'that web2 is there',
+    { kind: 'minion', minion: 'web2' },
+    ['tests', 'webs', 'as for functions alone'],
+  ],
+  [
+    'that an unknown one is there',
+    { kind: 'minion', minion: 'other' },
+    ['tests', 'as for functions alone'],
+  ],
+  ['the mine of web1', { kind: 'mine', minion: 'web1' }, ['as for functions alone']],
   ["an event of the site's own", { kind: 'site' }, ['site']],
 ];
 
@@ -106,6 +131,29 @@ describe('a reader', () => {
     expect(seen.map(([name]) => name)).toEqual(['all']);
     expect(readsAll(undefined)).toBe(true);
   });
+});
+
+it('may run a function where a publish of it to that minion alone is allowed', () => {
+  const targets = fc.constantFrom('*', 'web*', 'G@os:Debian', '@runner', '@wheel', 'none');
+  const functions = fc.constantFrom('.*', 'grains.*', 'grains.items', 'test.ping', '@jobs', '[');
+  const limited = fc.constant({ 'grains.items': [{ args: ['os'] }] });
+  const entries = fc.oneof(
+    functions,
+    fc
+      .tuple(targets, fc.array(fc.oneof(functions, limited), { maxLength: 2 }))
+      .map(([target, rules]) => ({ [target]: rules })),
+  );
+  fc.assert(
+    fc.property(fc.array(entries, { maxLength: 4 }), (rights) => {
+      const { acl, matching } = reader('any', rights);
+      for (const minion of ['web1', 'web2', 'db1', 'other']) {
+        const reach = { minions: [minion], matching, beyond: false };
+        const may = readsAll(acl) || mayPublish(acl, { fun: 'grains.items', arg: [] }, reach);
+        expect(runJudge(reader('any', rights), 'grains.items')(minion)).toBe(may);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });
 
 it.each(Object.entries(USERS))('the rights of %s are the same for another process', (_, rights) => {

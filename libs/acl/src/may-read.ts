@@ -35,9 +35,20 @@ export type Readable =
     }
   /** Keys, log-ins and presence of minions. */
   | { readonly kind: 'keys' }
-  | { readonly kind: 'grains' | 'pillar'; readonly minion: string }
+  /** That an accepted minion is there, connected or not, or what is kept of it. */
+  | { readonly kind: MinionPart; readonly minion: string }
   /** An event that is none of Salt's own: of the site, of a web hook, of a beacon. */
   | { readonly kind: 'site' };
+
+/** A thing of one minion that is read without a job. */
+export type MinionPart = 'minion' | 'grains' | 'pillar' | 'mine';
+
+/** The function by which a caller could ask for a part itself. */
+const ASKED_BY: Readonly<Record<Exclude<MinionPart, 'minion'>, string>> = {
+  grains: 'grains.items',
+  pillar: 'pillar.items',
+  mine: 'mine.get',
+};
 
 /** Rights that together are all rights. */
 const ALL: readonly string[] = ['.*', '@runner', '@wheel'];
@@ -75,13 +86,58 @@ export function mayRead(reader: Reader, thing: Readable): boolean {
     }
     case 'keys':
       return may('wheel', 'key.list_all');
+    case 'minion':
     case 'grains':
-      return mayRunOn(reader, acl, thing.minion, { fun: 'grains.items', args: [] });
     case 'pillar':
-      return mayRunOn(reader, acl, thing.minion, { fun: 'pillar.items', args: [] });
+    case 'mine':
+      return partJudge(reader, thing.kind)(thing.minion);
     case 'site':
       return acl.some((entry) => isEverywhere(entry, EVENTS));
   }
+}
+
+/** True for a minion of which a part may be read. */
+export type MinionJudge = (minion: string) => boolean;
+
+/**
+ * Judges a part of any number of minions: what `mayRead` answers for each. A minion is seen where
+ * some rule may target it.
+ */
+export function partJudge(reader: Reader, part: MinionPart): MinionJudge {
+  const { acl } = reader;
+  if (acl === undefined || readsAll(acl)) return () => true;
+  if (part !== 'minion') return runJudge(reader, ASKED_BY[part]);
+  return reachOf(
+    reader,
+    acl.filter((entry) => entry.kind === 'everywhere' || entry.rules.length > 0),
+  );
+}
+
+/** Judges on which minions a reader may run a function without arguments. */
+export function runJudge(reader: Reader, fun: string): MinionJudge {
+  const { acl } = reader;
+  if (acl === undefined || readsAll(acl)) return () => true;
+  // Whether an entry allows the function does not depend on the minion.
+  const reach = { minions: [''], matching: () => ANY, beyond: false };
+  return reachOf(
+    reader,
+    acl.filter((entry) => mayPublish([entry], { fun, arg: [] }, reach)),
+  );
+}
+
+const ANY: ReadonlySet<string> = new Set(['']);
+
+/** The minions of these rights. `@runner` and the like have none. */
+function reachOf({ matching }: Reader, acl: Acl): MinionJudge {
+  const sets: ReadonlySet<string>[] = [];
+  for (const entry of acl) {
+    const target = entry.kind === 'everywhere' ? '*' : entry.target;
+    const isWord = (entry.kind === 'everywhere' ? entry.expression : target).startsWith('@');
+    if (isWord) continue;
+    if (target === '*') return () => true;
+    sets.push(matching(target));
+  }
+  return (minion) => sets.some((ids) => ids.has(minion));
 }
 
 function mayRunOn(

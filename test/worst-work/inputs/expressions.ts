@@ -6,9 +6,11 @@ import {
   mayCall,
   mayPublish,
   mayRead,
+  partJudge,
   publisherAcl,
   readAcl,
   readsAll,
+  runJudge,
 } from '@brine/acl';
 import {
   compileGlob,
@@ -104,6 +106,8 @@ export const rights: WorstWork = {
       'mayCall',
       'mayPublish',
       'mayRead',
+      'partJudge',
+      'runJudge',
       'readsAll',
       'aclValue',
       'isBlacklisted',
@@ -164,6 +168,8 @@ export const rights: WorstWork = {
           const made = { kind: 'return', principal: undefined, fun: 'test.ping' } as const;
           return [
             mayRead(reader, { ...made, minion: long, args }),
+            partJudge(reader, 'grains')(long),
+            runJudge(reader, long)(long),
             readsAll(acl),
             readAcl(aclValue(acl)),
           ];
