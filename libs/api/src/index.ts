@@ -2,6 +2,15 @@ export type { EventShown } from './events.ts';
 export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';
 export type { Me, Right } from './me.ts';
 export { meSchema } from './me.ts';
+export type { MinionShown, MinionsPage } from './minions.ts';
+export {
+  facetsSchema,
+  keyStateSchema,
+  LISTED_GRAINS,
+  minionSchema,
+  minionsQuery,
+  minionsSchema,
+} from './minions.ts';
 export { nothingSchema } from './nothing.ts';
 export { cursorSchema, pageParts, pageQuery, positionSchema } from './pages.ts';
 export type { Problem, ProblemCode } from './problems.ts';

@@ -45,6 +45,10 @@ const readBucket = (bucket: BucketName): readonly string[] => [
   `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
 ];
 
+/** Reads a bucket and follows it, with no way to acknowledge what another reader got. */
+const followBucket = (bucket: BucketName): readonly string[] =>
+  readBucket(bucket).filter((subject) => !/^\$JS\.(?:ACK|API\.CONSUMER\.INFO)\./.test(subject));
+
 const useBuckets = (...names: readonly BucketName[]): readonly string[] =>
   names.flatMap((bucket) => [...readBucket(bucket), `$KV.${bucket}.>`]);
 
@@ -262,6 +266,10 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(events),
       ...consume(publications),
       ...useBuckets('brine_http_sessions'),
+      // the fleet: states of keys, grains, and who is connected; pillars and mines are not its own
+      ...followBucket('brine_keys'),
+      ...followBucket('brine_minions'),
+      ...followBucket('brine_presence'),
       'brine.events.hook',
       'brine.kept.evt.>',
       reportOf('http-api'),

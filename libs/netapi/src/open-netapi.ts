@@ -11,6 +11,8 @@ import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
+import { FleetFeed } from './fleet/fleet-feed.ts';
+import { FleetSights } from './fleet/fleet-sights.ts';
 import type { Followers } from './live/followers.ts';
 import { makeLiveParts } from './live/live-parts.ts';
 import { CALL_PLACES, Places } from './places.ts';
@@ -55,6 +57,7 @@ export function openNetapi(given: NetapiParts): Netapi {
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
   const liveParts = makeLiveParts(bus, requests, onTrouble);
   const { live, followers } = liveParts;
+  const fleet = new FleetFeed({ bus, live, onTrouble });
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
   const settings = settingsOf(options);
@@ -76,6 +79,8 @@ export function openNetapi(given: NetapiParts): Netapi {
     apiAcl: rest.apiAcl,
     callers: new Callers(requests, sessions),
     ...liveParts,
+    fleet,
+    sights: new FleetSights(),
     hooks: new EventWriter(bus),
     counts,
     room,
@@ -101,9 +106,11 @@ export function openNetapi(given: NetapiParts): Netapi {
       calls: room.stats,
       requests: { current: counts.current, total: counts.total },
       events: { ...live.stats, ...followers.stats },
+      fleet: fleet.stats,
     }),
     close: () => {
       followers.close();
+      fleet.close();
       live.close();
     },
   };

@@ -1,6 +1,8 @@
+import { LISTED_GRAINS } from '@brine/api';
 import type { BucketKey, Bus } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus/rpc';
 import { type ConfigMap, readRestCherrypy } from '@brine/config';
+import { FleetIndex } from '@brine/fleet';
 import { HttpListener } from '@brine/http';
 import type { EventKind } from '@brine/job';
 import {
@@ -15,6 +17,7 @@ import {
 } from '@brine/wire';
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
+import { FleetSights } from '../src/fleet/fleet-sights.ts';
 import { EventSearch } from '../src/live/event-search.ts';
 import { Followers } from '../src/live/followers.ts';
 import type { LiveEvent } from '../src/live/live-events.ts';
@@ -159,9 +162,12 @@ export interface SceneOptions {
   readonly bus?: Bus;
 }
 
+/** A position in streams without events. */
+export const NOWHERE = '0-0_00000000';
+
 /** Events of streams that are not there. */
 const NO_EVENTS: V1Parts['events'] = {
-  page: async () => ({ texts: [], position: '0-0_00000000', isOver: true, notices: [] }),
+  page: async () => ({ texts: [], position: NOWHERE, isOver: true, notices: [] }),
   one: async () => undefined,
 };
 
@@ -181,6 +187,7 @@ export class ApiScene {
   readonly api: RestCherrypy;
   readonly v1: V1Parts;
   readonly searches = new Places(SEARCH_PLACES);
+  readonly fleet = new FleetIndex(LISTED_GRAINS);
   readonly #bodyBytes: number | undefined;
   #listener: HttpListener | undefined;
 
@@ -208,6 +215,8 @@ export class ApiScene {
       room: this.room,
       searches: this.searches,
       events: this.#searchOf(options.bus, requests),
+      fleet: { whole: async () => ({ index: this.fleet, asOf: NOWHERE }) },
+      sights: new FleetSights(),
       origins,
       settings: SETTINGS,
       apiAcl: read.apiAcl,

@@ -71,6 +71,7 @@ export class LiveEvents {
   #opening: Promise<void> | undefined;
   #timeline: Timeline | undefined;
   #read = 0;
+  #position = '';
 
   constructor(bus: Bus, onTrouble: (text: string, error: unknown) => void) {
     this.#bus = bus;
@@ -80,6 +81,11 @@ export class LiveEvents {
   /** How many follow, and how many events were read. */
   get stats(): { readonly followers: number; readonly read: number } {
     return { followers: this.#followers.size, read: this.#read };
+  }
+
+  /** Each event up to here was handed to all who listen; empty before the first of them. */
+  get position(): string {
+    return this.#position;
   }
 
   /**
@@ -108,6 +114,7 @@ export class LiveEvents {
 
   async #open(): Promise<void> {
     this.#timeline = await Timeline.open(this.#bus, { from: 'now' });
+    this.#position = this.#timeline.position;
     void this.#follow(this.#timeline);
   }
 
@@ -117,7 +124,10 @@ export class LiveEvents {
     while (!signal.aborted) {
       const { position } = timeline;
       try {
-        for await (const event of timeline) await this.#take(event);
+        for await (const event of timeline) {
+          await this.#take(event);
+          this.#position = event.position;
+        }
         return;
       } catch (error) {
         if (signal.aborted) return;

@@ -89,7 +89,16 @@ export function sightOf(reader: Reader, principals: Principals): Sight {
   };
 }
 
+const keys = new WeakMap<Reader, string>();
+
 /** The same for readers with the same rights on the same minions. */
+export function rightsKey(reader: Reader): string {
+  if (reader.acl === undefined) return 'all';
+  const key = keys.get(reader) ?? keyOf(reader);
+  keys.set(reader, key);
+  return key;
+}
+
 function keyOf({ principal, acl = [], matching }: Reader): string {
   const hash = createHash('sha256').update(JSON.stringify([principal, acl], withMaps));
   for (const entry of acl) {

@@ -18,8 +18,13 @@ export function placeOf(
     Array.isArray(place) &&
     place.length === parts.length &&
     place.every((value, at) => typeof value === parts[at]);
-  if (!fits) throw new RefusedRequest('bad-request', 'after: is no cursor of this list');
+  if (!fits) throw notOfThisList();
   return place as (string | number)[];
+}
+
+/** The refusal of a cursor. */
+export function notOfThisList(): RefusedRequest {
+  return new RefusedRequest('bad-request', 'after: is no cursor of this list');
 }
 
 function parsed(cursor: string): unknown {

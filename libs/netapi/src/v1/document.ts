@@ -10,6 +10,7 @@ export const API_INFO = (version: string): ApiInfo => ({
   description: 'What a Brine master knows and does. Errors are problems as of RFC 9457.',
   tags: [
     { name: 'session', description: 'Log-in and rights' },
+    { name: 'minions', description: 'The fleet: keys, presence, releases' },
     { name: 'targets', description: 'Which minions a command means' },
     { name: 'events', description: 'What happened, and what happens' },
   ],

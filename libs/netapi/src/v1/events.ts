@@ -10,6 +10,7 @@ import { callerOf } from './caller.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
+import { timeOf } from './time-or-age.ts';
 import { inPlace } from './who.ts';
 
 /** A body that is sent as a whole. */
@@ -109,21 +110,6 @@ function questionOf(query: z.infer<typeof eventsQuery>, nowMs: number): EventQue
 function fromOf(text: string, nowMs: number): EventQuestion['from'] {
   if (text === 'now' || text === 'oldest') return text;
   return isPosition(text) ? { position: text } : { timeMs: timeOf('from', text, nowMs) };
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3_600_000, d: 86_400_000 };
-
-/** A time or an age, in unix ms. */
-function timeOf(name: string, text: string, nowMs: number): number {
-  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const unitMs = UNITS_MS[unit];
-  if (unitMs !== undefined) return nowMs - Number(count) * unitMs;
-  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-  const timeMs = isTime ? Date.parse(text) : NaN;
-  if (Number.isNaN(timeMs)) {
-    throw new RefusedRequest('bad-request', `${name}: is neither a time, an age nor a position`);
-  }
-  return timeMs;
 }
 
 function fitTest({

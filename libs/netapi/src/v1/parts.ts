@@ -1,6 +1,8 @@
 import type { LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
 import type { MasterRequests } from '../clients/master-requests.ts';
+import type { FleetFeed } from '../fleet/fleet-feed.ts';
+import type { FleetSights } from '../fleet/fleet-sights.ts';
 import type { EventSearch } from '../live/event-search.ts';
 import type { Places } from '../places.ts';
 import type { Callers } from '../sessions/callers.ts';
@@ -15,6 +17,8 @@ export interface V1Parts {
   /** Places of searches through the events. */
   readonly searches: Places;
   readonly events: Pick<EventSearch, 'page' | 'one'>;
+  readonly fleet: Pick<FleetFeed, 'whole'>;
+  readonly sights: FleetSights;
   /** Origins whose pages may use the API from a browser. */
   readonly origins: readonly string[];
   /** The addresses from which a user may log in. */

@@ -230,6 +230,7 @@ test('the document names each route and each error', async () => {
     '/v1/events',
     '/v1/events/{position}',
     '/v1/me',
+    '/v1/minions',
     '/v1/session',
     '/v1/targets/resolve',
   ]);

@@ -3,6 +3,7 @@ import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
 import { addMe } from './me.ts';
+import { addMinions } from './minions.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
 import { addSession } from './session.ts';
@@ -35,6 +36,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addMe(routes, parts);
         addTargets(routes, parts);
         addEvents(routes, parts);
+        addMinions(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);
