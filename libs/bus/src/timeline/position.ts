@@ -80,6 +80,32 @@ export class Reached {
   }
 }
 
+/** The position that has read only what each of these has. They are of the same streams. */
+export function lowestOf(first: string, ...others: readonly string[]): string {
+  let lowest = parsePosition(first);
+  for (const other of others) {
+    const { events, publications } = parsePosition(other);
+    lowest = {
+      ...lowest,
+      events: isWithin(events, lowest.events) ? events : lowest.events,
+      publications: isWithin(publications, lowest.publications)
+        ? publications
+        : lowest.publications,
+    };
+  }
+  return printPosition(lowest);
+}
+
+/** How many messages one position is behind another one, at most in one of the streams. */
+export function messagesBehind(position: string, other: string): number {
+  const [behind, ahead] = [parsePosition(position), parsePosition(other)];
+  return Math.max(
+    0,
+    ahead.events.seq - behind.events.seq,
+    ahead.publications.seq - behind.publications.seq,
+  );
+}
+
 type Sides = Pick<Position, 'events' | 'publications'>;
 
 /** True if all up to `place` was read by one that has read up to `reached`. */

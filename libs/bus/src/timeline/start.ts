@@ -5,7 +5,7 @@ import { settledInfo, streamInfo } from '../connection/js-api.ts';
 import { directGet, firstSince } from '../streams/direct-get.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
-import { markOf, parsePosition, type Place } from './position.ts';
+import { markOf, parsePosition, type Place, printPosition } from './position.ts';
 
 /** Where reading begins. */
 export type TimelineFrom =
@@ -57,6 +57,15 @@ export async function findStart(bus: Bus, from: TimelineFrom): Promise<Start> {
   const infos = await settled(bus, from, { events, publications }, mark);
   const found = await placesFor(bus, from, infos, mark);
   return { ...found, incarnations };
+}
+
+/**
+ * The position at the end of both streams.
+ * @throws BusError `BUS_STREAM_AWAY`, and as `Inbox.request` does
+ */
+export async function endOf(bus: Bus): Promise<string> {
+  const { places, incarnations } = await findStart(bus, 'now');
+  return printPosition({ ...places, mark: markOf(incarnations) });
 }
 
 /** The streams' state; waits for a new leader that may still lack what was read before. */
