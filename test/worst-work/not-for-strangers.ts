@@ -43,7 +43,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('target', 'networkOf'),
     ...named('wire', 'SaltDatetime SaltFloat SaltTuple boolOf bytesOf intOf isMap isNumber'),
     // Alternatives of an anchored name, without a repeat that could begin twice.
-    ...named('wire', 'hasRunEntry hasSecretArguments hasSecretReturn withoutCredentials'),
+    ...named('wire', 'hasFailed hasRunEntry hasSecretArguments hasSecretReturn withoutCredentials'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyBrackets pyFloat textOf typeName'),
   ],
   // Templates reach them behind the bounds of jinja; its inputs try `"%9999s" % v` and the like.

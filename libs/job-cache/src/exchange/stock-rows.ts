@@ -9,8 +9,9 @@ import {
   storableText,
   textOf,
 } from '@brine/wire';
+import { hasFailed } from '@brine/wire/load';
 import { contentHash } from '../save/content-hash.ts';
-import { functionText, hasFailed } from '../save/prepare-return.ts';
+import { functionText } from '../save/prepare-return.ts';
 
 /** Code points of a text in a column. */
 const TEXT_MAX = 1_000;

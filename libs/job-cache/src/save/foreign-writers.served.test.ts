@@ -1,12 +1,12 @@
 import type { TestPostgres } from '@brine/testing';
 import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import { isMap } from '@brine/wire';
+import { hasFailed } from '@brine/wire/load';
 import { fromJson } from '@brine/wire/text';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
-import { hasFailed } from './prepare-return.ts';
 import type { JobRow } from './rows.ts';
 
 let server: TestPostgres;

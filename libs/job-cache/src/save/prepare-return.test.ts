@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { cutFields, mapOf, pack, SaltFloat, scanMap, unpackMap, WireError } from '@brine/wire';
+import { hasFailed } from '@brine/wire/load';
 import { JsonTranscoder } from '@brine/wire/text';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +11,7 @@ import { lastValuesOfReturn } from '../counters/last-values.ts';
 import { bornJob } from './born-job.ts';
 import { fullRet, referredRet } from './full-ret.ts';
 import type { Kept } from './prepare-return.ts';
-import { functionText, hasFailed, prepareReturn } from './prepare-return.ts';
+import { functionText, prepareReturn } from './prepare-return.ts';
 import type { ReturnRow } from './rows.ts';
 import { sightingOfReturn } from './sightings.ts';
 

@@ -1,14 +1,6 @@
-import type { Fields, MapScan, SaltValue } from '@brine/wire';
-import {
-  boolOf,
-  cutFields,
-  intOf,
-  isMap,
-  scanMap,
-  storableText,
-  textOf,
-  unpackMap,
-} from '@brine/wire';
+import type { Fields, MapScan } from '@brine/wire';
+import { boolOf, cutFields, intOf, scanMap, storableText, textOf, unpackMap } from '@brine/wire';
+import { hasFailed } from '@brine/wire/load';
 import type { JsonTranscoder } from '@brine/wire/text';
 import type { CountLabels } from '../counters/count-labels.ts';
 import type { Counting } from '../counters/counting.ts';
@@ -106,21 +98,4 @@ export function functionText(load: Fields): string {
   const fun = load.get('fun');
   const names = Array.isArray(fun) ? fun.filter((name) => typeof name === 'string') : undefined;
   return storableText(names?.join(',') ?? textOf(load, 'fun') ?? '');
-}
-
-/** True for a retcode other than 0 or a false success, in any function of a compound job. */
-export function hasFailed(load: Fields): boolean {
-  return anyOf(load.get('retcode'), isFailure) || anyOf(load.get('success'), (v) => v === false);
-}
-
-function isFailure(retcode: SaltValue): boolean {
-  if (typeof retcode === 'number' || typeof retcode === 'bigint') return Number(retcode) !== 0;
-  return retcode === true;
-}
-
-function anyOf(value: SaltValue | undefined, test: (value: SaltValue) => boolean): boolean {
-  if (value === undefined) return false;
-  if (Array.isArray(value)) return value.some(test);
-  if (isMap(value)) return [...value.values()].some(test);
-  return test(value);
 }

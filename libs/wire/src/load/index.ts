@@ -7,6 +7,7 @@ export {
   parseAuthAnswer,
 } from './auth.ts';
 export { buildServeFile, parseFilePiece, parseFileReceive, parseServeFile } from './file.ts';
+export { hasFailed } from './has-failed.ts';
 export { withoutCredentials } from './kept-load.ts';
 export { parseMineEntry } from './mine.ts';
 export type { MinionEventLoad } from './minion-event.ts';
