@@ -17,6 +17,7 @@ export type { Problem, ProblemCode } from './problems.ts';
 export { PROBLEMS, problemSchema } from './problems.ts';
 export type { SessionShown } from './session.ts';
 export { logInSchema, sessionSchema } from './session.ts';
+export { streamMessages, streamQuery, streamSchema } from './stream.ts';
 export type { Resolved } from './targets.ts';
 export { resolvedSchema, targetSchema } from './targets.ts';
 export { timeSchema, timeText } from './times.ts';

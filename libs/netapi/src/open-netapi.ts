@@ -14,6 +14,7 @@ import { NetapiClient } from './clients/netapi-client.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
 import { FleetSights } from './fleet/fleet-sights.ts';
 import type { Followers } from './live/followers.ts';
+import { LiveEvents } from './live/live-events.ts';
 import { makeLiveParts } from './live/live-parts.ts';
 import { CALL_PLACES, Places } from './places.ts';
 import { RequestCounts } from './rest-cherrypy/counts.ts';
@@ -55,8 +56,9 @@ export function openNetapi(given: NetapiParts): Netapi {
   const rest = readRestCherrypy(options.restCherrypy);
   const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
-  const liveParts = makeLiveParts(bus, requests, onTrouble);
-  const { live, followers } = liveParts;
+  const live = new LiveEvents(bus, onTrouble);
+  const liveParts = makeLiveParts({ bus, live, requests, onTrouble });
+  const { followers } = liveParts;
   const fleet = new FleetFeed({ bus, live, onTrouble });
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
@@ -109,9 +111,8 @@ export function openNetapi(given: NetapiParts): Netapi {
       fleet: fleet.stats,
     }),
     close: () => {
-      followers.close();
       fleet.close();
-      live.close();
+      liveParts.close();
     },
   };
 }

@@ -33,6 +33,7 @@ interface Schema {
   readonly default?: string | number | boolean;
   readonly additionalProperties?: Schema | boolean;
   readonly pattern?: string;
+  readonly const?: string;
   readonly example?: string | number | boolean;
 }
 
@@ -113,10 +114,19 @@ function schemaOf(name: string, schema: Schema): string {
       .filter((part) => part !== undefined)
       .join(' '),
   ]);
+  const messages = (schema.anyOf ?? []).flatMap(({ properties: of }) =>
+    of?.['event']?.const === undefined || of['data'] === undefined
+      ? []
+      : [[`\`${of['event'].const}\``, typeOf(of['data']), of['data'].description ?? '']],
+  );
   return [
     `### ${name}`,
     ...intro.filter((part) => part !== undefined),
-    properties === undefined ? `${typeOf(schema)}.` : table(['field', 'type', 'meaning'], rows),
+    messages.length > 0
+      ? table(['event', 'data', 'meaning'], messages)
+      : properties === undefined
+        ? `${typeOf(schema)}.`
+        : table(['field', 'type', 'meaning'], rows),
   ].join('\n\n');
 }
 

@@ -18,12 +18,9 @@ import {
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
 import { FleetSights } from '../src/fleet/fleet-sights.ts';
-import { EventSearch } from '../src/live/event-search.ts';
-import { Followers } from '../src/live/followers.ts';
-import type { LiveEvent } from '../src/live/live-events.ts';
-import { OwnJobs } from '../src/live/own-jobs.ts';
-import { Principals } from '../src/live/sight.ts';
-import { CALL_PLACES, Places, SEARCH_PLACES } from '../src/places.ts';
+import { type LiveEvent, LiveEvents, type LivePlace } from '../src/live/live-events.ts';
+import { type LiveParts, makeLiveParts } from '../src/live/live-parts.ts';
+import { CALL_PLACES, Places } from '../src/places.ts';
 import { RequestCounts } from '../src/rest-cherrypy/counts.ts';
 import { errorPage } from '../src/rest-cherrypy/error-page.ts';
 import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
@@ -93,11 +90,18 @@ export class FakeLive {
   /** Called when a call begins to listen. */
   onListen: () => void = () => undefined;
 
-  readonly listen = async (onEvent: (event: LiveEvent) => void) => {
+  readonly isEven = true;
+
+  readonly listen = async (onEvent: (event: LiveEvent) => void, place?: LivePlace) => {
     this.listeners.add(onEvent);
+    place?.begin(NOWHERE);
     this.onListen();
     return { close: () => void this.listeners.delete(onEvent) };
   };
+
+  close(): void {
+    this.listeners.clear();
+  }
 
   fire(tag: string, data: Readonly<Record<string, SaltValue>>): void {
     for (const onEvent of [...this.listeners]) onEvent(eventOf(tag, data));
@@ -165,11 +169,12 @@ export interface SceneOptions {
 /** A position in streams without events. */
 export const NOWHERE = '0-0_00000000';
 
-/** Events of streams that are not there. */
-const NO_EVENTS: V1Parts['events'] = {
-  page: async () => ({ texts: [], position: NOWHERE, isOver: true, notices: [] }),
-  one: async () => undefined,
-};
+/** Streams that are not there. */
+const NO_BUS = new Proxy({} as Bus, {
+  get: () => {
+    throw new Error('no streams in this scene');
+  },
+});
 
 /** The API over a master in memory. */
 export class ApiScene {
@@ -177,8 +182,7 @@ export class ApiScene {
   readonly live = new FakeLive();
   readonly bucket = new MemoryBucket();
   readonly sessions = new Sessions(this.bucket);
-  readonly followers = new Followers();
-  readonly principals = new Principals();
+  readonly parts: LiveParts;
   readonly counts = new RequestCounts();
   readonly room = new Places(CALL_PLACES);
   readonly hooks: { readonly tag: string; readonly data: SaltMap }[] = [];
@@ -186,7 +190,6 @@ export class ApiScene {
   readonly client: NetapiClient;
   readonly api: RestCherrypy;
   readonly v1: V1Parts;
-  readonly searches = new Places(SEARCH_PLACES);
   readonly fleet = new FleetIndex(LISTED_GRAINS);
   readonly #bodyBytes: number | undefined;
   #listener: HttpListener | undefined;
@@ -208,13 +211,16 @@ export class ApiScene {
     const onFault = (error: unknown, request: string) =>
       void this.faults.push(`${request}: ${String(error)}`);
     const callers = new Callers(requests, this.sessions);
+    const onTrouble = (text: string): void => void this.faults.push(text);
+    const { bus = NO_BUS } = options;
+    const live = bus === NO_BUS ? this.live : new LiveEvents(bus, onTrouble);
+    this.parts = makeLiveParts({ bus, live, requests, onTrouble });
     this.v1 = {
+      ...this.parts,
       requests,
       sessions: this.sessions,
       callers,
       room: this.room,
-      searches: this.searches,
-      events: this.#searchOf(options.bus, requests),
       fleet: { whole: async () => ({ index: this.fleet, asOf: NOWHERE }) },
       sights: new FleetSights(),
       origins,
@@ -231,9 +237,7 @@ export class ApiScene {
       externalAuth,
       apiAcl: read.apiAcl,
       callers,
-      principals: this.principals,
-      followers: this.followers,
-      begin: async () => void (await this.live.listen(this.followers.take)),
+      ...this.parts,
       hooks: {
         append: async ({ tag, body }) => void this.hooks.push({ tag, data: mapFrom(body) }),
       },
@@ -245,9 +249,8 @@ export class ApiScene {
     });
   }
 
-  #searchOf(bus: Bus | undefined, requests: MasterRequests): V1Parts['events'] {
-    if (bus === undefined) return NO_EVENTS;
-    return new EventSearch(bus, this.principals, new OwnJobs(requests, this.principals));
+  get followers(): LiveParts['followers'] {
+    return this.parts.followers;
   }
 
   /** Serves it; resolves with its address. */
@@ -282,7 +285,7 @@ export class ApiScene {
   }
 
   async close(): Promise<void> {
-    this.followers.close();
+    this.parts.close();
     await this.#listener?.close();
   }
 }

@@ -1,7 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { PublicationWriter } from '@brine/bus/jobs';
-import { isJid, type Jid, jobReturnTag } from '@brine/job';
+import { isJid, type Jid, jobProgressTag, jobReturnTag } from '@brine/job';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 
 /** The jid of the nth job of a test. */
@@ -56,6 +56,18 @@ export class WrittenEvents {
       jid,
       minion,
       body: pack(mapOf({ ...body, ...more })),
+    });
+  }
+
+  /** The report of a state that ran. */
+  async progress(jid: Jid, minion: string, number: number): Promise<void> {
+    const ret = mapOf({ __id__: `state ${number}`, result: true, changes: mapOf({}) });
+    await this.#events.append({
+      kind: 'minion',
+      tag: jobProgressTag(jid, minion, number),
+      jid,
+      minion,
+      body: pack(mapOf({ id: minion, jid, data: mapOf({ ret, len: 3 }) })),
     });
   }
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventOf } from '../../test/api-scene.ts';
 import { NetapiError } from '../errors.ts';
-import { Followers, type FollowerSink, LAG_TAG, type Sight } from './followers.ts';
+import { Followers, type FollowerSink } from './followers.ts';
+import { eventByEvent, type Form, type Frame, LAG_TAG, type WriteFrame } from './frames.ts';
+import type { Sight } from './sight.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -12,8 +14,8 @@ class FakeSink implements FollowerSink {
   readonly ends: (string | undefined)[] = [];
   unsentBytes = 0;
 
-  write(frames: string): void {
-    this.writes.push(frames);
+  write({ text }: Frame): void {
+    this.writes.push(text);
   }
 
   end(last: string | undefined): void {
@@ -21,7 +23,8 @@ class FakeSink implements FollowerSink {
   }
 }
 
-const ALL: Sight = { key: 'all', sees: () => true };
+const ALL: Sight = { key: 'all', sees: () => true, seesJob: () => true };
+const formOf = (name: string, write: WriteFrame): Form => eventByEvent(name, () => write);
 const STALLED_BYTES = 2 * 1024 * 1024;
 const FLUSH_MS = 100;
 
@@ -40,7 +43,7 @@ test('a frame is made once for all followers with the same sight', () => {
   const followers = new Followers();
   const { made, write } = writer();
   const sinks = Array.from({ length: 50 }, () => new FakeSink());
-  for (const sink of sinks) followers.add(sink, { ...ALL }, 'sse', write);
+  for (const sink of sinks) followers.add(sink, { ...ALL }, formOf('sse', write));
   followers.take(eventOf('a'));
   followers.take(eventOf('b'));
   vi.advanceTimersByTime(FLUSH_MS);
@@ -54,8 +57,12 @@ test('followers with other sights or forms get their own frames', () => {
   const other = writer();
   const narrow = new FakeSink();
   const wide = new FakeSink();
-  followers.add(narrow, { key: 'a', sees: ({ tag }) => tag === 'a' }, 'sse', one.write);
-  followers.add(wide, ALL, 'ws', other.write);
+  followers.add(
+    narrow,
+    { ...ALL, key: 'a', sees: ({ tag }) => tag === 'a' },
+    formOf('sse', one.write),
+  );
+  followers.add(wide, ALL, formOf('ws', other.write));
   followers.take(eventOf('a'));
   followers.take(eventOf('b'));
   vi.advanceTimersByTime(FLUSH_MS);
@@ -67,8 +74,8 @@ test('a stalled follower gets no more, is closed after its time, and harms no ot
   const { write } = writer();
   const stalled = new FakeSink();
   const other = new FakeSink();
-  followers.add(stalled, ALL, 'sse', write);
-  followers.add(other, ALL, 'sse', write);
+  followers.add(stalled, ALL, formOf('sse', write));
+  followers.add(other, ALL, formOf('sse', write));
   stalled.unsentBytes = STALLED_BYTES;
   for (let second = 0; second < 11; second += 1) {
     followers.take(eventOf(String(second)));
@@ -84,7 +91,7 @@ test('a follower that reads again gets the count of what it missed, then all', (
   const followers = new Followers();
   const { write } = writer();
   const sink = new FakeSink();
-  followers.add(sink, ALL, 'sse', write);
+  followers.add(sink, ALL, formOf('sse', write));
   sink.unsentBytes = STALLED_BYTES;
   for (const tag of ['a', 'b', 'c']) followers.take(eventOf(tag));
   vi.advanceTimersByTime(FLUSH_MS);
@@ -101,7 +108,7 @@ test('more than 2,000 followers get one write a second', () => {
   const followers = new Followers();
   const { write } = writer();
   const sinks = Array.from({ length: 2_001 }, () => new FakeSink());
-  for (const sink of sinks) followers.add(sink, ALL, 'sse', write);
+  for (const sink of sinks) followers.add(sink, ALL, formOf('sse', write));
   for (let at = 0; at < 30; at += 1) {
     followers.take(eventOf('x'));
     vi.advanceTimersByTime(100);
@@ -113,8 +120,8 @@ test('for followers that are gone no frames are made', () => {
   const followers = new Followers();
   const { made, write } = writer();
   const stalled = new FakeSink();
-  followers.add(new FakeSink(), ALL, 'sse', write).remove();
-  followers.add(stalled, ALL, 'sse', write);
+  followers.add(new FakeSink(), ALL, formOf('sse', write)).remove();
+  followers.add(stalled, ALL, formOf('sse', write));
   stalled.unsentBytes = STALLED_BYTES;
   for (let second = 0; second < 12; second += 1) {
     followers.take(eventOf('a'));
@@ -132,9 +139,9 @@ test('a follower with other rights gets what it may have seen before, then its n
   const followers = new Followers();
   const { write } = writer();
   const sink = new FakeSink();
-  const followed = followers.add(sink, ALL, 'sse', write);
+  const followed = followers.add(sink, ALL, formOf('sse', write));
   followers.take(eventOf('before'));
-  followed.look({ key: 'none', sees: () => false });
+  followed.look({ ...ALL, key: 'none', sees: () => false });
   followers.take(eventOf('after'));
   vi.advanceTimersByTime(FLUSH_MS);
   expect(sink.writes).toEqual(['[before]']);
@@ -144,14 +151,14 @@ test('a follower that was closed for not reading does not come back with other r
   const followers = new Followers();
   const { write } = writer();
   const sink = new FakeSink();
-  const followed = followers.add(sink, ALL, 'sse', write);
+  const followed = followers.add(sink, ALL, formOf('sse', write));
   sink.unsentBytes = STALLED_BYTES;
   for (let second = 0; second < 12; second += 1) {
     followers.take(eventOf('a'));
     vi.advanceTimersByTime(1_000);
   }
   expect(followers.stats).toMatchObject({ followers: 0, closed: 1 });
-  followed.look({ key: 'other', sees: () => true });
+  followed.look({ ...ALL, key: 'other' });
   sink.unsentBytes = 0;
   followers.take(eventOf('b'));
   vi.advanceTimersByTime(1_000);
@@ -162,7 +169,7 @@ test('close() ends all streams once, and counts stay right after it', () => {
   const followers = new Followers();
   const { write } = writer();
   const sinks = [new FakeSink(), new FakeSink()];
-  const added = sinks.map((sink) => followers.add(sink, ALL, 'sse', write));
+  const added = sinks.map((sink) => followers.add(sink, ALL, formOf('sse', write)));
   followers.take(eventOf('a'));
   followers.close();
   for (const one of added) one.remove();
@@ -188,8 +195,8 @@ test('one user has half of the places, and others the rest', () => {
 test('removing twice counts once', () => {
   const followers = new Followers();
   const { write } = writer();
-  const followed = followers.add(new FakeSink(), ALL, 'sse', write);
-  followers.add(new FakeSink(), ALL, 'sse', write);
+  const followed = followers.add(new FakeSink(), ALL, formOf('sse', write));
+  followers.add(new FakeSink(), ALL, formOf('sse', write));
   followed.remove();
   followed.remove();
   expect(followers.stats.followers).toBe(1);

@@ -1,7 +1,7 @@
 import { strictJson } from '@brine/client';
 import { parseTag } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
-import type { WriteFrame } from './followers.ts';
+import type { WriteFrame } from './frames.ts';
 
 /** Jobs that are remembered until they are complete. */
 const JOBS_MAX = 1_000;

@@ -46,6 +46,11 @@ export class ReadEvent implements LiveEvent {
     this.timeMs = timeMs;
   }
 
+  /** Drops what was read of its body: it is read again when it is needed. */
+  forget(): void {
+    this.#data = undefined;
+  }
+
   get data(): SaltMap {
     return (this.#data ??= eventData(this.packed, this.timeMs, this.kind));
   }
@@ -56,8 +61,19 @@ export interface Following {
   close(): void;
 }
 
+/** Where the events that come are in the streams. */
+export interface LivePlace {
+  /** All events after this position come; called before the first one. */
+  begin(position: string): void;
+  /** Some events before this position can not be read any more, or the streams are others. */
+  gap(position: string): void;
+}
+
 /** Pause before the streams are opened again, ms. */
 const REOPEN_MS = 500;
+/** Events of one turn, and how long it waits for the first, ms. */
+const TAKEN_AT_ONCE = 256;
+const WAIT_MS = 1_000;
 
 /**
  * All events of the cluster, from now on: one reader for all calls and followers of this process.
@@ -66,11 +82,12 @@ const REOPEN_MS = 500;
 export class LiveEvents {
   readonly #bus: Bus;
   readonly #onTrouble: (text: string, error: unknown) => void;
-  readonly #followers = new Set<(event: LiveEvent) => void>();
+  readonly #followers = new Map<(event: LiveEvent) => void, LivePlace | undefined>();
   readonly #stopping = new AbortController();
   #opening: Promise<void> | undefined;
   #timeline: Timeline | undefined;
   #read = 0;
+  /** The position of the last event that was handed out. */
   #position = '';
 
   constructor(bus: Bus, onTrouble: (text: string, error: unknown) => void) {
@@ -92,17 +109,21 @@ export class LiveEvents {
    * Calls the handler with each event that is stored after this resolves. A handler must not throw.
    * @throws BusError if the streams are unreachable
    */
-  async listen(onEvent: (event: LiveEvent) => void): Promise<Following> {
-    this.#followers.add(onEvent);
-    const close = (): void => void this.#followers.delete(onEvent);
+  async listen(onEvent: (event: LiveEvent) => void, place?: LivePlace): Promise<Following> {
     try {
       await (this.#opening ??= this.#open());
     } catch (error) {
       this.#opening = undefined;
-      close();
       throw error;
     }
-    return { close };
+    this.#followers.set(onEvent, place);
+    place?.begin(this.#position);
+    return { close: () => void this.#followers.delete(onEvent) };
+  }
+
+  /** True if all events that the streams have now were handed out. */
+  get isEven(): boolean {
+    return this.#timeline?.isEven === true && this.#position === this.#timeline.position;
   }
 
   /** Ends the reading; followers get no more events. */
@@ -124,10 +145,7 @@ export class LiveEvents {
     while (!signal.aborted) {
       const { position } = timeline;
       try {
-        for await (const event of timeline) {
-          await this.#take(event);
-          this.#position = event.position;
-        }
+        while (!signal.aborted) await this.#takeSome(timeline);
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -151,17 +169,31 @@ export class LiveEvents {
     return undefined;
   }
 
+  async #takeSome(timeline: Timeline): Promise<void> {
+    for (const event of await timeline.take(TAKEN_AT_ONCE, WAIT_MS)) await this.#take(event);
+    this.#position = timeline.position;
+    const notices = timeline.takeNotices();
+    if (notices.length === 0) return;
+    for (const { text } of notices) this.#onTrouble(text, undefined);
+    for (const place of this.#followers.values()) place?.gap(this.#position);
+  }
+
   async #take(event: BusEvent): Promise<void> {
     this.#read += 1;
-    if (this.#followers.size === 0) return;
+    if (this.#followers.size === 0) {
+      this.#position = event.position;
+      return;
+    }
     let packed: Uint8Array;
     try {
       packed = await event.body();
     } catch (error) {
+      this.#position = event.position;
       this.#onTrouble(`the data of an event is gone: ${errorText(error)}`, error);
       return;
     }
+    this.#position = event.position;
     const live = new ReadEvent(event, packed);
-    for (const onEvent of this.#followers) onEvent(live);
+    for (const onEvent of this.#followers.keys()) onEvent(live);
   }
 }

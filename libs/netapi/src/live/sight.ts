@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mayRead, type Readable, type Reader } from '@brine/acl';
 import { isJid, parseTag } from '@brine/job';
 import { isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
-import type { Sight } from './followers.ts';
 import type { LiveEvent } from './live-events.ts';
 
 /** Jobs whose principals are remembered while they return. */
@@ -80,12 +79,45 @@ export function unknownJobOf(
   return unknown;
 }
 
+/** Which events a follower gets. Followers with the same key get the same events. */
+export interface Sight {
+  readonly key: string;
+  sees(event: LiveEvent): boolean;
+  /** True if the job as a whole is seen, and not only what some minions returned. */
+  seesJob(jid: string): boolean;
+  /** True while {@link sees} can not know: the job cache has not been asked yet. */
+  isUnsure?(event: LiveEvent): boolean;
+  /** Asks it; false if it does not answer. */
+  readonly learn?: (events: readonly LiveEvent[]) => Promise<boolean>;
+}
+
+/** How long followers wait for what the job cache knows about jobs, ms. */
+const LEARN_MS = 2_000;
+
+/** Asks the job cache about the jobs of these events where it must; false if it does not answer. */
+export async function learnInTime(sight: Sight, events: readonly LiveEvent[]): Promise<boolean> {
+  const { learn } = sight;
+  if (learn === undefined) return false;
+  if (!events.some((event) => sight.isUnsure?.(event))) return true;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), LEARN_MS);
+  });
+  const learnt = await Promise.race([learn(events), late]);
+  clearTimeout(timer);
+  return learnt;
+}
+
 /** The events that a reader may see. */
-export function sightOf(reader: Reader, principals: Principals): Sight {
-  if (reader.acl === undefined) return { key: 'all', sees: () => true };
+export function sightOf(reader: Reader, principals: Principals, learn?: Sight['learn']): Sight {
+  if (reader.acl === undefined) return { key: 'all', sees: () => true, seesJob: () => true };
   return {
     key: keyOf(reader),
     sees: (event) => mayRead(reader, readableOf(event.tag, event.data, principals)),
+    seesJob: (jid) => mayRead(reader, { kind: 'job', principal: principals.of(jid) }),
+    ...(learn === undefined
+      ? {}
+      : { learn, isUnsure: (event) => unknownJobOf(reader, event, principals) !== undefined }),
   };
 }
 

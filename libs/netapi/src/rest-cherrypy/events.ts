@@ -1,10 +1,12 @@
 import { pythonJson } from '@brine/client';
-import { type HttpReply, type HttpRequest, whenClosed } from '@brine/http';
+import { type HttpRequest, whenClosed } from '@brine/http';
 import { sleepUnless } from '@brine/tasks';
 import { mapOf } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
-import type { Followed, Followers, FollowerSink, WriteFrame } from '../live/followers.ts';
-import { type Principals, sightOf } from '../live/sight.ts';
+import type { Followed, Followers } from '../live/followers.ts';
+import { eventByEvent, type WriteFrame } from '../live/frames.ts';
+import type { Sight } from '../live/sight.ts';
+import { beginSse, STREAM_TYPE } from '../live/sse.ts';
 import type { ApiCaller, Callers } from '../sessions/callers.ts';
 import { addressOf, type Asked, tokenOf } from './asked.ts';
 
@@ -12,7 +14,8 @@ import { addressOf, type Asked, tokenOf } from './asked.ts';
 export interface EventParts {
   readonly followers: Followers;
   readonly callers: Callers;
-  readonly principals: Principals;
+  /** What a caller may see now. */
+  readonly sight: (caller: ApiCaller, peer: string) => Sight;
   /** Begins to read events, if nothing does yet. */
   readonly begin: () => Promise<void>;
 }
@@ -22,8 +25,6 @@ const NO_QUERY =
   'the query string -- they end up in access logs and the Referer header. Use the ' +
   "'X-Auth-Token' header (for non-browser clients) or the session cookie set by /login (for " +
   'browser EventSource clients) instead.';
-
-const STREAM_TYPE = 'text/event-stream;charset=utf-8';
 
 /**
  * How often the token of an open stream is looked up, ms. With the time for which the answer is
@@ -38,6 +39,8 @@ export const eventFrame: WriteFrame = ({ tag, data }) => {
   return `tag: ${line}\ndata: ${pythonJson(mapOf({ data, tag }), false)}\n\n`;
 };
 
+const EVENT_FORM = eventByEvent('sse', () => eventFrame);
+
 /** `GET /events`: all events as server-sent events (Salt: Events). */
 export async function streamEvents(asked: Asked, parts: EventParts): Promise<void> {
   const { request, reply } = asked;
@@ -51,28 +54,13 @@ export async function streamEvents(asked: Asked, parts: EventParts): Promise<voi
     void reply.type(STREAM_TYPE).header('Cache-Control', 'no-cache');
     return;
   }
-  reply.hijack();
-  const { raw } = reply;
-  raw.on('error', () => gone.abort());
-  raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': STREAM_TYPE,
-    'cache-control': 'no-cache',
-    ...(request.raw.httpVersionMajor === 1 ? { connection: 'keep-alive' } : {}),
-  });
-  if (gone.signal.aborted) {
-    raw.end();
-    return;
-  }
-  raw.write('retry: 400\n');
-  const followed = parts.followers.add(
-    sinkOf(raw, gone.signal),
-    sightOf(caller.reader, parts.principals),
-    'sse',
-    eventFrame,
-  );
-  void untilOver(parts, { caller, followed, peer: addressOf(request), gone: gone.signal }).then(
-    () => raw.end(),
+  void reply.header('Cache-Control', 'no-cache');
+  const { sink } = beginSse(request, reply, gone, 'retry: 400\n');
+  if (gone.signal.aborted) return;
+  const peer = addressOf(request);
+  const followed = parts.followers.add(sink, parts.sight(caller, peer), EVENT_FORM);
+  void untilOver(parts, { caller, followed, peer, gone: gone.signal }).then(() =>
+    sink.end(undefined),
   );
 }
 
@@ -103,7 +91,7 @@ export interface OpenStream {
  * Resolves when the peer is gone or its token is not valid any more, and the follower removed.
  */
 export async function untilOver(
-  { callers, principals }: Pick<EventParts, 'callers' | 'principals'>,
+  { callers, sight }: Pick<EventParts, 'callers' | 'sight'>,
   { caller: { token, expire }, followed, peer, gone }: OpenStream,
 ): Promise<void> {
   for (;;) {
@@ -113,25 +101,10 @@ export async function untilOver(
     try {
       const now = await callers.again(token, peer);
       if (now === undefined) break;
-      followed.look(sightOf(now.reader, principals));
+      followed.look(sight(now, peer));
     } catch {
       // No worker answers just now; whether the token is valid shows the next time.
     }
   }
   followed.remove();
-}
-
-function sinkOf(raw: HttpReply['raw'], gone: AbortSignal): FollowerSink {
-  return {
-    get unsentBytes() {
-      return gone.aborted ? 0 : raw.writableLength;
-    },
-    write: (frames) => void (gone.aborted || raw.write(frames)),
-    end: (last) => {
-      if (last !== undefined) raw.write(last);
-      raw.end();
-      // What the peer does not take within this time is lost.
-      setTimeout(() => raw.destroy(), 5_000).unref();
-    },
-  };
 }

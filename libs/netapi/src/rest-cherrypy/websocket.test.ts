@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpSocket } from '@brine/http';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Followers } from '../live/followers.ts';
-import { Principals } from '../live/sight.ts';
+import type { Sight } from '../live/sight.ts';
 import type { ApiCaller } from '../sessions/callers.ts';
 import type { EventParts } from './events.ts';
 import { serveSocket } from './websocket.ts';
@@ -44,10 +44,12 @@ class Peer implements HttpSocket {
   }
 }
 
+const ALL: Sight = { key: 'all', sees: () => true, seesJob: () => true };
+
 function served(found: () => ApiCaller | undefined) {
   const followers = new Followers();
   const callers = { again: () => Promise.resolve(found()) };
-  const parts = { followers, callers, principals: new Principals() } as unknown as EventParts;
+  const parts = { followers, callers, sight: () => ALL } as unknown as EventParts;
   const peer = new Peer();
   const caller = callerUntil(Date.now() / 1_000 + 3_600);
   serveSocket(peer, REQUEST, caller, parts);

@@ -1,9 +1,8 @@
 import { pythonJson } from '@brine/client';
 import type { HttpRequest, HttpSocket } from '@brine/http';
 import { mapOf } from '@brine/wire';
-import type { WriteFrame } from '../live/followers.ts';
 import { formattedEvents } from '../live/formatted-events.ts';
-import { sightOf } from '../live/sight.ts';
+import { eventByEvent, type WriteFrame } from '../live/frames.ts';
 import type { ApiCaller } from '../sessions/callers.ts';
 import { addressOf } from './asked.ts';
 import { type EventParts, untilOver } from './events.ts';
@@ -21,6 +20,9 @@ const UNREAD_MAX_BYTES = 1024 * 1024;
 /** An event as a message; it looks like a server-sent event. */
 const messageOf: WriteFrame = ({ tag, data }) =>
   `data: ${pythonJson(mapOf({ tag, data }), false)}\n\n`;
+
+const PLAIN = eventByEvent('ws', () => messageOf);
+const FORMATTED = eventByEvent('ws formatted', formattedEvents);
 
 /** `GET /ws` with an upgrade: events as messages, once the client has sent that it is ready. */
 export function serveSocket(
@@ -46,8 +48,8 @@ export function serveSocket(
             return socket.bufferedAmount;
           },
           // One message an event, as a stock salt-api sends them.
-          write: (frames) => {
-            for (const frame of frames.split('\n\n')) if (frame !== '') socket.send(`${frame}\n\n`);
+          write: ({ text }) => {
+            for (const frame of text.split('\n\n')) if (frame !== '') socket.send(`${frame}\n\n`);
           },
           end: (last) => {
             if (last !== undefined) socket.send(last);
@@ -55,9 +57,8 @@ export function serveSocket(
             setTimeout(() => socket.terminate(), 5_000).unref();
           },
         },
-        sightOf(caller.reader, parts.principals),
-        isFormatted ? 'ws formatted' : 'ws',
-        isFormatted ? formattedEvents() : messageOf,
+        parts.sight(caller, addressOf(request)),
+        isFormatted ? FORMATTED : PLAIN,
       );
       const stream = { caller, followed, peer: addressOf(request), gone: gone.signal };
       void untilOver(parts, stream).then(() => socket.close());

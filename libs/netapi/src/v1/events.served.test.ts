@@ -187,7 +187,7 @@ test('a position beyond the end, or whose events were trimmed, is gone', async (
 
 test('more searches than there are places are refused', async () => {
   const { ask, scene } = await served();
-  const places = Array.from({ length: 8 }, () => scene.searches.enter(['address 127.0.0.1']));
+  const places = Array.from({ length: 8 }, () => scene.parts.searches.enter(['address 127.0.0.1']));
   expect((await ask('?from=now')).json).toMatchObject({ status: 503, code: 'too-many' });
   for (const leave of places) leave();
   expect((await ask('?from=now')).status).toBe(200);

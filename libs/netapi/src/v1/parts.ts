@@ -4,18 +4,20 @@ import type { MasterRequests } from '../clients/master-requests.ts';
 import type { FleetFeed } from '../fleet/fleet-feed.ts';
 import type { FleetSights } from '../fleet/fleet-sights.ts';
 import type { EventSearch } from '../live/event-search.ts';
+import type { LiveParts } from '../live/live-parts.ts';
 import type { Places } from '../places.ts';
 import type { Callers } from '../sessions/callers.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 /** What `/v1` is served with. */
-export interface V1Parts {
+export interface V1Parts extends Pick<
+  LiveParts,
+  'begin' | 'sight' | 'streams' | 'topics' | 'searches'
+> {
   readonly requests: MasterRequests;
   readonly sessions: Sessions;
   readonly callers: Callers;
   readonly room: Places;
-  /** Places of searches through the events. */
-  readonly searches: Places;
   readonly events: Pick<EventSearch, 'page' | 'one'>;
   readonly fleet: Pick<FleetFeed, 'whole'>;
   readonly sights: FleetSights;

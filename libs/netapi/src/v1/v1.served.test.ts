@@ -232,6 +232,7 @@ test('the document names each route and each error', async () => {
     '/v1/me',
     '/v1/minions',
     '/v1/session',
+    '/v1/stream',
     '/v1/targets/resolve',
   ]);
   const page = await ask('/docs');

@@ -7,6 +7,7 @@ import { addMinions } from './minions.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
 import { addSession } from './session.ts';
+import { addStream } from './stream.ts';
 import { addTargets } from './targets.ts';
 import { admitAs, findWho, namesItsCaller } from './who.ts';
 
@@ -37,6 +38,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addTargets(routes, parts);
         addEvents(routes, parts);
         addMinions(routes, parts);
+        addStream(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { eventSchema } from './events.ts';
+import { positionSchema } from './pages.ts';
+import { timeSchema } from './times.ts';
+
+const TOPICS_MAX = 2_048;
+
+/** What a stream is asked for. */
+export const streamQuery = z.strictObject({
+  topics: z
+    .string()
+    .min(1)
+    .max(TOPICS_MAX)
+    .describe(
+      'Up to 16, with commas between them: `events` or `events:<glob of tags>` (`*` alone), ' +
+        '`jobs`, `job:<jid>`.',
+    ),
+  from: positionSchema
+    .optional()
+    .describe('What came after this follows; `Last-Event-ID` goes before it.'),
+});
+
+const countsSchema = z
+  .object({
+    targeted: z.int().min(0),
+    returned: z.int().min(0),
+    failed: z.int().min(0),
+    waiting: z.int().min(0),
+  })
+  .meta({ id: 'LiveCounts' });
+
+/** The data of each kind of message of a stream, by the name of its event. */
+export const streamMessages = {
+  hello: z
+    .object({ position: positionSchema, topics: z.array(z.string()), heartbeat: z.number() })
+    .describe('The begin. `heartbeat`: a comment comes after so many seconds without a message.'),
+  job: z
+    .object({
+      jid: z.string(),
+      counts: countsSchema
+        .nullable()
+        .describe('Null for a job that began before this process: ask for the job.'),
+      closed: z.boolean().nullable().describe('True once all minions of the job have returned.'),
+    })
+    .describe('A job changed. Four a second for each job, at most.'),
+  returns: z
+    .array(
+      z.object({
+        jid: z.string(),
+        id: z.string(),
+        state: z.enum(['returned', 'failed']),
+        retcode: z.int().nullable(),
+        at: timeSchema,
+      }),
+    )
+    .describe('Minions that returned, without what they returned.'),
+  progress: z
+    .object({
+      jid: z.string(),
+      id: z.string(),
+      state: z.string().nullable(),
+      result: z.boolean().nullable(),
+      number: z.number(),
+      of: z.int().optional(),
+    })
+    .describe('The last state that ran on a minion.'),
+  events: z.array(eventSchema).describe('Events. A body above 8 KiB has an address instead.'),
+  lag: z
+    .object({
+      dropped: z.int().min(0).nullable(),
+      from: positionSchema,
+      to: positionSchema,
+    })
+    .describe('So many events between these positions did not come; `/v1/events` has them.'),
+  reset: z
+    .object({ position: positionSchema })
+    .describe('The position is not kept any more: fetch all again, as of this one.'),
+  bye: z
+    .object({ retryAfter: z.number() })
+    .describe('The log-in has ended, or this process stops. Come again after so many seconds.'),
+} as const;
+
+/** A stream of server-sent events, in the form of what it has. */
+export const streamSchema = z
+  .union(
+    Object.entries(streamMessages).map(([event, data]) =>
+      z.object({ id: positionSchema.optional(), event: z.literal(event), data }),
+    ),
+  )
+  .meta({ id: 'StreamMessage', description: 'A message; `data` is JSON in one line.' });

@@ -1,0 +1,79 @@
+import type { Followed } from '../live/followers.ts';
+import { type PlaceLimits, Places } from '../places.ts';
+import { StreamFollower, type StreamParts, type StreamSpec } from './stream-follower.ts';
+import type { Topics } from './topics.ts';
+
+/** Topics that few ask for, of one process. Each event costs them some work. */
+const RARE_PLACES: PlaceLimits = {
+  all: 2_000,
+  ofOne: 100,
+  text: 'Too many streams have topics of their own.',
+  retryAfterS: 30,
+};
+
+/** The streams of this process. */
+export class Streams {
+  readonly #parts: StreamParts;
+  readonly #places = new Places(RARE_PLACES);
+  readonly #rare = new Map<string, { readonly leave: () => void; streams: number }>();
+  readonly #beginning = new Set<StreamFollower>();
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Takes the places of a stream of this user; the returned function gives them back.
+   * @throws NetapiError 503
+   */
+  enter(user: string, topics: Pick<Topics, 'form' | 'isRare'>): () => void {
+    const leave = this.#parts.followers.enter(user);
+    if (!topics.isRare) return leave;
+    try {
+      const leaveForm = this.#enterForm(user, topics.form.name);
+      return () => {
+        leave();
+        leaveForm();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Streams with the same topics have one place together: their events are judged once. */
+  #enterForm(user: string, form: string): () => void {
+    const name = `${user}\n${form}`;
+    const known = this.#rare.get(name) ?? { leave: this.#places.enter([user]), streams: 0 };
+    known.streams += 1;
+    this.#rare.set(name, known);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      known.streams -= 1;
+      if (known.streams > 0) return;
+      this.#rare.delete(name);
+      known.leave();
+    };
+  }
+
+  /** Begins a stream; what it missed is sent by and by. */
+  open(spec: StreamSpec, onFault: (error: unknown) => void): Followed {
+    const follower = new StreamFollower(spec, this.#parts);
+    this.#beginning.add(follower);
+    void follower
+      .begin()
+      .catch((error: unknown) => {
+        onFault(error);
+        follower.end();
+      })
+      .finally(() => this.#beginning.delete(follower));
+    return follower;
+  }
+
+  /** Ends the streams that do not follow yet. */
+  close(): void {
+    for (const follower of this.#beginning) follower.end();
+  }
+}
