@@ -8,6 +8,7 @@ import { type WorkerTraces } from '@brine/job-traces';
 import type { MasterPorts } from '@brine/master';
 import type { MasterFunctions } from '@brine/master/functions';
 import {
+  BucketCommands,
   BucketOnce,
   BucketTokens,
   BusPages,
@@ -86,6 +87,7 @@ export function portsOf(
       events,
       lookups: jobLookups(bus, options.masterJobCache),
     }),
+    commands: new BucketCommands(new Bucket(bus, 'brine_commands')),
     minionData: state.minionData,
     userKeys: state.userKeys,
     autosign: new SigningFiles(options),

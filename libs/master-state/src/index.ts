@@ -11,6 +11,7 @@ export type { StoredBank, StoredBanks } from './minions/stored-banks.ts';
 export { BANK_BUCKETS, bankRecordOf, openStoredBanks } from './minions/stored-banks.ts';
 export { MovedState } from './moved-state.ts';
 export { type HotState, openHotState } from './open-hot-state.ts';
+export { BucketCommands } from './requests/commands-bucket.ts';
 export { BucketOnce } from './requests/once-bucket.ts';
 export { type ClaimedAs, RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
 export { BusPages } from './streams/bus-pages.ts';

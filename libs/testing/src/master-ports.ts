@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
 import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
+  CommandRecord,
   EventToAppend,
   LocalFunctions,
   MasterPorts,
@@ -65,6 +66,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const unlimited: AuditedAct[] = [];
   const jobs: Job[] = [];
   const runs = new Map<string, string>();
+  const commands = new Map<string, CommandRecord>();
   const counts = new Map<string, number>();
   const minionKeys = new Map<string, StoredMinionKey>();
   const sessions = new Map<string, Crypticle>();
@@ -172,6 +174,15 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         if (first === undefined) jobs.push(job);
         return Promise.resolve(first ?? job);
       },
+    },
+    commands: {
+      find: async (key) => commands.get(key),
+      begin: async (key, command) => {
+        const kept = commands.get(key) ?? { ...command, isDone: false };
+        commands.set(key, kept);
+        return kept;
+      },
+      done: async (key, command) => void commands.set(key, { ...command, isDone: true }),
     },
     minionData: {
       storeGrains: (id, value) => Promise.resolve(void grains.set(id, value)),

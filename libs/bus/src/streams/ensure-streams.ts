@@ -46,6 +46,10 @@ const TOKENS_AGE_MS = 366 * 86_400_000;
 const TOKENS_BYTES = 64 * 1024 ** 2;
 /** Some 100,000 sessions of the HTTP API. */
 const HTTP_SESSIONS_BYTES = 32 * 1024 ** 2;
+/** A client repeats a command of its own name for a day. */
+const COMMANDS_AGE_MS = 86_400_000;
+/** Some 200,000 commands. */
+const COMMANDS_BYTES = 64 * 1024 ** 2;
 /** Long work is renewed while a worker lives. After this long without any worker it is dropped. */
 const RUNS_AGE_MS = 7 * 86_400_000;
 /** Buckets in which some values have a lifetime of their own. */
@@ -148,10 +152,12 @@ function configs(
     brine_http_sessions: TOKENS_AGE_MS,
     brine_once: sealedForMs,
     brine_runs: RUNS_AGE_MS,
+    brine_commands: COMMANDS_AGE_MS,
   };
   const bytes: Readonly<Partial<Record<BucketName, number>>> = {
     brine_tokens: TOKENS_BYTES,
     brine_http_sessions: HTTP_SESSIONS_BYTES,
+    brine_commands: COMMANDS_BYTES,
     brine_once: Math.floor(totalBytes * ONCE_SHARE),
   };
   return [

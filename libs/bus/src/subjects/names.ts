@@ -36,6 +36,7 @@ export const BUCKETS = [
   'brine_event_return',
   'brine_presence',
   'brine_http_sessions',
+  'brine_commands',
 ] as const;
 
 /** The name of a bucket. */

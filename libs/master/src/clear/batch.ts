@@ -20,6 +20,7 @@ import {
 } from './caller.ts';
 import { keptCaller } from './kept-caller.ts';
 import { judgePublish } from './publish.ts';
+import { targetDigest } from './target-digest.ts';
 
 /** The function that finds the minions of a batch (salt/cli/batch.py gather_minions). */
 const PING = 'test.ping';
@@ -83,7 +84,8 @@ export async function batch(
 
 /**
  * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
- * `{minions}`. Authenticated and judged as that publish.
+ * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns at
+ * most so many minions.
  */
 export async function resolve(
   ports: MasterPorts,
@@ -94,7 +96,14 @@ export async function resolve(
   if (known instanceof Map) return known;
   const judged = await judgePublish(ports, { load, ...known });
   if (judged instanceof Map) return judged;
-  return mapOf({ minions: judged.minions.slice(0, RESOLVED_MAX) });
+  const { minions } = judged;
+  const shown = load.get('sample');
+  const most = typeof shown === 'number' && shown >= 0 ? shown : RESOLVED_MAX;
+  return mapOf({
+    minions: minions.slice(0, Math.min(most, RESOLVED_MAX)),
+    count: minions.length,
+    digest: targetDigest(minions),
+  });
 }
 
 /** The caller of a load that is formed as a publish, or the error for it. */

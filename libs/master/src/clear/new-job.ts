@@ -23,6 +23,8 @@ import { freeJid } from '../functions/free-jid.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';
+import { REPEATABLE } from './repeatable.ts';
+import { EXPECT } from './target-digest.ts';
 
 /** A job that its caller may publish. */
 export interface AllowedJob {
@@ -33,6 +35,8 @@ export interface AllowedJob {
   /** Rights that a higher master handed down. */
   readonly handed: SaltValue[] | undefined;
   readonly expected: Expected;
+  /** Reserved for it already, for a command that may come again. */
+  readonly jid?: Jid;
 }
 
 /** Always allowed and never listed: a CLI uses it to see whether a job still runs. */
@@ -45,7 +49,7 @@ export async function publishJob(
   allowed: AllowedJob,
 ): Promise<Pick<Job, 'jid' | 'minions' | 'missing'> | { readonly refused: string } | undefined> {
   const { jid: asked } = allowed.asked;
-  const jid = isJid(asked) ? asked : await freeJid(ports);
+  const jid = allowed.jid ?? (isJid(asked) ? asked : await freeJid(ports));
   if (jid === undefined) return undefined;
   const job = await durably(ports, newJob(ports, request, allowed, jid), allowed.asked);
   return 'refused' in job ? job : ports.publications.publish(job, request.readsStore);
@@ -93,10 +97,13 @@ function answering({ syndics }: MasterPorts, minions: readonly string[]): readon
   return unanswering.size === 0 ? minions : minions.filter((id) => !unanswering.has(id));
 }
 
+/** Fields of our own commands, which mean nothing to readers. */
+export const OF_COMMANDS: readonly string[] = [COMMAND_NAME, REPEATABLE, EXPECT];
+
 /** The load for the store, without key, password or token. */
 function loadToKeep(load: SaltMap, jid: Jid, user: string | undefined): SaltMap {
   const kept = withoutCredentials(load).set('jid', jid);
-  kept.delete(COMMAND_NAME);
+  for (const name of OF_COMMANDS) kept.delete(name);
   return user === undefined ? kept : kept.set('user', user);
 }
 

@@ -1,5 +1,5 @@
 import { isBlacklisted, readAcl } from '@brine/acl';
-import { ASKER_TRACES, isJid, jobErrorTag } from '@brine/job';
+import { ASKER_TRACES, isJid, type Job, jobErrorTag } from '@brine/job';
 import {
   isMap,
   listOf,
@@ -13,7 +13,6 @@ import {
 import {
   buildErrorReply,
   buildPublishReply,
-  COMMAND_NAME,
   parsePublish,
   type PublishRequest,
 } from '@brine/wire/load';
@@ -29,7 +28,16 @@ import {
   SUDO_PREFIX,
 } from './caller.ts';
 import { type Expected, expectedMinions, expectedWithin } from './expected-minions.ts';
-import { isDeadlineFit, pieceOf, publishJob, UNFIT_DEADLINE } from './new-job.ts';
+import {
+  type AllowedJob,
+  isDeadlineFit,
+  OF_COMMANDS,
+  pieceOf,
+  publishJob,
+  UNFIT_DEADLINE,
+} from './new-job.ts';
+import { beginCommand, knownCommand, type Repeatable, repeatableIn } from './repeatable.ts';
+import { changedTarget, EXPECT } from './target-digest.ts';
 
 /** The answer to a publish. */
 export interface PublishReply {
@@ -128,20 +136,66 @@ async function publishAs(
   }
   if (!isDeadlineFit(asked))
     return { value: buildErrorReply('SaltInvocationError', UNFIT_DEADLINE) };
-  if (expected.minions.length === 0 && !ports.rules.orderMasters) {
-    return { value: noMinions(asked.tgt) };
+  const allowed = { load, asked, caller, handed, expected };
+  const command = repeatableIn(load, caller);
+  if (command === undefined) return publishNow(ports, request, allowed);
+  return 'key' in command ? publishOnce(ports, request, allowed, command) : { value: command };
+}
+
+/** Publishes the job of a command that may come again, unless it did so before. */
+async function publishOnce(
+  ports: MasterPorts,
+  request: Request,
+  allowed: AllowedJob,
+  command: Repeatable,
+): Promise<PublishReply> {
+  const known = await knownCommand(ports, command);
+  if (known === undefined) {
+    const refused = unfitTarget(ports, allowed);
+    if (refused !== undefined) return { value: refused };
   }
-  const stored = await publishJob(ports, request, { load, asked, caller, handed, expected });
-  if (stored === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
+  const begun = known ?? (await beginCommand(ports, command));
+  if (begun === undefined) return { value: NO_JID };
+  if (begun instanceof Map) return { value: begun };
+  const { jid, isDone } = begun;
+  if (isDone) return { value: published({ jid, minions: [], missing: [] }) };
+  // Its job may be published already. The stream knows this id for two minutes; after that the job
+  // is sent once more, under the same job id, which a minion runs once.
+  const once = { ...request, id: command.requestId };
+  const load = new Map(allowed.load);
+  // It was counted when the command began.
+  load.delete(EXPECT);
+  const reply = await publishNow(ports, once, { ...allowed, load, jid });
+  if (reply.about !== undefined)
+    await ports.commands.done(command.key, { jid, body: command.body });
+  return reply;
+}
+
+/** The refusal of a target that means no minion, or others than those that were counted. */
+function unfitTarget(
+  { rules }: MasterPorts,
+  { load, asked, expected }: AllowedJob,
+): SaltMap | undefined {
+  const isNone = expected.minions.length === 0 && !rules.orderMasters;
+  return changedTarget(load, expected.minions) ?? (isNone ? noMinions(asked.tgt) : undefined);
+}
+
+const NO_JID = mapOf({ error: 'Could not allocate a job id' });
+
+async function publishNow(
+  ports: MasterPorts,
+  request: Request,
+  allowed: AllowedJob,
+): Promise<PublishReply> {
+  const { asked } = allowed;
+  const refused = unfitTarget(ports, allowed);
+  if (refused !== undefined) return { value: refused };
+  const stored = await publishJob(ports, request, allowed);
+  if (stored === undefined) return { value: NO_JID };
   if ('refused' in stored) {
     return { value: buildErrorReply('SaltInvocationError', stored.refused) };
   }
   const piece = pieceOf(request, asked);
-  const published = buildPublishReply({
-    jid: stored.jid,
-    minions: [...stored.minions],
-    missing: [...stored.missing],
-  });
   const { traceparent } = asked;
   const about: AnswerAbout = {
     kind: 'publish',
@@ -150,7 +204,12 @@ async function publishAs(
     ...(traceparent === undefined ? {} : { link: traceparent }),
     ...(asked.tracestate === ASKER_TRACES ? { askerTraces: true } : {}),
   };
-  return { value: mapOf({ enc: 'clear', load: published }), about };
+  return { value: published(stored), about };
+}
+
+function published({ jid, minions, missing }: Pick<Job, 'jid' | 'minions' | 'missing'>): SaltMap {
+  const load = buildPublishReply({ jid, minions: [...minions], missing: [...missing] });
+  return mapOf({ enc: 'clear', load });
 }
 
 interface Refusal {
@@ -193,8 +252,7 @@ async function refuse(
   // Neither the key nor a password may reach the bus.
   data.delete('key');
   data.delete('kwargs');
-  // Fields of our own commands, which mean nothing to readers.
-  data.delete(COMMAND_NAME);
+  for (const name of OF_COMMANDS) data.delete(name);
   if (data.get('tracestate') === ASKER_TRACES) data.delete('tracestate');
   let body = pack(data);
   if (body.length > REFUSED_LOAD_MAX_BYTES) body = pack(reply);

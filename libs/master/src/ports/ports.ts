@@ -1,5 +1,6 @@
 import type { AuditedAct, Event, Jid, Job } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { Commands } from './command-ports.ts';
 import type { EventPages } from './event-pages.ts';
 import type {
   AesKeys,
@@ -201,6 +202,7 @@ export interface MasterPorts extends ServedPorts {
   readonly masterKey: MasterKey;
   readonly events: Events;
   readonly publications: Publications;
+  readonly commands: Commands;
   readonly minionData: MinionData;
   readonly userKeys: UserKeys;
   readonly autosign: Autosign;
