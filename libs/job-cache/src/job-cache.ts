@@ -10,6 +10,7 @@ import { DurableJobs } from './durable/durable-jobs.ts';
 import type { ExchangeKind } from './exchange/exchange-format.ts';
 import { type ExportPage, exportRows } from './exchange/export-rows.ts';
 import { type ImportCounts, importRows } from './exchange/import-rows.ts';
+import { JobPages } from './pages/job-pages.ts';
 import { Queues } from './queue/queues.ts';
 import { type DatabaseFacts, readFacts } from './read/database-facts.ts';
 import { endTime } from './read/end-time.ts';
@@ -91,6 +92,8 @@ export class JobCache {
   readonly durable: DurableJobs;
   /** The rows in quarantine. */
   readonly quarantined: QuarantineRows;
+  /** Pages of jobs and of their returns. */
+  readonly pages: JobPages;
   /** The queues of the runner `queue`. */
   readonly queues: Queues;
   readonly #now: () => number;
@@ -107,6 +110,7 @@ export class JobCache {
     this.#state = { jids, labels, transcoder, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
     this.quarantined = new QuarantineRows(pool, reads);
+    this.pages = new JobPages(reads);
     this.queues = new Queues(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;

@@ -121,14 +121,19 @@ export async function getLedger(pool: Pool, jid: string): Promise<Ledger> {
   return ledgerOf(found, 0);
 }
 
-function originOf({ origin, incarnation }: JobColumns): JobOrigin {
+/** The source of a job, from its row. */
+export function originOf({
+  origin,
+  incarnation,
+}: Pick<JobColumns, 'origin' | 'incarnation'>): JobOrigin {
   if (origin === 0) return 'publication';
   if (origin === 2) return 'return';
   // Rows that come by the view have no position in a stream.
   return incarnation === '' ? 'pgjsonb' : 'syndic';
 }
 
-function ledgerOf(found: readonly StateColumns[], evidence: number): Ledger {
+/** The ledger of the states of a job. */
+export function ledgerOf(found: readonly Omit<StateColumns, 'ids'>[], evidence: number): Ledger {
   const count = (state: ReturnState): number => found.find((f) => f.state === state)?.count ?? 0;
   return {
     targeted: found.reduce((sum, f) => sum + f.count, 0),

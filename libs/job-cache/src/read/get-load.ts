@@ -20,6 +20,16 @@ export async function getLoad(pool: Pool, jid: string): Promise<SaltMap | undefi
   return load;
 }
 
+const LOAD = `
+SELECT load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json
+FROM brine.jobs WHERE jid = $1`;
+
+/** The load of a job, without its minions; undefined for an unknown jid. */
+export async function loadAlone(pool: Pool, jid: string): Promise<SaltMap | undefined> {
+  const [row] = await select<LoadColumns>(pool, LOAD, [jid]);
+  return row && readLoad(row);
+}
+
 /** A load as the database has it: its bytes, or only JSON in a row of another writer. */
 export interface LoadColumns {
   readonly raw: Buffer | null;

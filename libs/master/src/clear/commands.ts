@@ -3,6 +3,7 @@ import { buildErrorReply } from '@brine/wire/load';
 import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts } from '../ports/ports.ts';
+import { read } from '../reads/read.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import { batch, resolve } from './batch.ts';
 import { busEvents } from './bus-events.ts';
@@ -79,8 +80,8 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`,
- * `brine_rights` and `brine_own_jobs`.
+ * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`, `brine_rights`,
+ * `brine_own_jobs` and `brine_read`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -95,6 +96,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_resolve', answering(resolve)],
   ['brine_rights', answering(rights)],
   ['brine_own_jobs', answering(ownJobs)],
+  ['brine_read', answering(read)],
 ]);
 
 /**

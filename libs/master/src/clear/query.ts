@@ -79,19 +79,24 @@ export async function query(
     checkQuestion(args, name);
     return mapOf({ value: await (own?.(ports, args) ?? ports.jobs.ask(name, args)) });
   } catch (cause) {
-    if (cause instanceof WireError) {
-      ports.count('query_malformed');
-      return buildErrorReply('SaltInvocationError', cause.message);
-    }
-    ports.count('query_failed');
-    const reason = errorText(cause);
-    if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
-    if (cause instanceof MasterUnavailableError) {
-      const text = `The job cache is unreachable: ${reason}. ${MEANWHILE}`;
-      return buildErrorReply('SaltReqTimeoutError', text);
-    }
-    return buildErrorReply('SaltRunnerError', `The job cache could not answer: ${reason}`);
+    return refusalOfQuestion(ports, cause, name);
   }
+}
+
+/** The answer to a question that failed. */
+export function refusalOfQuestion(ports: MasterPorts, cause: unknown, name = ''): SaltMap {
+  if (cause instanceof WireError) {
+    ports.count('query_malformed');
+    return buildErrorReply('SaltInvocationError', cause.message);
+  }
+  ports.count('query_failed');
+  const reason = errorText(cause);
+  if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
+  if (cause instanceof MasterUnavailableError) {
+    const text = `The job cache is unreachable: ${reason}. ${MEANWHILE}`;
+    return buildErrorReply('SaltReqTimeoutError', text);
+  }
+  return buildErrorReply('SaltRunnerError', `The job cache could not answer: ${reason}`);
 }
 
 /** True for a request that revokes the very token that proves its caller: anyone may log out. */

@@ -5,6 +5,7 @@ import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import { fromJson } from '@brine/wire/text';
 import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
+import { PAGE_QUERIES } from './page-queries.ts';
 import { QUARANTINE_QUERIES } from './quarantine-queries.ts';
 import { QUEUE_QUERIES } from './queue-queries.ts';
 import { silentQuery } from './silent-query.ts';
@@ -38,6 +39,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['outstanding', outstanding],
   ['job', job],
   ...DURABLE_QUERIES,
+  ...PAGE_QUERIES,
   ...QUARANTINE_QUERIES,
   ...QUEUE_QUERIES,
   ['ledger', async (cache, request) => mapOf(await cache.ledger(jidOf(request)))],

@@ -1,12 +1,12 @@
 import type { JobCache, SilentMinion } from '@brine/job-cache';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { listOf, mapOf, textOf } from '@brine/wire';
+import { intOf, listOf, mapOf, textOf } from '@brine/wire';
 
 /** The incarnation of rows from Salt's pgjsonb returner (sql/000001.sql). */
 const BY_PGJSONB = '~pgjsonb';
 
 /**
- * `{jid, ids?, after?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the evidence about
+ * `{jid, ids?, after?, limit?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the evidence about
  * the silent minions of a job, or about `ids`. Null for an unknown jid. `incarnation` is that of
  * the stream of events which is read here.
  */
@@ -18,9 +18,11 @@ export async function silentQuery(
 ): Promise<SaltValue> {
   const after = textOf(request, 'after');
   const ids = listOf(request, 'ids')?.filter((id) => typeof id === 'string');
+  const limit = intOf(request, 'limit');
   const page = await cache.silentMinions(jid, {
     ...(ids === undefined ? {} : { ids }),
     ...(after === undefined ? {} : { after }),
+    ...(limit === undefined ? {} : { limit }),
   });
   if (page === undefined) return null;
   return mapOf({

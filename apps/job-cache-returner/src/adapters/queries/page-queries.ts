@@ -1,0 +1,121 @@
+import type { JobCache, JobFilter, JobLine, MinionFilter } from '@brine/job-cache';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { boolOf, intOf, listOf, mapOf, textOf } from '@brine/wire';
+
+type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
+
+/** Items of a page at most; a worker may ask for fewer. */
+const PAGE_MAX = 500;
+const DEFAULT = 50;
+
+/** The queries about pages of jobs: `page_jobs`, `page_job`, `page_minions`, … */
+export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
+  ['page_jobs', jobs],
+  ['page_job', job],
+  ['page_minions', minions],
+  ['page_return', oneReturn],
+  ['page_groups', groups],
+];
+
+/** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
+async function jobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const [from, to] = [request.get('from'), request.get('to')];
+  const state = textOf(request, 'state');
+  const result = textOf(request, 'result');
+  const filter: JobFilter = {
+    ...texts(request, ['principal', 'fun', 'tgt', 'user', 'minion']),
+    ...(state === 'open' || state === 'closed' ? { state } : {}),
+    ...(isResult(result) ? { result } : {}),
+    ...(typeof from === 'number' ? { from } : {}),
+    ...(typeof to === 'number' ? { to } : {}),
+    hidden: boolOf(request, 'hidden') ?? false,
+  };
+  const page = await cache.pages.jobs(filter, { limit: limitOf(request), ...before(request) });
+  return mapOf({ jobs: page.jobs.map(lineOf), next: page.next ?? null });
+}
+
+/** `{jid}` → a line and its load; null for an unknown jid. */
+async function job(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const jid = needed(request, 'jid');
+  const found = await cache.pages.job(jid);
+  return found === undefined ? null : lineOf(found);
+}
+
+/** `{jid, state?, part?, ids?, after?, limit?}` → `{minions: [{id, …}], next}`. */
+async function minions(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const state = STATES.find((one) => one === textOf(request, 'state'));
+  const filter: MinionFilter = {
+    ...(state === undefined ? {} : { state }),
+    ...texts(request, ['part']),
+    ...idsOf(request),
+  };
+  const page = { limit: limitOf(request), ...texts(request, ['after']) };
+  const found = await cache.pages.minions(needed(request, 'jid'), filter, page);
+  return mapOf({
+    minions: found.minions.map((one) =>
+      mapOf({ ...one, retcode: one.retcode ?? null, receivedAt: one.receivedAt ?? null }),
+    ),
+    next: found.next ?? null,
+  });
+}
+
+/** `{jid, id}` → `{load, receivedAt, evidence}`; null without a return. */
+async function oneReturn(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const found = await cache.pages.return(needed(request, 'jid'), needed(request, 'id'));
+  if (found === undefined) return null;
+  return mapOf({ ...found, evidence: found.evidence.map((one) => mapOf({ ...one })) });
+}
+
+/** `{jid, ids?, limit?}` → `{groups: [{digest, size, failed, sample}], more}`. */
+async function groups(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const page = { limit: limitOf(request), ...idsOf(request) };
+  const found = await cache.pages.groups(needed(request, 'jid'), page);
+  return mapOf({ groups: found.groups.map((one) => mapOf({ ...one })), more: found.more });
+}
+
+const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
+const RESULTS = ['ok', 'failed', 'late', 'never'] as const;
+
+function isResult(text: string | undefined): text is (typeof RESULTS)[number] {
+  return RESULTS.some((one) => one === text);
+}
+
+function lineOf({ deadlineAt, ledger, fun, tgt, ...line }: JobLine): SaltMap {
+  return mapOf({
+    ...line,
+    fun: [...fun],
+    tgt: [...tgt],
+    deadlineAt: deadlineAt ?? null,
+    ledger: mapOf(ledger),
+  });
+}
+
+function limitOf(request: SaltMap): number {
+  return Math.min(Math.max(intOf(request, 'limit') ?? DEFAULT, 1), PAGE_MAX);
+}
+
+function before(request: SaltMap): { readonly before?: string } {
+  return texts(request, ['before']);
+}
+
+function idsOf(request: SaltMap): { readonly ids?: readonly string[] } {
+  const ids = listOf(request, 'ids')?.filter((id) => typeof id === 'string');
+  return ids === undefined ? {} : { ids };
+}
+
+function texts<Name extends string>(
+  request: SaltMap,
+  names: readonly Name[],
+): { readonly [One in Name]?: string } {
+  const found = names.flatMap((name) => {
+    const value = textOf(request, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found) as { readonly [One in Name]?: string };
+}
+
+function needed(request: SaltMap, name: string): string {
+  const text = textOf(request, name);
+  if (text === undefined) throw new RangeError(`the query needs ${name}`);
+  return text;
+}

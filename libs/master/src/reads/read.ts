@@ -1,0 +1,35 @@
+import { checkQuestion, isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { buildErrorReply } from '@brine/wire/load';
+import { authenticate, type ClearRequest, isStranger, refusalOf } from '../clear/caller.ts';
+import { refusalOfQuestion } from '../clear/query.ts';
+import type { MasterPorts } from '../ports/ports.ts';
+import { JOB_READS, type Read } from './job-reads.ts';
+import { readerOf } from './job-sight.ts';
+
+const READS: ReadonlyMap<string, Read> = new Map(JOB_READS);
+
+/**
+ * Brine's own clear command `brine_read`: what is on record, within the rights to read of its
+ * caller, for a service that shows it. `{read, args}` → `{value}`; null for what is not there, and
+ * for what the caller may not see.
+ */
+export async function read(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltMap> {
+  const caller = await authenticate(ports, request, load);
+  if (isStranger(caller)) return refusalOf(caller);
+  const name = textOf(load, 'read') ?? '';
+  const wanted = READS.get(name);
+  const args = load.get('args') ?? mapOf({});
+  if (wanted === undefined || !isMap(args)) {
+    return buildErrorReply('SaltInvocationError', 'Unknown read');
+  }
+  try {
+    checkQuestion(args, name);
+    return mapOf({ value: await wanted(ports, await readerOf(ports, caller), args) });
+  } catch (cause) {
+    return refusalOfQuestion(ports, cause);
+  }
+}
