@@ -20,14 +20,19 @@ const TARGET_TYPES = [
   'ipcidr',
 ] as const;
 
+/** How a command names its minions. */
+export const targetFields = {
+  tgt: z.union([
+    z.string().min(1).max(TEXT_MAX),
+    z.array(z.string().min(1).max(1_024)).min(1).max(LIST_MAX),
+  ]),
+  tgtType: z.enum(TARGET_TYPES).default('glob'),
+};
+
 /** Minions to be counted before a command is sent to them. */
 export const targetSchema = z
   .strictObject({
-    tgt: z.union([
-      z.string().min(1).max(TEXT_MAX),
-      z.array(z.string().min(1).max(1_024)).min(1).max(LIST_MAX),
-    ]),
-    tgtType: z.enum(TARGET_TYPES).default('glob'),
+    ...targetFields,
     fun: z
       .string()
       .min(1)

@@ -110,7 +110,7 @@ export class JobCache {
     this.#state = { jids, labels, transcoder, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
     this.quarantined = new QuarantineRows(pool, reads);
-    this.pages = new JobPages(reads);
+    this.pages = new JobPages(reads, pool);
     this.queues = new Queues(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;

@@ -1,10 +1,16 @@
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { loadAlone } from '../read/get-load.ts';
-import { type ReturnGroups, returnGroups } from './job-groups.ts';
-import { type MinionFilter, minionLines, type MinionLines } from './job-minions.ts';
+import { readDigests } from './digests.ts';
+import { areSmall, type GroupsAsked, type ReturnGroups, returnGroups } from './job-groups.ts';
+import { type MinionFilter, type MinionLines, minionLines } from './job-minions.ts';
 import { type StoredReturn, storedReturn } from './job-return.ts';
 import { type JobFilter, type JobLine, jobLine, type JobLines, jobLines } from './job-rows.ts';
+import { jobStates, type StateLines } from './job-states.ts';
+import { type JobTimeline, jobTimeline } from './job-timeline.ts';
+
+/** How long an answer may read returns, ms; a worker waits 4 s for it. */
+const READ_MS = 2_500;
 
 /** Where a page begins, and how many it has at most. */
 interface Page {
@@ -15,8 +21,12 @@ interface Page {
 export class JobPages {
   readonly #pool: Pool;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  readonly #writes: Pool;
+  readonly #reading = new Map<string, Promise<boolean>>();
+
+  constructor(reads: Pool, writes: Pool) {
+    this.#pool = reads;
+    this.#writes = writes;
   }
 
   /** Jobs with their counts, newest first. */
@@ -45,8 +55,40 @@ export class JobPages {
     return storedReturn(this.#pool, jid, id);
   }
 
-  /** The returns of a job by what they contain. */
-  groups(jid: string, page: Page & { readonly ids?: readonly string[] }): Promise<ReturnGroups> {
-    return returnGroups(this.#pool, jid, page);
+  /**
+   * The returns of a job by what they contain; `isWhole`: false while there are returns that were
+   * not read for it yet, so that the same question a little later has more.
+   */
+  async groups(jid: string, asked: GroupsAsked): Promise<ReturnGroups & { isWhole: boolean }> {
+    const kept = asked.likeness === 'states' || !(await areSmall(this.#pool, jid));
+    const isWhole = !kept || (await this.#readDigests(jid));
+    return { ...(await returnGroups(this.#pool, jid, { ...asked, kept })), isWhole };
+  }
+
+  /** What the states of a job came to; `isWhole` as of {@link groups}. */
+  async states(
+    jid: string,
+    asked: Page & { readonly ids?: readonly string[] },
+  ): Promise<StateLines & { isWhole: boolean }> {
+    const isWhole = await this.#readDigests(jid);
+    return { ...(await jobStates(this.#pool, jid, asked)), isWhole };
+  }
+
+  /** When the returns of a job came; undefined without any. */
+  timeline(
+    jid: string,
+    asked: { readonly bins: number; readonly ids?: readonly string[] },
+  ): Promise<JobTimeline | undefined> {
+    return jobTimeline(this.#pool, jid, asked);
+  }
+
+  /** Those who ask for the same job meanwhile share the work. */
+  #readDigests(jid: string): Promise<boolean> {
+    const pools = { reads: this.#pool, writes: this.#writes };
+    const running =
+      this.#reading.get(jid) ??
+      readDigests(pools, jid, performance.now() + READ_MS).finally(() => this.#reading.delete(jid));
+    this.#reading.set(jid, running);
+    return running;
   }
 }

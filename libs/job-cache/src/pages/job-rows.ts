@@ -140,8 +140,18 @@ export async function jobLine(pool: Pool, jid: string): Promise<JobLine | undefi
 }
 
 /** True if not each job of the range is of the page. */
-function isNarrow({ from, to, hidden, ...conditions }: JobFilter): boolean {
-  return hidden !== true || Object.values(conditions).some((value) => value !== undefined);
+function isNarrow({
+  hidden,
+  principal,
+  fun,
+  tgt,
+  user,
+  minion,
+  state,
+  result,
+}: JobFilter): boolean {
+  const conditions = [principal, fun, tgt, user, minion, state, result];
+  return hidden !== true || conditions.some((value) => value !== undefined);
 }
 
 async function counted(pool: Pool, rows: readonly Line[]): Promise<JobLine[]> {

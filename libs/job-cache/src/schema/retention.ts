@@ -33,6 +33,11 @@ WITH moved AS (DELETE FROM ${from} WHERE ${time} < $1 RETURNING *)
 INSERT INTO ${to} SELECT * FROM moved ON CONFLICT DO NOTHING`;
 }
 
+/** What was made of returns for their readers; it can be made again of returns that are there. */
+const OF_READERS = ['digests', 'state_lists'].map(
+  (table) => `DELETE FROM brine.${table} WHERE jid < $1`,
+);
+
 /** Not the quarantine: its rows stay until an operator has looked at them. */
 const TIDY = [
   `DELETE FROM brine.log_ins WHERE at[cardinality(at)] < now() - interval '${LOG_IN_DAYS} days'`,
@@ -49,6 +54,7 @@ export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<numbe
     await client.query(WAIT_SHORTLY);
     const days = await client.query<Days>('SELECT brine.drop_days($1) AS days', [dayOf(beforeMs)]);
     for (const text of FORGET) await client.query(text, [new Date(beforeMs)]);
+    for (const text of OF_READERS) await client.query(text, [dayOf(beforeMs)]);
     for (const text of TIDY) await client.query(text);
     return days.rows[0]?.days ?? 0;
   });
@@ -74,6 +80,7 @@ export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<nu
     const attach = { text: 'SELECT brine.attach_archived()', query_timeout: ATTACH_TIMEOUT_MS };
     await client.query(attach);
     for (const text of MOVE) await client.query(text, [new Date(beforeMs)]);
+    for (const text of OF_READERS) await client.query(text, [day]);
     for (const text of TIDY) await client.query(text);
   });
   return taken;

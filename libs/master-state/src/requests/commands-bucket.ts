@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { type Bucket, type BucketEntry, escapeKey } from '@brine/bus';
 import type { CommandRecord, Commands } from '@brine/master';
 import { pack, unpack } from '@brine/wire';
-import { createHash } from 'node:crypto';
 import { fromHotState } from '../hot-state.ts';
 
 const WHAT = 'commands';

@@ -84,8 +84,8 @@ export async function batch(
 
 /**
  * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
- * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns at
- * most so many minions.
+ * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns the
+ * first of them by id, at most so many.
  */
 export async function resolve(
   ports: MasterPorts,
@@ -97,10 +97,10 @@ export async function resolve(
   const judged = await judgePublish(ports, { load, ...known });
   if (judged instanceof Map) return judged;
   const { minions } = judged;
-  const shown = load.get('sample');
-  const most = typeof shown === 'number' && shown >= 0 ? shown : RESOLVED_MAX;
+  const most = load.get('sample');
+  const shown = typeof most === 'number' ? [...minions].sort().slice(0, most) : minions;
   return mapOf({
-    minions: minions.slice(0, Math.min(most, RESOLVED_MAX)),
+    minions: shown.slice(0, RESOLVED_MAX),
     count: minions.length,
     digest: targetDigest(minions),
   });

@@ -113,14 +113,11 @@ describe('a command that comes again', () => {
   });
 
   test('is made again as the same job where the worker died before it was on record', async () => {
-    const { done } = made.ports.commands;
-    Object.assign(made.ports.commands, {
-      done: async () => {
-        throw new MasterUnavailableError('commands cannot be reached');
-      },
-    });
+    const { commands } = made.ports;
+    const failing = () => Promise.reject(new MasterUnavailableError('commands cannot be reached'));
+    Object.assign(made.ports, { commands: { ...commands, done: failing } });
     expect(jidIn(await publish({ ...named('k'), ...expecting(2) }))).toBeUndefined();
-    Object.assign(made.ports.commands, { done });
+    Object.assign(made.ports, { commands });
     accept('web3');
     const again = jidIn(await publish({ ...named('k'), ...expecting(2) }));
     expect(made.jobs.map(({ jid }) => jid)).toEqual([again]);

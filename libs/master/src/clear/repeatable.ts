@@ -19,7 +19,7 @@ const TEXT_MAX = 256;
 export interface Repeatable {
   readonly key: string;
   readonly body: string;
-  /** The id of its request to publish, whoever makes it. */
+  /** The id of its request to publish, the same for each try. */
   readonly requestId: string;
 }
 

@@ -1,4 +1,5 @@
-import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import { whySilent } from '../clear/why-silent.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { type JobReader, type JobSight, sightOfJob } from './job-sight.ts';
@@ -10,9 +11,12 @@ export type Read = (ports: MasterPorts, reader: JobReader, args: SaltMap) => Pro
 export const JOB_READS: readonly (readonly [string, Read])[] = [
   ['jobs', jobs],
   ['job', job],
-  ['job_minions', minions],
+  ['job_minions', within('page_minions')],
   ['job_return', oneReturn],
-  ['job_groups', groups],
+  ['job_groups', within('page_groups')],
+  ['job_states', within('page_states')],
+  ['job_timeline', within('page_timeline')],
+  ['job_again', again],
   ['job_why', why],
 ];
 
@@ -62,50 +66,89 @@ async function seenStates(
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
 
-/** `{jid}` → the job; in part, its counts are of the minions that the caller may see. */
+/**
+ * `{jid, at?}` → the job; in part, its counts are of the minions that the caller may see. With `at`
+ * (unix ms) the counts are of that time.
+ */
 async function job(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);
   if (found === undefined) return null;
-  const { row, sight } = found;
-  if (sight.kind === 'all') return row;
-  const states = await seenStates(ports, found.jid, sight.sees);
+  const { jid, row, sight } = found;
+  const at = args.get('at');
+  if (sight.kind === 'all') {
+    if (typeof at !== 'number') return row;
+    const states = await statesAt(ports, jid, at);
+    return new Map<SaltValue, SaltValue>([...row, ['ledger', countsOf([...states.values()])]]);
+  }
+  const states = await seenStates(ports, jid, sight.sees);
   if (states.size === 0) return null;
-  const counts = new Map<SaltValue, SaltValue>([
-    ...STATES.map((state) => [state, 0] as const),
-    ['targeted', states.size],
-    ['unexpected', 0],
-  ]);
-  for (const state of states.values()) counts.set(state, Number(counts.get(state) ?? 0) + 1);
+  const then = typeof at === 'number' ? await statesAt(ports, jid, at) : states;
+  const counted = [...then].flatMap(([id, state]) => (states.has(id) ? [state] : []));
   const load = mapIn(row, 'load') ?? mapOf({});
-  const kept = mapOf({ fun: load.get('fun'), arg: load.get('arg') });
   return new Map<SaltValue, SaltValue>([
-    ...['jid', 'fun', 'publishedAt', 'deadlineAt'].map(
-      (name) => [name, row.get(name) ?? null] as const,
-    ),
-    ['load', kept],
-    ['ledger', counts],
+    ...SHOWN_IN_PART.map((name) => [name, row.get(name) ?? null] as const),
+    ['load', mapOf({ fun: load.get('fun'), arg: load.get('arg') })],
+    ['ledger', countsOf(counted)],
     ['isPart', true],
   ]);
 }
 
-/** `{jid, state?, part?, after?, limit}` → `{minions, next}`. */
-async function minions(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
-  const found = await find(ports, reader, args);
-  if (found === undefined) return null;
-  const { jid, sight } = found;
-  if (sight.kind === 'all') return ports.jobs.ask('page_minions', args);
-  return ports.jobs.ask('page_minions', await within(ports, jid, sight.sees, args));
-}
+/** Not who published it, and not what it was sent to. */
+const SHOWN_IN_PART = ['jid', 'fun', 'publishedAt', 'deadlineAt'] as const;
 
-/** Arguments for a page of those minions of a job alone that a caller may see. */
-async function within(
+/** The states of minions at a time (unix ms); none before the publication. */
+async function statesAt(
   ports: MasterPorts,
   jid: string,
-  sees: (minion: string) => boolean,
-  args: SaltMap,
-): Promise<SaltMap> {
-  const ids = [...(await seenStates(ports, jid, sees)).keys()];
-  return new Map<SaltValue, SaltValue>([...args, ['ids', ids]]);
+  atMs: number,
+): Promise<ReadonlyMap<string, SaltValue>> {
+  const then = await ports.jobs.ask('at', mapOf({ jid, atMs }));
+  const states = isMap(then) ? mapIn(then, 'states') : undefined;
+  return new Map([...(states ?? [])].map(([id, state]) => [pyStr(id), state]));
+}
+
+function countsOf(states: readonly SaltValue[]): SaltMap {
+  const counts = new Map<SaltValue, SaltValue>([
+    ...STATES.map((state) => [state, 0] as const),
+    ['targeted', states.length],
+    ['unexpected', 0],
+  ]);
+  for (const state of states) counts.set(state, Number(counts.get(state) ?? 0) + 1);
+  return counts;
+}
+
+/** A question to the store about the minions of a job: about those that the caller may see. */
+function within(query: string): Read {
+  return async (ports, reader, args) => {
+    const found = await find(ports, reader, args);
+    if (found === undefined) return null;
+    const { jid, sight } = found;
+    if (sight.kind === 'all') return ports.jobs.ask(query, args);
+    const ids = [...(await seenStates(ports, jid, sight.sees)).keys()];
+    return ports.jobs.ask(query, new Map<SaltValue, SaltValue>([...args, ['ids', ids]]));
+  };
+}
+
+/**
+ * `{jid, states}` → `{fun, arg, ret?, metadata?, minions}`: what it takes to run a job once more, on
+ * its minions in these states.
+ */
+async function again(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
+  const found = await find(ports, reader, args);
+  if (found === undefined) return null;
+  const { jid, row, sight } = found;
+  const wanted = new Set(listOf(args, 'states') ?? []);
+  const sees = sight.kind === 'all' ? () => true : sight.sees;
+  const states = await seenStates(ports, jid, sees);
+  const load = mapIn(row, 'load') ?? mapOf({});
+  const metadata = mapIn(load, 'metadata') ?? mapIn(mapIn(load, 'kwargs') ?? load, 'metadata');
+  return mapOf({
+    fun: load.get('fun'),
+    arg: load.get('arg'),
+    ret: load.get('ret'),
+    metadata,
+    minions: [...states].flatMap(([id, state]) => (wanted.has(state) ? [id] : [])),
+  });
 }
 
 /** `{jid, id}` → `{load, receivedAt, evidence}`. */
@@ -114,15 +157,6 @@ async function oneReturn(ports: MasterPorts, reader: JobReader, args: SaltMap): 
   const id = textOf(args, 'id') ?? '';
   if (found === undefined || !seesMinion(found, id)) return null;
   return ports.jobs.ask('page_return', args);
-}
-
-/** `{jid, limit}` → `{groups, more}`. */
-async function groups(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
-  const found = await find(ports, reader, args);
-  if (found === undefined) return null;
-  const { jid, sight } = found;
-  if (sight.kind === 'all') return ports.jobs.ask('page_groups', args);
-  return ports.jobs.ask('page_groups', await within(ports, jid, sight.sees, args));
 }
 
 /** `{jid, after?, limit}` → `{minions: {id: {cause, text}}, next}` of silent minions. */

@@ -105,8 +105,8 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['SaltDaemonNotRunning', 503],
 ]);
 
-/** The error of an answer, as the status that a stock salt-api gives it. */
-function refuse(answer: SaltValue): void {
+/** Throws the error of an answer, with the status that a stock salt-api gives it. */
+export function refuse(answer: SaltValue): void {
   if (!isMap(answer)) return;
   const error = answer.get('error');
   if (error === undefined || error === null) return;

@@ -11,6 +11,7 @@ export const API_INFO = (version: string): ApiInfo => ({
   tags: [
     { name: 'session', description: 'Log-in and rights' },
     { name: 'minions', description: 'The fleet: keys, presence, releases' },
+    { name: 'jobs', description: 'Commands for minions, and what they returned' },
     { name: 'targets', description: 'Which minions a command means' },
     { name: 'events', description: 'What happened, and what happens' },
   ],

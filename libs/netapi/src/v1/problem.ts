@@ -1,7 +1,9 @@
 import { type Problem, type ProblemCode, PROBLEMS } from '@brine/api';
 import { BusError } from '@brine/bus';
+import { NodegroupError } from '@brine/client';
 import { type HttpReply, type HttpRequest, unfitOf } from '@brine/http';
 import { errorText } from '@brine/tasks';
+import { WireError } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
 
 /** A request of `/v1` that is refused. */
@@ -36,6 +38,12 @@ export function refusalOf(error: unknown): RefusedRequest | undefined {
   if (error instanceof NetapiError) return ofMaster(error);
   if (error instanceof BusError) {
     return new RefusedRequest('no-master', '', { cause: error, retryAfter: RETRY_AFTER_S });
+  }
+  if (error instanceof NodegroupError) {
+    return new RefusedRequest('bad-target', error.message, { cause: error });
+  }
+  if (error instanceof WireError) {
+    return new RefusedRequest('bad-request', error.message, { cause: error });
   }
   const unfit = unfitOf(error);
   if (unfit !== undefined) return new RefusedRequest('bad-request', unfit, { cause: error });

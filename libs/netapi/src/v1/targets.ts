@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { type Resolved, resolvedSchema, targetSchema } from '@brine/api';
 import { publishLoad } from '@brine/client';
 import type { DescribedApp } from '@brine/http';
-import { isMap, listOf, mapOf } from '@brine/wire';
-import { addressOf } from '../rest-cherrypy/asked.ts';
+import { isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { askedBy } from './asking.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
@@ -29,29 +28,23 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request) => {
-      const { session } = whoAsks(request);
-      const peer = addressOf(request);
       const { tgt, tgtType, fun } = request.body;
-      const command = { tgt, tgtType, fun, arg: [], kwargs: mapOf({ token: session.token }) };
+      const { token } = whoAsks(request).session;
+      const command = { tgt, tgtType, fun, arg: [], kwargs: mapOf({ token }) };
       const load = publishLoad(command, '', parts.settings).set('cmd', 'brine_resolve');
       load.delete('key');
-      const asker = `user ${session.eauth} ${session.user}`;
+      load.set('sample', SAMPLE);
       const answer = await inPlace(request, parts.room, () =>
-        parts.requests.ask(load, { asker, peer }),
+        parts.requests.ask(load, askedBy(request)),
       );
-      const minions = isMap(answer) ? listOf(answer, 'minions') : undefined;
-      if (minions === undefined) throw new RefusedRequest('bad-target');
-      return resolved(minions.filter((id) => typeof id === 'string'));
+      if (!isMap(answer) || !answer.has('digest')) throw new RefusedRequest('bad-target');
+      return resolvedIn(answer);
     },
   );
 }
 
-function resolved(ids: string[]): Resolved {
-  ids.sort();
-  return { count: ids.length, digest: digestOf(ids), sample: ids.slice(0, SAMPLE) };
-}
-
-/** Names a set of minions. @param ids sorted */
-function digestOf(ids: readonly string[]): string {
-  return createHash('sha256').update(ids.join('\n')).digest('base64url');
+function resolvedIn(answer: SaltMap): Resolved {
+  const sample = (listOf(answer, 'minions') ?? []).filter((id) => typeof id === 'string');
+  const count = Number(answer.get('count'));
+  return { count, digest: textOf(answer, 'digest') ?? '', sample };
 }

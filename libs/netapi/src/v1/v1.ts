@@ -2,10 +2,15 @@ import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brin
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
+import { addJobCourse } from './job-course.ts';
+import { addReturns } from './job-returns.ts';
+import { addJobs } from './jobs.ts';
 import { addMe } from './me.ts';
 import { addMinions } from './minions.ts';
+import { addNewJob } from './new-job.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
+import { addReruns } from './rerun.ts';
 import { addSession } from './session.ts';
 import { addStream } from './stream.ts';
 import { addTargets } from './targets.ts';
@@ -13,6 +18,8 @@ import { admitAs, findWho, namesItsCaller } from './who.ts';
 
 /** The largest body of `/v1`: a list of 100,000 minions has some MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
+/** Values and keys of a body, as a list of 250,000 minions. */
+const VALUES_MAX = 300_000;
 
 /** Adds `/v1`: JSON alone, problems as errors, a log-in for all but its own documents. */
 export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promise<void> {
@@ -39,6 +46,11 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addEvents(routes, parts);
         addMinions(routes, parts);
         addStream(routes, parts);
+        addNewJob(routes, parts);
+        addJobs(routes, parts);
+        addReturns(routes, parts);
+        addJobCourse(routes, parts);
+        addReruns(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);
@@ -84,11 +96,30 @@ function readJsonAlone(scope: HttpApp): void {
   const options = { parseAs: 'string', bodyLimit: BODY_BYTES } as const;
   scope.addContentTypeParser<string>('application/json', options, (_request, body, done) => {
     try {
-      done(null, JSON.parse(body));
+      const value: unknown = JSON.parse(body);
+      if (hasAtMost(value, VALUES_MAX)) done(null, value);
+      else done(new RefusedRequest('too-large', TOO_MANY), undefined);
     } catch (cause) {
       done(new RefusedRequest('bad-request', 'The body is no JSON.', { cause }), undefined);
     }
   });
+}
+
+const TOO_MANY = `A body has at most ${VALUES_MAX} values.`;
+
+/** True if a value of JSON is made of at most so many values, and nests no deeper. */
+function hasAtMost(value: unknown, most: number): boolean {
+  const open = [value];
+  let left = most;
+  while (open.length > 0) {
+    const one = open.pop();
+    left -= 1;
+    if (typeof one !== 'object' || one === null) continue;
+    const parts: unknown[] = Object.values(one);
+    if (parts.length > left - open.length) return false;
+    open.push(...parts);
+  }
+  return true;
 }
 
 interface Served {

@@ -15,6 +15,8 @@ export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
   ['page_minions', minions],
   ['page_return', oneReturn],
   ['page_groups', groups],
+  ['page_states', states],
+  ['page_timeline', timeline],
 ];
 
 /** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
@@ -66,11 +68,27 @@ async function oneReturn(cache: JobCache, request: SaltMap): Promise<SaltValue> 
   return mapOf({ ...found, evidence: found.evidence.map((one) => mapOf({ ...one })) });
 }
 
-/** `{jid, ids?, limit?}` → `{groups: [{digest, size, failed, sample}], more}`. */
+/** `{jid, likeness?, ids?, limit?}` → `{groups: [{digest, size, failed, sample}], more, isWhole}`. */
 async function groups(cache: JobCache, request: SaltMap): Promise<SaltValue> {
-  const page = { limit: limitOf(request), ...idsOf(request) };
-  const found = await cache.pages.groups(needed(request, 'jid'), page);
-  return mapOf({ groups: found.groups.map((one) => mapOf({ ...one })), more: found.more });
+  const likeness = textOf(request, 'likeness') === 'states' ? 'states' : 'exact';
+  const asked = { limit: limitOf(request), likeness, ...idsOf(request) } as const;
+  const { groups: found, ...rest } = await cache.pages.groups(needed(request, 'jid'), asked);
+  return mapOf({ ...rest, groups: found.map((one) => mapOf({ ...one })) });
+}
+
+/** `{jid, ids?, limit?}` → `{minions, states: [{id, ok, …}], more, isWhole}`. */
+async function states(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const asked = { limit: limitOf(request), ...idsOf(request) };
+  const { states: found, ...rest } = await cache.pages.states(needed(request, 'jid'), asked);
+  return mapOf({ ...rest, states: found.map((one) => mapOf({ ...one })) });
+}
+
+/** `{jid, bins, ids?}` → `{from, to, bins: [[ok, failed]]}`; no bins without returns. */
+async function timeline(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const bins = Math.min(Math.max(intOf(request, 'bins') ?? DEFAULT, 1), PAGE_MAX);
+  const found = await cache.pages.timeline(needed(request, 'jid'), { bins, ...idsOf(request) });
+  if (found === undefined) return mapOf({ bins: [] });
+  return mapOf({ ...found, bins: found.bins.map(({ ok, failed }) => [ok, failed]) });
 }
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;

@@ -1,0 +1,35 @@
+export type {
+  Job,
+  JobGroups,
+  JobLine,
+  JobMinion,
+  JobMinionsPage,
+  JobReturn,
+  JobsPage,
+  JobStates,
+  JobTimeline,
+  Ledger,
+  Silences,
+} from './jobs.ts';
+export {
+  jidPath,
+  jobGroupsQuery,
+  jobGroupsSchema,
+  jobMinionsPageSchema,
+  jobMinionsQuery,
+  jobQuery,
+  jobReturnQuery,
+  jobReturnSchema,
+  jobSchema,
+  jobsPageSchema,
+  jobsQuery,
+  jobStatesQuery,
+  jobStatesSchema,
+  jobTimelineQuery,
+  jobTimelineSchema,
+  LEDGER_STATES,
+  silencesQuery,
+  silencesSchema,
+} from './jobs.ts';
+export type { BegunJob } from './new-job.ts';
+export { begunJobSchema, newJobSchema, rerunSchema, signalSchema } from './new-job.ts';
