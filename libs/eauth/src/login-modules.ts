@@ -36,8 +36,8 @@ const NAME_MAX = 256;
 const PASSWORD_MAX = 65_536;
 
 /** What became of a check. */
-type Checked =
-  | { readonly kind: 'known'; readonly user: KnownUser }
+type Checked<T> =
+  | { readonly kind: 'known'; readonly user: T }
   | { readonly kind: 'unknown' }
   /** No module was asked, or the module had no answer. */
   | { readonly kind: 'unanswered' };
@@ -74,7 +74,38 @@ export class LoginModules {
     password: string,
     from: string,
   ): Promise<KnownUser | undefined> {
-    const attempt = { module, username, from };
+    return this.#limited({ module, username, from }, () =>
+      this.#check({ module, username }, password),
+    );
+  }
+
+  /**
+   * The same for another proof than a password, with the limits of its kind and of the address.
+   * Rejects as `check` does.
+   * @param proof names the kind
+   * @param check resolves with undefined if the proof is wrong
+   */
+  async prove<T>(
+    proof: string,
+    from: string,
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    let fault: { readonly error: unknown } | undefined;
+    const found = await this.#limited<T>({ module: proof, username: '', from }, async () => {
+      try {
+        const user = await check();
+        return user === undefined ? { kind: 'unknown' } : { kind: 'known', user };
+      } catch (error) {
+        fault = { error };
+        return { kind: 'unanswered' };
+      }
+    });
+    if (fault !== undefined) throw fault.error;
+    return found;
+  }
+
+  async #limited<T>(attempt: Attempt, check: () => Promise<Checked<T>>): Promise<T | undefined> {
+    const { from } = attempt;
     const ofOne = this.#inHand.get(from) ?? 0;
     if (this.#busy >= IN_HAND_MAX || ofOne >= IN_HAND_OF_ONE_MAX) {
       return this.#refuse('login_busy', 'too many logins at once: some are refused unasked');
@@ -82,7 +113,7 @@ export class LoginModules {
     this.#busy += 1;
     this.#inHand.set(from, ofOne + 1);
     try {
-      return await this.#inTurn(attempt, password);
+      return await this.#inTurn(attempt, check);
     } finally {
       this.#busy -= 1;
       const left = (this.#inHand.get(from) ?? 1) - 1;
@@ -91,13 +122,13 @@ export class LoginModules {
     }
   }
 
-  async #inTurn(attempt: Attempt, password: string): Promise<KnownUser | undefined> {
+  async #inTurn<T>(attempt: Attempt, check: () => Promise<Checked<T>>): Promise<T | undefined> {
     let startMs = performance.now();
     const checked = await this.#lane.run(attempt.from, async () => {
       // Looked at when its turn has come: those before it may have failed.
       if (!this.#limits.mayTry(attempt)) return undefined;
       startMs = performance.now();
-      const found = await this.#check(attempt, password);
+      const found = await check();
       if (found.kind === 'known') this.#limits.succeeded(attempt);
       if (found.kind === 'unknown') this.#limits.failed(attempt);
       return found;
@@ -115,7 +146,10 @@ export class LoginModules {
     this.#log(text, undefined);
   }
 
-  async #check({ module, username }: Attempt, password: string): Promise<Checked> {
+  async #check(
+    { module, username }: Pick<Attempt, 'module' | 'username'>,
+    password: string,
+  ): Promise<Checked<KnownUser>> {
     const { modules } = this.#options;
     const chosen = Object.hasOwn(modules, module) ? modules[module] : undefined;
     if (chosen === undefined) return { kind: 'unknown' };

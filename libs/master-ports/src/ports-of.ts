@@ -8,6 +8,7 @@ import { type WorkerTraces } from '@brine/job-traces';
 import type { MasterPorts } from '@brine/master';
 import type { MasterFunctions } from '@brine/master/functions';
 import {
+  BucketCodes,
   BucketCommands,
   BucketOnce,
   BucketTokens,
@@ -99,10 +100,7 @@ export function portsOf(
     }),
     pillars,
     logins: loginsOf(options, requests.count, (text, err) => log.error({ err }, text)),
-    tokens: new BucketTokens(
-      new Bucket(bus, 'brine_tokens'),
-      SecretBox.fromMasterKey(pem, 'token'),
-    ),
+    ...logInStores(bus, pem),
     sealReturn: (tag, value) => returns.seal(tag, pack(value)),
     functions,
     files,
@@ -128,6 +126,15 @@ export function portsOf(
     mayReportStranger: strangerAllowance(),
     inShare: (peer, bytes, work) => shares.run(peer, bytes, work),
     audit,
+  };
+}
+
+/** Tokens, and codes that make them. */
+function logInStores(bus: Bus, pem: string): Pick<MasterPorts, 'tokens' | 'codes'> {
+  const boxOf = (kind: string): SecretBox => SecretBox.fromMasterKey(pem, kind);
+  return {
+    tokens: new BucketTokens(new Bucket(bus, 'brine_tokens'), boxOf('token')),
+    codes: new BucketCodes(new Bucket(bus, 'brine_codes'), boxOf('code')),
   };
 }
 

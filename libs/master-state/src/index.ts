@@ -1,4 +1,5 @@
 export { AuditWriter, openAudit, strangerAllowance } from './audit-writer.ts';
+export { BucketCodes } from './codes.ts';
 export type { AesEpoch } from './epochs/aes-epochs.ts';
 export { AesEpochs } from './epochs/aes-epochs.ts';
 export { EpochAesKeys } from './epochs/aes-keys.ts';

@@ -156,7 +156,8 @@ export class MovedState {
     for await (const entry of this.#buckets.tokens.entries()) {
       if (entry.value.length === 0) continue;
       const { token, record } = openToken(this.#boxes.tokens, entry.value);
-      if (record.expire * 1_000 <= nowMs) continue;
+      // A stock master knows no tokens of local keys.
+      if (record.expire * 1_000 <= nowMs || record.key !== undefined) continue;
       if (token === undefined) nameless += 1;
       else tokens.set(token, record);
     }

@@ -11,6 +11,7 @@ const KINDS = {
   wheel: 'wheel',
   mk_token: 'token',
   brine_batch: 'publish',
+  brine_code: 'token',
 } as const;
 
 /** Brine's own queries that change something. */
@@ -214,6 +215,7 @@ function hashOf(value: SaltValue): string {
 
 /** The method by which a refused caller tried to prove its name. */
 function triedMethod(load: SaltMap, kwargs: SaltMap): string {
+  if (load.has('code')) return 'code';
   if (load.has('token') || kwargs.has('token')) return 'token';
   return load.has('eauth') || kwargs.has('eauth') ? 'eauth' : 'key';
 }

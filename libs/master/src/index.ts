@@ -18,7 +18,14 @@ export type {
   StoredMinionKey,
   Syndics,
 } from './ports/key-ports.ts';
-export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
+export type {
+  AccessRules,
+  CodeRecord,
+  Codes,
+  Logins,
+  TokenRecord,
+  Tokens,
+} from './ports/login-ports.ts';
 export type {
   Answer,
   AnswerAbout,

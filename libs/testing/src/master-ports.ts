@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
 import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
+  CodeRecord,
   CommandRecord,
   EventToAppend,
   LocalFunctions,
@@ -73,6 +74,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const grains = new Map<string, SaltMap>();
   const parsed = new Map<string, PublicKey>();
   const tokens = new Map<string, TokenRecord>();
+  const codes = new Map<string, CodeRecord | undefined>();
   const syndics = new Set<string>();
   const answering = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
@@ -210,6 +212,20 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         options.passwords?.[username] === password
           ? { name: username, groups: options.groups?.[username] ?? [] }
           : undefined,
+      prove: (_proof, _from, check) => check(),
+    },
+    codes: {
+      keep: async (hash, record) => {
+        if (codes.has(hash)) return false;
+        codes.set(hash, record);
+        return true;
+      },
+      take: async (code) => {
+        const hash = createHash('sha256').update(code).digest('hex');
+        const found = codes.get(hash);
+        if (found !== undefined) codes.set(hash, undefined);
+        return found;
+      },
     },
     tokens: {
       keep: async (token, record) => void tokens.set(token, record),

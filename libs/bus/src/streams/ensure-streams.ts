@@ -42,6 +42,10 @@ const REQUESTS_AGE_MS = 10 * 60_000;
 const SEALED_FOR_MS = 86_400_000;
 /** No login token lives longer than a year. */
 const TOKENS_AGE_MS = 366 * 86_400_000;
+/** A one-time code is good for no longer. */
+const CODES_AGE_MS = 10 * 60_000;
+/** Some 10,000 codes: each takes a local key to make. */
+const CODES_BYTES = 4 * 1024 ** 2;
 /** Some 200,000 tokens: without a bound, a user with the right to log in could make any number. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
 /** Some 100,000 sessions of the HTTP API. */
@@ -149,6 +153,7 @@ function configs(
   const ages: Readonly<Partial<Record<BucketName, number>>> = {
     brine_requests: REQUESTS_AGE_MS,
     brine_tokens: TOKENS_AGE_MS,
+    brine_codes: CODES_AGE_MS,
     brine_http_sessions: TOKENS_AGE_MS,
     brine_once: sealedForMs,
     brine_runs: RUNS_AGE_MS,
@@ -156,6 +161,7 @@ function configs(
   };
   const bytes: Readonly<Partial<Record<BucketName, number>>> = {
     brine_tokens: TOKENS_BYTES,
+    brine_codes: CODES_BYTES,
     brine_http_sessions: HTTP_SESSIONS_BYTES,
     brine_commands: COMMANDS_BYTES,
     brine_once: Math.floor(totalBytes * ONCE_SHARE),

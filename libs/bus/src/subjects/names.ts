@@ -30,6 +30,7 @@ export const BUCKETS = [
   'brine_pillars',
   'brine_requests',
   'brine_tokens',
+  'brine_codes',
   'brine_once',
   'brine_runs',
   'brine_reactor',

@@ -44,6 +44,7 @@ export function loginsOf(
   }
   const all = new LoginModules({ modules, onTrouble, count });
   return {
+    prove: (proof, from, check) => all.prove(proof, from, check),
     async vouch(module, username, password, from) {
       const known = await all.vouch(module, username, password, from);
       if (known === undefined) return undefined;

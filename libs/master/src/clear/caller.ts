@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { type Acl, grantedTo, publisherAcl, readAcl } from '@brine/acl';
 import { constantTimeEqual } from '@brine/crypt';
 import { type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import type { TokenRecord, Vouched } from '../ports/login-ports.ts';
+import type { KeptKey, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 
 /**
@@ -11,9 +12,9 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
  */
 export type CallerKind = 'token' | 'eauth' | 'user' | 'minion';
 
-/** A proven name and its proof. */
+/** A proven name and its proof; `code`: a one-time code, which makes a token and does no more. */
 export interface Proven {
-  readonly kind: CallerKind;
+  readonly kind: CallerKind | 'code';
   /** Owner of the local key, the token or the login, whatever user the load names. */
   readonly principal: string;
   /** The call that makes this request for its caller; absent for the caller's own request. */
@@ -30,12 +31,15 @@ export interface ClearRequest extends Request {
 
 /** An admitted caller, and its rights. */
 export interface Caller extends Proven {
+  readonly kind: CallerKind;
   /** The user whose rights apply. */
   readonly user: string;
   /** Undefined: everything is allowed, for a key of root or of the master's user. */
   readonly acl: Acl | undefined;
   /** The source of rights in `external_auth`; absent if they came with the login. */
   readonly granted?: { readonly module: string; readonly groups: readonly string[] };
+  /** Of a token that stands for a local key: the user that was named with the key. */
+  readonly localUser?: string;
 }
 
 /** A refused caller, with the texts of Salt's error map. */
@@ -101,15 +105,58 @@ async function byKey(
   request: ClearRequest,
   load: SaltMap,
 ): Promise<Caller | Stranger> {
-  const kind = 'user';
-  const holder = await authenticateKey(ports, load);
+  const key = textOf(load, 'key');
+  if (key === undefined || key === '') return unknownKey(ports);
+  const isKey: IsKey = (known) => constantTimeEqual(known, key);
+  const holder = await findHolder(ports, isKey, textOf(load, 'user'));
   if (holder === undefined) return unknownKey(ports);
-  const { user, owner: principal, full } = holder;
-  if (full) return { kind, user, principal, acl: undefined };
-  const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
-  if (acl.length > 0) return { kind, user, principal, acl };
-  request.onProven?.({ kind, principal });
+  const caller = callerOf(ports, holder);
+  if (caller !== undefined) return caller;
+  request.onProven?.({ kind: 'user', principal: holder.owner });
   return unknownKey(ports);
+}
+
+/** Finds the caller by its local key alone: neither a token nor a login counts. */
+export async function authenticateByKey(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<Caller | Stranger> {
+  const caller = await byKey(ports, request, load);
+  if (!isStranger(caller)) request.onProven?.(caller);
+  return caller;
+}
+
+/** The key of a load, as a code or a token that stands for it keeps it. */
+export function keptKeyOf(load: SaltMap): KeptKey {
+  const user = textOf(load, 'user');
+  const hash = hashOfKey(textOf(load, 'key') ?? '');
+  return { hash, ...(user === undefined ? {} : { user }) };
+}
+
+/** The holder of a kept key with its current rights; undefined once the key is not in use. */
+export async function callerOfKept(
+  ports: MasterPorts,
+  { hash, user }: KeptKey,
+): Promise<Caller | undefined> {
+  const isKey: IsKey = (known) => constantTimeEqual(hashOfKey(known), hash);
+  const holder = await findHolder(ports, isKey, user);
+  return holder && callerOf(ports, holder);
+}
+
+function hashOfKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Undefined for a holder without any right. */
+function callerOf(
+  ports: MasterPorts,
+  { user, owner: principal, full }: KeyHolder,
+): Caller | undefined {
+  const who = { kind: 'user', user, principal } as const;
+  if (full) return { ...who, acl: undefined };
+  const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
+  return acl.length > 0 ? { ...who, acl } : undefined;
 }
 
 function unknownKey(ports: MasterPorts): Stranger {
@@ -118,11 +165,18 @@ function unknownKey(ports: MasterPorts): Stranger {
 
 async function byToken(ports: MasterPorts, credentials: SaltMap): Promise<Caller | Stranger> {
   const token = await findToken(ports, credentials.get('token'));
-  if (token === undefined || !isEnabled(ports, token.eauth)) {
-    return stranger(ports, 'token', 'Authentication failure of type "token" occurred.');
+  if (token?.key !== undefined) {
+    const caller = await callerOfKept(ports, token.key);
+    if (caller === undefined) return unknownToken(ports);
+    return { ...caller, kind: 'token', localUser: token.key.user ?? caller.user };
   }
+  if (token === undefined || !isEnabled(ports, token.eauth)) return unknownToken(ports);
   const { name } = token;
   return { kind: 'token', user: name, principal: name, ...rightsOfToken(ports, token) };
+}
+
+function unknownToken(ports: MasterPorts): Stranger {
+  return stranger(ports, 'token', 'Authentication failure of type "token" occurred.');
 }
 
 function rightsOfToken(ports: MasterPorts, token: TokenRecord): Pick<Caller, 'acl' | 'granted'> {
@@ -184,9 +238,12 @@ export const MINION_PREFIX = 'minion/';
 /** Prefix of a user that called by sudo (salt/auth/__init__.py AuthUser). */
 export const SUDO_PREFIX = 'sudo_';
 
+/** True for the key that is looked for. */
+type IsKey = (known: string) => boolean;
+
 /**
- * Checks a local key (salt/auth/__init__.py `authenticate_key`). The event-bus of each host wrote
- * the keys to `<cachedir>/.<user>_key`. Undefined: refused.
+ * Finds who has a local key (salt/auth/__init__.py `authenticate_key`). The event-bus of each host
+ * wrote the keys to `<cachedir>/.<user>_key`. Undefined: refused.
  *
  * In Salt any local key admits a load that names root, `sudo_…` or no user, even the key of a user
  * with few rights in `publisher_acl`. Here that takes a key of root or of the master's own user.
@@ -194,33 +251,34 @@ export const SUDO_PREFIX = 'sudo_';
  * An unknown key is read once from the source before it is refused: a host that has just started
  * uses keys that this worker may not have read.
  */
-async function authenticateKey(ports: MasterPorts, load: SaltMap): Promise<KeyHolder | undefined> {
-  const key = textOf(load, 'key');
-  if (key === undefined || key === '') return undefined;
-  const user = textOf(load, 'user');
-  const known = checkKey(ports, key, user);
+async function findHolder(
+  ports: MasterPorts,
+  isKey: IsKey,
+  user: string | undefined,
+): Promise<KeyHolder | undefined> {
+  const known = checkKey(ports, isKey, user);
   if (known !== undefined) return known;
   await ports.userKeys.refresh();
-  return checkKey(ports, key, user);
+  return checkKey(ports, isKey, user);
 }
 
 /** True for a key of root, of the master's user, or of the user that the master runs as. */
 export function isMastersKey(ports: MasterPorts, key: string): boolean {
-  return masterOfKey(ports, key) !== undefined;
+  return masterOfKey(ports, (known) => constantTimeEqual(known, key)) !== undefined;
 }
 
 /** The user among these who owns the key. */
-function masterOfKey({ userKeys, rules }: MasterPorts, key: string): string | undefined {
+function masterOfKey({ userKeys, rules }: MasterPorts, isKey: IsKey): string | undefined {
   const users = [...new Set(['root', rules.user, rules.runningUser])];
-  return users.filter((user) => applies(userKeys.of(user), key)).at(0);
+  return users.filter((user) => applies(userKeys.of(user), isKey)).at(0);
 }
 
 function checkKey(
   ports: MasterPorts,
-  key: string,
+  isKey: IsKey,
   user: string | undefined,
 ): KeyHolder | undefined {
-  const owner = masterOfKey(ports, key);
+  const owner = masterOfKey(ports, isKey);
   if (user === undefined) return owner === undefined ? undefined : { user: '', owner, full: true };
   if (user.startsWith(SUDO_PREFIX)) {
     if (owner === undefined) return undefined;
@@ -231,12 +289,12 @@ function checkKey(
   if (owner !== undefined) return { user, owner, full: true };
   const { user: own, runningUser } = ports.rules;
   if (user === 'root' || user === own || user === runningUser) return undefined;
-  return applies(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
+  return applies(ports.userKeys.of(user), isKey) ? { user, owner: user, full: false } : undefined;
 }
 
 /** Compares with all keys, so that the time reveals nothing. */
-function applies(keys: readonly string[], key: string): boolean {
-  return keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
+function applies(keys: readonly string[], isKey: IsKey): boolean {
+  return keys.reduce((found, known) => isKey(known) || found, false);
 }
 
 /** The form of a token: a digest of any hash that makes tokens. No other text is looked up. */

@@ -13,7 +13,7 @@ import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { rights } from './rights.ts';
 import { runner, wheel } from './special.ts';
-import { getToken, makeToken } from './tokens.ts';
+import { getToken, keepCode, makeToken } from './tokens.ts';
 
 /** Answer of a clear command: plain msgpack, unsigned. */
 export interface ClearResult {
@@ -81,7 +81,7 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
  * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`, `brine_rights`,
- * `brine_own_jobs` and `brine_read`.
+ * `brine_own_jobs`, `brine_read` and `brine_code`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -97,6 +97,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_rights', answering(rights)],
   ['brine_own_jobs', answering(ownJobs)],
   ['brine_read', answering(read)],
+  ['brine_code', answering(keepCode)],
 ]);
 
 /**

@@ -2,11 +2,12 @@ import { publisherAcl, readAcl } from '@brine/acl';
 import { boolOf, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { minionCaller } from '../aes/peers.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { type Caller, grantedRights, type Proven } from './caller.ts';
+import { type Caller, grantedRights } from './caller.ts';
 import { aclToHandDown } from './new-job.ts';
 
 /** A caller in the record of long work: no key, password or token. {@link callerNow} reads it. */
-export function keptCaller({ kind, user, principal, acl, granted, via }: Caller): SaltMap {
+export function keptCaller(caller: Caller): SaltMap {
+  const { kind, user, principal, acl, granted, via, localUser } = caller;
   return mapOf({
     kind,
     user,
@@ -16,6 +17,7 @@ export function keptCaller({ kind, user, principal, acl, granted, via }: Caller)
     acl: acl === undefined ? undefined : aclToHandDown({ acl }),
     module: granted?.module,
     groups: granted && [...granted.groups],
+    local_user: localUser,
   });
 }
 
@@ -46,14 +48,22 @@ function rightsNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
   if (user === undefined || principal === undefined) return undefined;
   if (kind === 'minion') return minionCaller(ports, principal);
   if (kind !== 'user' && kind !== 'token' && kind !== 'eauth') return undefined;
-  const who: Proven & Pick<Caller, 'user'> = { kind, user, principal };
+  const localUser = textOf(kept, 'local_user');
+  const local = localUser === undefined ? {} : { localUser };
+  const who: Pick<Caller, 'kind' | 'user' | 'principal' | 'localUser'> = {
+    kind,
+    user,
+    principal,
+    ...local,
+  };
   if (boolOf(kept, 'free') === true) return { ...who, acl: undefined };
   const module = textOf(kept, 'module');
   if (module !== undefined) {
     const groups = (listOf(kept, 'groups') ?? []).filter((name) => typeof name === 'string');
     return { ...who, ...grantedRights(ports, user, { module, groups }) };
   }
-  if (kind !== 'user') return { ...who, acl: readAcl(listOf(kept, 'acl') ?? []) };
+  const isOfKey = kind === 'user' || localUser !== undefined;
+  if (!isOfKey) return { ...who, acl: readAcl(listOf(kept, 'acl') ?? []) };
   const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
   // Elsewhere an empty list of a local key means all rights; here it means that they are gone.
   return acl.length === 0 ? undefined : { ...who, acl };

@@ -89,7 +89,7 @@ export async function publishFor(
   caller: Caller | undefined,
 ): Promise<PublishReply> {
   const asked = parsePublish(load);
-  const names = caller === undefined ? [] : [caller.user];
+  const names = caller === undefined ? [] : namesOf(caller);
   const isRefused = caller === undefined || refusedByBlacklist(ports, names, asked.fun);
   const reply = isRefused
     ? await refuse(ports, request, load, AUTHORIZATION)
@@ -111,7 +111,7 @@ export async function judgePublish(
   { load, asked, caller }: KnownPublish,
 ): Promise<Expected | SaltMap> {
   const refused = buildErrorReply(AUTHORIZATION.name, AUTHORIZATION.message);
-  const names = [caller.user, ...(asked.user === undefined ? [] : [asked.user])];
+  const names = [...namesOf(caller), ...(asked.user === undefined ? [] : [asked.user])];
   if (refusedByBlacklist(ports, names, asked.fun)) return refused;
   const handed = handedDown(ports, { load, asked, caller });
   const expected = await expectedFor(ports, caller, handed, asked);
@@ -264,11 +264,12 @@ async function refuse(
 /** The expected minions; undefined if no rights of the caller cover the job. */
 async function expectedFor(
   ports: MasterPorts,
-  { kind, user, acl: own }: Caller,
+  caller: Caller,
   handed: SaltValue[] | undefined,
   asked: PublishRequest,
 ): Promise<Expected | undefined> {
-  if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return undefined;
+  const { kind, acl: own } = caller;
+  if (kind !== 'user' && refusedByBlacklist(ports, namesOf(caller), asked.fun)) return undefined;
   const acl = handed === undefined ? own : readAcl(handed);
   // As in Salt, a user of a higher master without a handed down list needs none.
   const isFree = acl === undefined || (kind === 'user' && handed?.length === 0);
@@ -285,6 +286,11 @@ async function isFreeFor(ports: MasterPorts, { principal }: Caller, jid: string)
   const free = !isMap(job) || job.get('principal') === principal;
   if (!free) ports.count('publish_under_foreign_jid');
   return free;
+}
+
+/** The user whose rights apply, and the one that a local key was given with. */
+function namesOf({ user, localUser }: Caller): readonly string[] {
+  return localUser === undefined ? [user] : [user, localUser];
 }
 
 /** True if `publisher_acl_blacklist` contains the user, under any of its names, or a function. */

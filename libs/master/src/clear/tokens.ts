@@ -1,10 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { grantedEntries } from '@brine/acl';
 import { intOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { buildErrorReply } from '@brine/wire/load';
 import { fromJson } from '@brine/wire/text';
-import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
+import type { AccessRules, KeptKey, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { type ClearRequest, findToken, logIn } from './caller.ts';
+import {
+  authenticateByKey,
+  callerOfKept,
+  type ClearRequest,
+  findToken,
+  isStranger,
+  keptKeyOf,
+  logIn,
+  refusalOf,
+} from './caller.ts';
 
 /** Number of random bytes that a token is the digest of (salt/auth/__init__.py `mk_token`). */
 const TOKEN_ENTROPY_BYTES = 512;
@@ -12,15 +22,19 @@ const TOKEN_ENTROPY_BYTES = 512;
 /** Longest life of a token, in seconds: 365 days. */
 const TOKEN_LIFE_MAX_S = 365 * 86_400;
 
+/** Stands for the module in tokens of local keys. No option of `external_auth` gives it rights. */
+const LOCAL_KEY = 'local key';
+
 /**
  * `mk_token`: a token for a name and a password; an empty text if they are refused
- * (salt/auth/__init__.py LoadAuth.mk_token).
+ * (salt/auth/__init__.py LoadAuth.mk_token). Brine's own: for a one-time code.
  */
 export async function makeToken(
   ports: MasterPorts,
   request: ClearRequest,
   load: SaltMap,
 ): Promise<SaltValue> {
+  if (load.has('code')) return tokenOfCode(ports, request, load);
   const known = await logIn(ports, request, load);
   const access = ports.rules.access;
   if (known === undefined || access === undefined) {
@@ -39,7 +53,49 @@ export async function makeToken(
     ...(known.groups.length === 0 ? {} : { groups: known.groups }),
     ...(access.keepAclInToken ? { authList: aclToKeep(access, eauth, known) } : {}),
   };
-  const token = createHash(access.hashType).update(randomBytes(TOKEN_ENTROPY_BYTES)).digest('hex');
+  return keepToken(ports, access, record);
+}
+
+/**
+ * A token for a one-time code, with the rights of the local key that the code was made with. It is
+ * good for `token_expire`, and no longer than the key.
+ */
+async function tokenOfCode(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltValue> {
+  const code = textOf(load, 'code') ?? '';
+  const access = ports.rules.access;
+  request.stepAside?.();
+  const from = request.peer ?? request.gatewayHost;
+  const key = await ports.logins.prove('code', from, () => keyOfCode(ports, code));
+  const caller = key && (await callerOfKept(ports, key));
+  if (key === undefined || caller === undefined || access === undefined) {
+    ports.count('refused_code');
+    return '';
+  }
+  const { principal: name } = caller;
+  request.onProven?.({ kind: 'code', principal: name });
+  const start = ports.now() / 1000;
+  const expire = start + Math.min(access.tokenExpire, TOKEN_LIFE_MAX_S);
+  return keepToken(ports, access, { start, expire, name, eauth: LOCAL_KEY, key });
+}
+
+/** No other text is looked up. */
+const CODE = /^[A-Za-z0-9_-]{43}$/;
+
+async function keyOfCode(ports: MasterPorts, code: string): Promise<KeptKey | undefined> {
+  const record = CODE.test(code) ? await ports.codes.take(code) : undefined;
+  return record !== undefined && record.expire * 1000 > ports.now() ? record.key : undefined;
+}
+
+async function keepToken(
+  ports: MasterPorts,
+  { hashType }: AccessRules,
+  record: TokenRecord,
+): Promise<SaltValue> {
+  const token = createHash(hashType).update(randomBytes(TOKEN_ENTROPY_BYTES)).digest('hex');
   await ports.tokens.keep(token, record);
   ports.count('token_made');
   return shown(token, record);
@@ -55,6 +111,35 @@ export async function getToken(
   const token = load.get('token');
   const record = await findToken(ports, token);
   return record === undefined || typeof token !== 'string' ? mapOf({}) : shown(token, record);
+}
+
+/** Seconds in which a code must be used. */
+const CODE_LIFE_S = 600;
+
+/** SHA-256 in hexadecimal digits. */
+const HASH = /^[0-9a-f]{64}$/;
+
+/**
+ * Brine's own clear command `brine_code`: keeps the hash of a one-time code, for `brine console`.
+ * The code itself stays with the caller until a browser sends it. Only a local key counts: a
+ * session must not make the next one, or it would never end.
+ */
+export async function keepCode(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltMap> {
+  const caller = await authenticateByKey(ports, request, load);
+  if (isStranger(caller)) return refusalOf(caller);
+  const hash = textOf(load, 'code_hash') ?? '';
+  const expire = Math.floor(ports.now() / 1000) + CODE_LIFE_S;
+  const isKept =
+    HASH.test(hash) && (await ports.codes.keep(hash, { key: keptKeyOf(load), expire }));
+  if (!isKept) {
+    return buildErrorReply('SaltInvocationError', 'code_hash is none of a new code');
+  }
+  ports.count('code_made');
+  return mapOf({ principal: caller.principal, expire });
 }
 
 /** Revokes a token (salt/runners/auth.py del_token); resolves with false if it did not exist. */

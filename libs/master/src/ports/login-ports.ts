@@ -38,6 +38,25 @@ export interface Logins {
     password: string,
     from: string,
   ): Promise<Vouched | undefined>;
+  /**
+   * The same limits and times for another proof; `check` resolves with undefined if it is wrong.
+   * Rejects as `check` does.
+   * @param proof names the kind of proof
+   * @param from the address of the client
+   */
+  prove<T>(
+    proof: string,
+    from: string,
+    check: () => Promise<T | undefined>,
+  ): Promise<T | undefined>;
+}
+
+/** A local key that a token or a code stands for: its rights are those of the key. */
+export interface KeptKey {
+  /** SHA-256 of the key, in hexadecimal digits. */
+  readonly hash: string;
+  /** The user that was named with the key, as `sudo_bob`. */
+  readonly user?: string;
 }
 
 /** The record of a token. Times are unix seconds. */
@@ -49,6 +68,26 @@ export interface TokenRecord {
   readonly groups?: readonly string[];
   /** Rights at its creation (`keep_acl_in_token`). */
   readonly authList?: SaltValue;
+  /** The local key that it stands for; `eauth` then names no module. */
+  readonly key?: KeptKey;
+}
+
+/** What a one-time code stands for. */
+export interface CodeRecord {
+  readonly key: KeptKey;
+  /** Unix seconds. */
+  readonly expire: number;
+}
+
+/**
+ * One-time codes, shared by all workers. Each method rejects with MasterUnavailableError while they
+ * are unreachable.
+ */
+export interface Codes {
+  /** Keeps a code by its SHA-256; false if there is or was one with it. */
+  keep(hash: string, record: CodeRecord): Promise<boolean>;
+  /** Takes a code, which is then gone for all; of several that take it one gets it. */
+  take(code: string): Promise<CodeRecord | undefined>;
 }
 
 /**

@@ -10,7 +10,7 @@ import type {
   SessionKeys,
   Syndics,
 } from './key-ports.ts';
-import type { AccessRules, Logins, Tokens } from './login-ports.ts';
+import type { AccessRules, Codes, Logins, Tokens } from './login-ports.ts';
 import type { MinionPresence } from './presence-port.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 
@@ -213,6 +213,7 @@ export interface MasterPorts extends ServedPorts {
   readonly pillars?: Pillars;
   readonly logins: Logins;
   readonly tokens: Tokens;
+  readonly codes: Codes;
   /**
    * Seals a secret return as a text, in the event of this tag: only the event-bus of a host opens
    * it, for the tools at its socket.
