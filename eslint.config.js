@@ -116,6 +116,18 @@ export default defineConfig([
     },
   },
   {
+    // They run in a browser.
+    files: ['libs/*/pages/*.js'],
+    languageOptions: {
+      globals: {
+        Option: 'readonly',
+        URLSearchParams: 'readonly',
+        document: 'readonly',
+        window: 'readonly',
+      },
+    },
+  },
+  {
     files: ['**/*.cjs'],
     languageOptions: {
       globals: { __dirname: 'readonly', module: 'writable', require: 'readonly' },

@@ -7,7 +7,15 @@ import { type Closure, closureOf, type Lock } from './closure.ts';
 import { natsProgram, nodeProgram } from './programs.ts';
 
 /** Folders of our packages that are read at run time. */
-export const RUN_FOLDERS: readonly string[] = ['bin', 'dist', 'native', 'python', 'sql', 'threads'];
+export const RUN_FOLDERS: readonly string[] = [
+  'bin',
+  'dist',
+  'native',
+  'pages',
+  'python',
+  'sql',
+  'threads',
+];
 /** Folders of our packages that are not. */
 export const BUILD_FOLDERS: readonly string[] = [
   'bench',

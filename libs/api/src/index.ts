@@ -16,7 +16,7 @@ export { cursorSchema, pageParts, pageQuery, positionSchema } from './pages.ts';
 export type { Problem, ProblemCode } from './problems.ts';
 export { PROBLEMS, problemSchema } from './problems.ts';
 export type { SessionShown } from './session.ts';
-export { logInSchema, sessionSchema } from './session.ts';
+export { anyLogInSchema, logInsSchema, sessionSchema } from './session.ts';
 export { streamMessages, streamQuery, streamSchema } from './stream.ts';
 export type { Resolved } from './targets.ts';
 export { resolvedSchema, targetSchema } from './targets.ts';

@@ -6,11 +6,13 @@ import {
   nodegroupsOf,
   readRestCherrypy,
   type RestCherrypyOptions,
+  SERVED,
 } from '@brine/config';
 import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
+import { addConsole } from './console/console.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
 import { FleetSights } from './fleet/fleet-sights.ts';
 import type { Followers } from './live/followers.ts';
@@ -72,6 +74,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     onTrouble,
   });
   const { externalAuth, netapiEnableClients: enabled } = options;
+  const logInModules = SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name));
   const parts = {
     client,
     enabled,
@@ -96,11 +99,8 @@ export function openNetapi(given: NetapiParts): Netapi {
     build: async (app, isOwn) => {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       await new RestCherrypy({ ...parts, options: own }).build(app);
-      await addV1(app, own.rootPrefix, {
-        ...parts,
-        release,
-        settings,
-      });
+      await addV1(app, own.rootPrefix, { ...parts, logInModules, release, settings });
+      await addConsole(app, own.rootPrefix);
     },
     errorPage: (status) => errorPage(status, ''),
     room,

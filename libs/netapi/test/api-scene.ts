@@ -17,6 +17,7 @@ import {
 } from '@brine/wire';
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
+import { addConsole } from '../src/console/console.ts';
 import { FleetSights } from '../src/fleet/fleet-sights.ts';
 import { type LiveEvent, LiveEvents, type LivePlace } from '../src/live/live-events.ts';
 import { type LiveParts, makeLiveParts } from '../src/live/live-parts.ts';
@@ -226,6 +227,7 @@ export class ApiScene {
       origins,
       settings: SETTINGS,
       apiAcl: read.apiAcl,
+      logInModules: Object.keys(externalAuth),
       release: '0.2.0',
       onFault,
     };
@@ -264,6 +266,7 @@ export class ApiScene {
       build: async (app) => {
         await this.api.build(app);
         await addV1(app, '', this.v1);
+        await addConsole(app, '');
       },
       errorPage: (status) => errorPage(status, ''),
       onTaken: (reason) => void this.faults.push(reason),

@@ -93,6 +93,8 @@ const OWN_PATHS: ReadonlySet<string> = new Set([
   '/events',
   '/ws',
   '/stats',
+  '/console',
+  '/v1',
 ]);
 
 /** Names within the value that are not in force; `port` where it lacks TLS. */

@@ -128,7 +128,10 @@ export class RestCherrypy {
     const own = { needsLogIn: 'none', hasSession: true, calls: 'POST', depth: 0 } as const;
     const stranger = { ...own, hasSession: false } as const;
     const guarded = { ...own, needsLogIn: 'all' } as const;
-    const root = { ...own, needsLogIn: 'POST', GET: welcome, POST: calls.root } as const;
+    const hasPage = options.app !== undefined;
+    const front: Handler = (asked) =>
+      !hasPage && isBrowser(asked.request) ? toConsole(asked, options.rootPrefix) : welcome(asked);
+    const root = { ...own, needsLogIn: 'POST', GET: front, POST: calls.root } as const;
     const withSessions: [string, Resource][] = [
       ['/login', { ...own, givesCookie: true, GET: logIns.explain, POST: logIns.logIn }],
       ['/logout', { ...guarded, GET: welcome, POST: logIns.logOut }],
@@ -336,6 +339,24 @@ function readable(path: string): string {
 function wantsPage({ method, headers }: HttpRequest): boolean {
   const { accept = '' } = headers;
   return (method === 'GET' || method === 'HEAD') && /(^|[\s,])text\/html\b/i.test(accept);
+}
+
+/**
+ * True for a browser that opens an address. A program that asks for HTML alone gets the 406 of a
+ * stock salt-api.
+ */
+function isBrowser({ headers: { accept = '' } }: HttpRequest): boolean {
+  return /^text\/html, *application\/xhtml\+xml\b/i.test(accept);
+}
+
+/** Leads to the page of Brine. */
+function toConsole({ reply }: Asked, prefix: string): string {
+  void reply
+    .code(302)
+    .header('Location', `${prefix}/console/`)
+    .header('Vary', 'Accept')
+    .type('text/html;charset=utf-8');
+  return '';
 }
 
 /** Headers for pages of other origins, if the operator lists them. */

@@ -25,6 +25,8 @@ export interface V1Parts extends Pick<
   readonly origins: readonly string[];
   /** The addresses from which a user may log in. */
   readonly apiAcl: ApiAcl | undefined;
+  /** The modules of `external_auth` that users may log in with. */
+  readonly logInModules: readonly string[];
   readonly release: string;
   /** Shape the loads of commands. */
   readonly settings: LoadSettings;

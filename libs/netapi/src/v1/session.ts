@@ -1,20 +1,27 @@
-import { logInSchema, sessionSchema, type SessionShown, timeText } from '@brine/api';
+import {
+  anyLogInSchema,
+  logInsSchema,
+  sessionSchema,
+  type SessionShown,
+  timeText,
+} from '@brine/api';
 import { clearOwnCookie, type DescribedApp, setOwnCookie } from '@brine/http';
-import { mapOf } from '@brine/wire';
+import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { mayComeFrom } from '../rest-cherrypy/api-acl.ts';
 import { addressOf, COOKIE, STRANGER_BODY_BYTES } from '../rest-cherrypy/asked.ts';
 import { refuseOtherLogIns } from '../rest-cherrypy/same-origin.ts';
-import { endSession, newSession } from '../sessions/new-session.ts';
+import { endSession, type LoggedIn, newSession } from '../sessions/new-session.ts';
 import type { Session } from '../sessions/sessions.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { nothing, problems } from './schemas.ts';
-import { inPlace, whoAsks } from './who.ts';
+import { findWho, inPlace, whoAsks } from './who.ts';
 
 const tags = ['session'];
 
 /** `/v1/session`: log-in, its end, and what is known of it. */
 export function addSession(app: DescribedApp, parts: V1Parts): void {
+  addLogIns(app, parts);
   app.post(
     '/session',
     {
@@ -22,19 +29,19 @@ export function addSession(app: DescribedApp, parts: V1Parts): void {
       schema: {
         tags,
         summary: 'Log in',
-        description: 'Sets a cookie; programs may send its value as a bearer token instead.',
+        description:
+          'By a name and a password, or by a code of `brine console`. Sets a cookie; ' +
+          'programs may send its value as a bearer token instead.',
         security: [],
-        body: logInSchema,
+        body: anyLogInSchema,
         response: { 201: sessionSchema, ...problems('log-in-refused', 'too-many', 'no-master') },
       },
     },
     async (request, reply) => {
       refuseOtherLogIns(request, parts.origins);
-      const { username, password, eauth } = request.body;
-      const peer = addressOf(request);
-      if (!mayComeFrom(parts.apiAcl, username, peer)) throw new RefusedRequest('log-in-refused');
+      const given = mapOf(request.body);
       const loggedIn = await inPlace(request, parts.room, () =>
-        newSession(parts, mapOf({ username, password, eauth }), peer),
+        logIn(parts, given, addressOf(request)),
       );
       if (loggedIn === undefined) throw new RefusedRequest('log-in-refused');
       const { id, session } = loggedIn;
@@ -69,6 +76,41 @@ export function addSession(app: DescribedApp, parts: V1Parts): void {
       return reply.code(204).send();
     },
   );
+}
+
+/** `/v1/log-ins`, for a page before a log-in. */
+function addLogIns(app: DescribedApp, parts: V1Parts): void {
+  app.get(
+    '/log-ins',
+    {
+      exposeHeadRoute: true,
+      schema: {
+        tags,
+        summary: 'What one may log in with',
+        description: 'Open to all. A page finds out so whether its user is logged in.',
+        security: [],
+        response: { 200: logInsSchema, ...problems() },
+      },
+    },
+    async (request) => {
+      const known = await findWho(request, parts);
+      const modules = [...parts.logInModules];
+      return known === undefined ? { modules } : { modules, session: shown(known.session) };
+    },
+  );
+}
+
+/** Undefined for a log-in that is refused, also from an address that is not its user's. */
+async function logIn(parts: V1Parts, given: SaltMap, peer: string): Promise<LoggedIn | undefined> {
+  const username = textOf(given, 'username');
+  if (username !== undefined && !mayComeFrom(parts.apiAcl, username, peer)) return undefined;
+  const loggedIn = await newSession(parts, given, peer);
+  if (loggedIn === undefined || username !== undefined) return loggedIn;
+  // A code shows its user only now.
+  const { id, session } = loggedIn;
+  if (mayComeFrom(parts.apiAcl, session.user, peer)) return loggedIn;
+  await endSession(parts, { id, token: session.token }, peer);
+  return undefined;
 }
 
 function shown({ user, eauth, start, expire }: Session): SessionShown {
