@@ -95,6 +95,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'console',
+    {
+      help: 'print an address of the HTTP API that logs you in, good once',
+      load: async () => (await import('./commands/console.ts')).runConsole,
+    },
+  ],
+  [
     'trace',
     {
       help: 'show the way of one job through all services',

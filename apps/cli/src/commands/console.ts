@@ -1,0 +1,68 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { MasterUnreachableError, RefusedError, RequestTimeoutError } from '@brine/client';
+import { type MasterOptions, readRestCherrypy } from '@brine/config';
+import { intOf, mapOf, textOf } from '@brine/wire';
+import { EXIT, Exit } from '../exit-codes.ts';
+import { openLocalMaster } from '../local-master.ts';
+import { readMasterConfig } from '../master-config.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Random bytes of a code. */
+const CODE_BYTES = 32;
+
+const DESCRIPTION = `Prints an address of the HTTP API that logs a browser in with your rights on
+this host.
+
+The address is good once, for ten minutes. It needs no external_auth. The session ends with
+token_expire, with your log-out, and with the key by which the master knows you.`;
+
+/**
+ * `brine console`: makes a one-time code and has the master keep its hash. The code itself goes to
+ * the terminal alone.
+ */
+export async function runConsole(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parser = new OptionParser(brineForm('console', DESCRIPTION));
+  const options = parser.parse(args);
+  if (options.args.length > 0) throw parser.error('console takes options only');
+  const config = readMasterConfig(options, terminal);
+  const code = randomBytes(CODE_BYTES).toString('base64url');
+  const hash = createHash('sha256').update(code).digest('hex');
+  const master = openLocalMaster(config, terminal);
+  try {
+    const kept = await master.client.command(mapOf({ cmd: 'brine_code', code_hash: hash }));
+    const until = new Date((intOf(kept, 'expire') ?? 0) * 1_000).toISOString();
+    for (const address of addressesOf(config)) terminal.out(`${address}/console/#code=${code}\n`);
+    terminal.err(`Good once, until ${until}, as ${textOf(kept, 'principal') ?? ''}.\n`);
+    return EXIT.ok;
+  } catch (error) {
+    const isKnown =
+      error instanceof RefusedError ||
+      error instanceof MasterUnreachableError ||
+      error instanceof RequestTimeoutError;
+    if (!isKnown) throw error;
+    throw new Exit(EXIT.generic, `${error.message}\n`);
+  } finally {
+    await master.close();
+  }
+}
+
+/** The address of `brine.http`, and that of `rest_cherrypy`. */
+function addressesOf({ brine: { http }, restCherrypy }: MasterOptions): readonly string[] {
+  const own = `http://${named(http.host, LOOPBACK)}:${http.port}`;
+  const { address, rootPrefix } = readRestCherrypy(restCherrypy);
+  if (address === undefined) return [own];
+  const scheme = address.tls === undefined ? 'http' : 'https';
+  return [own, `${scheme}://${named(address.host, hostname())}:${address.port}${rootPrefix}`];
+}
+
+const LOOPBACK = '127.0.0.1';
+/** Names of all addresses of a host, which are none to connect to. */
+const ALL_ADDRESSES: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+function named(host: string, ofAll: string): string {
+  const name = ALL_ADDRESSES.has(host) ? ofAll : host;
+  return name.includes(':') ? `[${name}]` : name;
+}
