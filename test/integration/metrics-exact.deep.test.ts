@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { getCounts } from '@brine/job-cache';
 import { BrineMaster, endPool, freePorts, startPostgres, type TestPostgres } from '@brine/testing';
 import { loadPauses, until } from '@brine/testing/waits';
 import pg from 'pg';
@@ -114,6 +115,23 @@ describe('metrics equal what PostgreSQL counts', () => {
     }
   }
 
+  /** Counts of the list of jobs and the ledger of the same jobs, where they differ. */
+  async function expectLedger(): Promise<void> {
+    const { rows } = await pool.query<{ jid: string; states: Record<string, number> }>(
+      `SELECT jid, jsonb_object_agg(state, n) AS states FROM (
+         SELECT jid, state, count(*) AS n FROM brine.ledger GROUP BY jid, state
+       ) AS counted GROUP BY jid ORDER BY jid DESC LIMIT 500`,
+    );
+    const counts = await getCounts(
+      pool,
+      rows.map(({ jid }) => jid),
+    );
+    const none = { waiting: 0, returned: 0, failed: 0, late: 0, never: 0 };
+    for (const { jid, states } of rows) {
+      expect(counts.get(jid), jid).toMatchObject({ ...none, ...states });
+    }
+  }
+
   async function kill(service: string): Promise<void> {
     const pidOf = async (): Promise<number | undefined> =>
       (await master.services()).find(({ name }) => name === service)?.pid;
@@ -146,6 +164,7 @@ describe('metrics equal what PostgreSQL counts', () => {
     expect(Number(rows[0]?.returns)).toBeGreaterThan(SERVICES.length * COMMANDS.length);
     expect(Number(rows[0]?.failed)).toBeGreaterThanOrEqual(SERVICES.length);
     await expectExact();
+    await expectLedger();
   }, 400_000);
 
   it('and the other metrics are told by the one endpoint, exemplars included', async () => {

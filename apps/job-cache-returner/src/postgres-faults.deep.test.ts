@@ -1,6 +1,7 @@
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { type Jid, jobReturnTag } from '@brine/job';
+import { getCounts } from '@brine/job-cache';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import {
@@ -172,6 +173,10 @@ test.each([
     await end();
     await expect.poll(stored).toBe(RETURNS);
     await expect.poll(() => returner.ready).toBe(true);
+    // The job is born of one of the returns.
+    await expect.poll(async () => (await getCounts(pool, [jid])).get(jid)).toBeDefined();
+    const counts = { targeted: RETURNS, returned: RETURNS, unexpected: RETURNS - 1 };
+    expect((await getCounts(pool, [jid])).get(jid)).toMatchObject(counts);
   },
   60_000,
 );

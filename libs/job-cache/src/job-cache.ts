@@ -6,6 +6,7 @@ import { connectionOf, followFaults } from './connection/connection.ts';
 import { isRefused } from './connection/errors.ts';
 import { CountLabels } from './counters/count-labels.ts';
 import { DurationExamples } from './counters/duration-examples.ts';
+import { JobMemory } from './counts/job-memory.ts';
 import { DurableJobs } from './durable/durable-jobs.ts';
 import type { ExchangeKind } from './exchange/exchange-format.ts';
 import { type ExportPage, exportRows } from './exchange/export-rows.ts';
@@ -15,9 +16,10 @@ import { Queues } from './queue/queues.ts';
 import { type DatabaseFacts, readFacts } from './read/database-facts.ts';
 import { endTime } from './read/end-time.ts';
 import { getJid, type ReturnPage } from './read/get-jid.ts';
-import { getJob, getLedger, type JobWithLedger, type Ledger } from './read/get-job.ts';
+import { getJob, type JobWithLedger } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
+import { getCounts, getLedger, type Ledger } from './read/ledger.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
 import { outstanding, type OutstandingJob } from './read/outstanding.ts';
 import { ownJobs } from './read/own-jobs.ts';
@@ -39,7 +41,7 @@ import type {
   SaveReport,
   SightingRow,
 } from './save/rows.ts';
-import { JidMemory, saveJobs } from './save/save-jobs.ts';
+import { saveJobs } from './save/save-jobs.ts';
 import { saveReturns, type SavingState } from './save/save-returns.ts';
 import { saveSightings } from './save/sightings.ts';
 import { migrate } from './schema/migrate.ts';
@@ -104,10 +106,10 @@ export class JobCache {
     this.#reads = reads;
     this.#partitions = new Partitions(pool);
     const keepReturns = options.keepReturns ?? true;
-    const [jids, examples] = [new JidMemory(), this.durationExamples];
+    const [jobs, examples] = [new JobMemory(options.now), this.durationExamples];
     const transcoder = new JsonTranscoder();
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
-    this.#state = { jids, labels, transcoder, examples, keepReturns, slow, slowJobs };
+    this.#state = { jobs, labels, transcoder, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
     this.quarantined = new QuarantineRows(pool, reads);
     this.pages = new JobPages(reads, pool);
@@ -195,6 +197,11 @@ export class JobCache {
     return getLedger(this.#reads, jid);
   }
 
+  /** The same of up to 500 jobs, for a page of them; an unknown jid has none. */
+  counts(jids: readonly string[]): Promise<ReadonlyMap<string, Ledger>> {
+    return getCounts(this.#reads, jids);
+  }
+
   /** Facts about the PostgreSQL server, for people. Never rejects. */
   facts(): Promise<DatabaseFacts> {
     return readFacts(this.#reads);
@@ -269,6 +276,7 @@ export class JobCache {
   /** Drops days that are older than a time (unix ms); returns the number of dropped partitions. */
   async dropOlderThan(beforeMs: number): Promise<number> {
     const dropped = await dropOlderThan(this.#pool, beforeMs);
+    this.#state.jobs.clear();
     if (dropped > 0) this.#partitions.forget();
     return dropped;
   }
@@ -276,6 +284,7 @@ export class JobCache {
   /** As dropOlderThan, but days are moved to the schema brine_archive instead. */
   async archiveOlderThan(beforeMs: number): Promise<number> {
     const moved = await archiveOlderThan(this.#pool, beforeMs);
+    this.#state.jobs.clear();
     if (moved > 0) this.#partitions.forget();
     return moved;
   }

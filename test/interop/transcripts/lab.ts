@@ -16,7 +16,7 @@ import {
 import pg from 'pg';
 import { CaseLab, labFiles, MINIONS } from './case-lab.ts';
 
-const JOB_TABLES = ['jobs', 'returns', 'evidence', 'sightings', 'orphans'];
+const JOB_TABLES = ['jobs', 'returns', 'evidence', 'sightings', 'orphans', 'job_counts', 'doubts'];
 
 /** The lab of the recordings, on a Brine master. */
 export class Lab extends CaseLab {

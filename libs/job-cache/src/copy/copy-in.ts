@@ -17,6 +17,14 @@ export type DatabaseState =
   /** With all rows of the backup of this name. */
   | { readonly kind: 'restored'; readonly from: string };
 
+/**
+ * Returns that waited for their job have no counts in backups of earlier releases (counts.sql).
+ * Without this the ledger of such a job would be short of them.
+ */
+const DISTRUST_COUNTS = `
+INSERT INTO brine.job_counts (jid, lane, came, failed, last_at)
+SELECT jid, -1, 0, 0, now() FROM brine.orphans ON CONFLICT (jid, lane) DO NOTHING`;
+
 const NOTE = 'restored from backup ';
 
 /** Restores all tables in one transaction: an interrupted copy leaves the database empty. */
@@ -82,6 +90,7 @@ export class CopyIn {
         await client.query('SELECT setval($1::regclass, $2::bigint)', [quotedTable(name), value]);
       }
       await this.#triggers('ENABLE');
+      await client.query(DISTRUST_COUNTS);
       await client.query(`COMMENT ON SCHEMA brine IS ${pg.escapeLiteral(NOTE + backup)}`);
       await client.query('COMMIT');
       // Without it plans have no statistics until the server analyses by itself.
@@ -162,7 +171,9 @@ export class CopyIn {
 
 /** Names a table as one taken out of the live ones; it is attached to the archive's. */
 function archivedTable(name: string): string {
-  const parent = /^(?:jobs|returns|evidence|sightings)(?=_\d{8}$)/.exec(name)?.[0];
+  const parent = /^(?:jobs|returns|evidence|sightings|job_counts|doubts)(?=_\d{8}$)/.exec(
+    name,
+  )?.[0];
   if (parent === undefined) {
     throw new JobCacheError('SALT_JOBCACHE_REFUSED', `the backup has an odd table: ${name}`);
   }

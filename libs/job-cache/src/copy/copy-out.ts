@@ -50,7 +50,7 @@ const ARCHIVED = `
 SELECT c.relname AS name
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'brine_archive' AND c.relkind = 'r'
-  AND c.relname ~ '^(jobs|returns|evidence|sightings)_[0-9]{8}$'
+  AND c.relname ~ '^(jobs|returns|evidence|sightings|job_counts|doubts)_[0-9]{8}$'
 ORDER BY 1`;
 
 const SEQUENCES = `

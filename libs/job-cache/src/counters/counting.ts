@@ -90,13 +90,18 @@ added AS (
 /** For each row the number of its kind, and its amount. */
 export const COUNTED_COLUMNS = 'g integer, d float8';
 
-/** The parameters of a batch (`statementParameters`), and the numbers that each kind adds to. */
-export function countedParameters(
-  rows: readonly CountedRow[],
+/**
+ * The parameters of a batch (`statementParameters`), and the numbers that each kind adds to.
+ * @param more further fields of each row
+ */
+export function countedParameters<Row extends CountedRow>(
+  rows: readonly Row[],
+  more: (row: Row) => string = () => '',
 ): [json: string, raw: Buffer, kinds: string] {
   const numbers = new Map<string, number>();
   const kinds: string[] = [];
-  const [json, raw] = statementParameters(rows, ({ counting }) => {
+  const [json, raw] = statementParameters(rows, (row) => {
+    const { counting } = row;
     let g = numbers.get(counting.kind);
     if (g === undefined) {
       g = numbers.size;
@@ -106,7 +111,7 @@ export function countedParameters(
         kinds.push(`{"g":${g},"m":"${metric}","l":${l},"a":${amount === true}}`);
       }
     }
-    return `,"g":${g},"d":${counting.amount}`;
+    return `,"g":${g},"d":${counting.amount}${more(row)}`;
   });
   return [json, raw, `[${kinds.join(',')}]`];
 }

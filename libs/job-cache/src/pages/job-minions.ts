@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import type { ReturnState } from '../read/get-job.ts';
+import type { ReturnState } from '../read/ledger.ts';
 
 /** A minion in a job. */
 export interface MinionLine {

@@ -1,9 +1,9 @@
 import { isJid } from '@brine/job';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import { type JobOrigin, type Ledger, originOf } from '../read/get-job.ts';
+import { type JobOrigin, originOf } from '../read/get-job.ts';
 import { globToRegex } from '../read/glob.ts';
-import { countsOf } from './job-counts.ts';
+import { getCounts, type Ledger } from '../read/ledger.ts';
 
 /** A job in a list. Times are unix ms. */
 export interface JobLine {
@@ -155,7 +155,7 @@ function isNarrow({
 }
 
 async function counted(pool: Pool, rows: readonly Line[]): Promise<JobLine[]> {
-  const counts = await countsOf(
+  const counts = await getCounts(
     pool,
     rows.map(({ jid }) => jid),
   );

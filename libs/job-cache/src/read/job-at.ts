@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import type { ReturnState } from './get-job.ts';
+import type { ReturnState } from './ledger.ts';
 
 /** The state of a job at a moment. Times are unix ms. */
 export interface JobAt {

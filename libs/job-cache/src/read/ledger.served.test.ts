@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { jobCacheScene } from '../../test/job-cache-scene.ts';
 import { type JobCache } from '../job-cache.ts';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
-import type { ReturnState } from './get-job.ts';
+import type { ReturnState } from './ledger.ts';
 
 const { cache, pool } = await jobCacheScene();
 

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
+import { clearDoubts } from '../counts/clear-doubts.ts';
 
 /** Orphans of one statement. */
 const MAX_ORPHANS = 1_000;
@@ -49,15 +50,29 @@ const LATER = `UPDATE brine.orphans SET seen_at = now() + interval '1 hour' WHER
  * Makes jobs for returns whose job has not come within `afterMs`: runs that Brine did not publish
  * (salt-call, schedule). A publication that comes later replaces such a job. A minion that was seen
  * running prolongs the job. A job that PostgreSQL refuses waits for an hour; its return is stored.
+ * Doubts about returns of jobs that came meanwhile are cleared (counts.sql).
  *
  * Returns the number of jobs made. Throws JobCacheError.
  */
 export async function adoptOrphans(pool: Pool, afterMs: number): Promise<number> {
+  await clearRipe(pool, afterMs);
   try {
     return await adopt(pool, afterMs, null);
   } catch (error) {
     if (!isRefused(error)) throw error;
     return adoptOneByOne(pool, afterMs);
+  }
+}
+
+async function clearRipe(pool: Pool, afterMs: number): Promise<void> {
+  try {
+    const { rows } = await pool.query<{ jid: string }>(RIPE, [afterMs]);
+    await clearDoubts(
+      pool,
+      rows.map(({ jid }) => jid),
+    );
+  } catch (error) {
+    throw asJobCacheError(error);
   }
 }
 

@@ -1,5 +1,4 @@
 import { unpackMap } from '@brine/wire';
-import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
@@ -10,6 +9,7 @@ import {
   countingOfJob,
   countRowsSql,
 } from '../counters/counting.ts';
+import type { JobMemory } from '../counts/job-memory.ts';
 import type { SlowRows } from './batch.ts';
 import { writeInBatches } from './batch.ts';
 import { fullLoad } from './full-ret.ts';
@@ -141,9 +141,9 @@ interface PreparedJob extends CountedRow {
 export async function saveJobs(
   pool: Pool,
   rows: readonly JobRow[],
-  state: { readonly jids: JidMemory; readonly labels: CountLabels; readonly slowJobs: SlowRows },
+  state: { readonly jobs: JobMemory; readonly labels: CountLabels; readonly slowJobs: SlowRows },
 ): Promise<SaveReport> {
-  const { jids, labels, slowJobs } = state;
+  const { jobs, labels, slowJobs } = state;
   const refused: RefusedRow[] = [];
   const prepared: PreparedJob[] = [];
   let stored = 0;
@@ -169,7 +169,7 @@ export async function saveJobs(
       const added = result.rows[0]?.stored ?? 0;
       stored += added;
       known += batch.length - added;
-      for (const { row } of batch) jids.add(row.jid);
+      for (const { row } of batch) remember(jobs, row);
     },
     refuse: ({ row }, error, isSure) => {
       if (!isSure) throw asJobCacheError(error);
@@ -177,6 +177,11 @@ export async function saveJobs(
     },
   });
   return { stored, known, replaced: 0, refused };
+}
+
+function remember(jobs: JobMemory, row: JobRow): void {
+  if (originOf(row) !== ORIGIN.publication) jobs.add(row.jid);
+  else jobs.addPublished(row.jid, row.minions, row.deadlineAt);
 }
 
 function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
@@ -209,19 +214,4 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
 function originOf({ bornOfReturn, syndic }: JobRow): number {
   if (bornOfReturn === true) return ORIGIN.bornOfReturn;
   return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
-}
-
-const MAX_JIDS = 10_000;
-
-/** Jids with a job in the database, so that batches of returns need not ask. */
-export class JidMemory {
-  readonly #jids = new LRUCache<string, true>({ max: MAX_JIDS });
-
-  has(jid: string): boolean {
-    return this.#jids.has(jid);
-  }
-
-  add(jid: string): void {
-    this.#jids.set(jid, true);
-  }
 }

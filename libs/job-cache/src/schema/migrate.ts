@@ -72,6 +72,7 @@ export async function migrate(pool: Pool, migrations?: readonly Migration[]): Pr
 const UNNUMBERED = [
   ['brine.queue_items', 'queues.sql'],
   ['brine.event_return', 'event-return.sql'],
+  ['brine.doubts', 'counts.sql'],
 ] as const;
 
 /**

@@ -25,11 +25,11 @@ test('archived days are read with the same queries, and nothing is lost', async 
   await cache.saveSightings([{ jid: OLD, ids: ['m2'], kind: 'running', at: publishedAt }]);
   await pool.query(`INSERT INTO salt_events (tag, data, master_id, alter_time)
     VALUES ('old', '{}', 'm', '2026-11-01'), ('new', '{}', 'm', '2026-11-22')`);
-  expect(await cache.archiveOlderThan(NOW - 2 * DAY)).toBe(4);
+  expect(await cache.archiveOlderThan(NOW - 2 * DAY)).toBe(6);
   expect(await jids('brine.jobs')).toEqual([FRESH]);
   expect(await jids('brine.returns')).toEqual([]);
   expect(await jids('brine_archive.jobs')).toEqual([OLD, 'odd']);
-  for (const table of ['returns', 'evidence', 'sightings'])
+  for (const table of ['returns', 'evidence', 'sightings', 'job_counts'])
     expect(await jids(`brine_archive.${table}`), table).toEqual([OLD]);
   const events = await pool.query('SELECT tag FROM brine_archive.salt_events');
   expect(events.rows).toEqual([{ tag: 'old' }]);
@@ -44,7 +44,7 @@ test('a day that got rows again is archived once more', async () => {
   const late = '20261117100000000002';
   await cache.saveJobs([jobRow(OLD, { user: 'another' }), jobRow(late)]);
   expect(await jids('brine.jobs')).toEqual([OLD, late, FRESH]);
-  expect(await cache.archiveOlderThan(NOW - 2 * DAY)).toBe(4);
+  expect(await cache.archiveOlderThan(NOW - 2 * DAY)).toBe(6);
   expect(await jids('brine_archive.jobs')).toEqual([OLD, late, 'odd']);
   const kept = await pool.query('SELECT "user" FROM brine_archive.jobs WHERE jid = $1', [OLD]);
   expect(kept.rows).toEqual([{ user: 'root' }]);
@@ -69,11 +69,11 @@ test('the tables of the archive have the columns of those they are for', async (
            ORDER BY ordinal_position) AS columns
        FROM information_schema.columns
        WHERE table_schema IN ('brine', 'brine_archive')
-         AND table_name IN ('jobs', 'returns', 'evidence', 'sightings')
+         AND table_name IN ('jobs', 'returns', 'evidence', 'sightings', 'job_counts', 'doubts')
        GROUP BY 1, 2
      ) AS described GROUP BY table_name`,
   );
-  expect(rows.map(({ schemas, same }) => [schemas, same])).toEqual(Array(4).fill([2, true]));
+  expect(rows.map(({ schemas, same }) => [schemas, same])).toEqual(Array(6).fill([2, true]));
 });
 
 test('log-ins are kept a month, rows in quarantine until an operator drops them', async () => {

@@ -17,14 +17,28 @@ const TIMES = [
   ['sightings', 'last_at'],
 ] as const;
 
+/**
+ * Deleted returns take their counts along (counts.sql). These are left of days that had no
+ * partitions of their own for them, and of jobs that are gone.
+ */
+const TIDY_COUNTS = [
+  `DELETE FROM brine.job_counts_default c WHERE last_at < $1
+   AND NOT EXISTS (SELECT FROM brine.jobs j WHERE j.jid = c.jid)
+   AND NOT EXISTS (SELECT FROM brine.returns r WHERE r.jid = c.jid)`,
+  `DELETE FROM brine.doubts_default d WHERE received_at < $1
+   AND NOT EXISTS (SELECT FROM brine.returns r WHERE r.jid = d.jid AND r.id = d.id)`,
+];
+
 const FORGET = [
   ...TIMES.map(([table, time]) => `DELETE FROM brine.${table}_default WHERE ${time} < $1`),
   'DELETE FROM public.salt_events WHERE alter_time < $1',
+  ...TIDY_COUNTS,
 ];
 
 const MOVE = [
   ...TIMES.map(([table, time]) => moved(`brine.${table}_default`, time, `brine_archive.${table}`)),
   moved('public.salt_events', 'alter_time', 'brine_archive.salt_events'),
+  ...TIDY_COUNTS,
 ];
 
 function moved(from: string, time: string, to: string): string {

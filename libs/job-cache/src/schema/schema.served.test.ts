@@ -157,12 +157,53 @@ test('jobs that are older than asked are forgotten by whole days', async () => {
   const fresh = jobRow('20261120100000000001', { publishedAt: now });
   const odd = jobRow('odd', { publishedAt: now - 4 * day });
   await cache.saveJobs([old, fresh, odd]);
-  expect(await cache.dropOlderThan(now - 2 * day)).toBe(4);
+  expect(await cache.dropOlderThan(now - 2 * day)).toBe(6);
   expect([...(await cache.listJobs()).jobs.keys()]).toEqual([fresh.jid]);
   // The day is made again when a row needs it.
   await cache.saveJobs([old]);
   expect(await cache.getLoad(old.jid)).toBeDefined();
   await cache.close();
+});
+
+test('jobs of before the upgrade show their ledger, and a process of before still counts', async () => {
+  await using db = await emptyDatabase();
+  await migrate(db.pool, await readMigrations());
+  const [old, early, next] = [1, 2, 3].map((n) => `2026112011000000000${n}`) as [
+    string,
+    string,
+    string,
+  ];
+  const insertJob = `INSERT INTO brine.jobs (jid, load, minions, deadline_at, origin)
+      VALUES ($1, '{}', '{m1,m2,m3}', now() + interval '1 hour', 0)`;
+  // As the release before does it: its statement neither counts nor judges.
+  const insertReturn = `INSERT INTO brine.returns AS known (jid, id, fun, failed, full_ret,
+        received_at, incarnation, seq, content)
+      VALUES ($1, $2, 'test.ping', $3, '{}', now(), 'i', 1, md5('x')::uuid)
+      ON CONFLICT (jid, id) DO UPDATE SET failed = excluded.failed
+      WHERE known.incarnation = '~pgjsonb'`;
+  await db.pool.query(insertJob, [old]);
+  await db.pool.query(insertReturn, [old, 'm1', true]);
+  await db.pool.query(insertReturn, [early, 'm1', false]);
+  await db.pool.query('INSERT INTO brine.orphans (jid) VALUES ($1)', [early]);
+  const upgraded = await JobCache.connect(db.url);
+  await db.pool.query(insertJob, [early]);
+  await db.pool.query(insertJob, [next]);
+  await db.pool.query(insertReturn, [old, 'm2', false]);
+  await db.pool.query(insertReturn, [next, 'm1', false]);
+  await db.pool.query(insertReturn, [next, 'stranger', true]);
+  await upgraded.saveReturns([
+    returnRow(old, 'm3', 1),
+    returnRow(early, 'm2', 1),
+    returnRow(next, 'm2', 1),
+  ]);
+  const counts = await upgraded.counts([old, early, next]);
+  expect(counts.get(old)).toMatchObject({ targeted: 3, returned: 2, failed: 1, waiting: 0 });
+  expect(counts.get(early)).toMatchObject({ targeted: 3, returned: 2, waiting: 1 });
+  const both = { targeted: 4, returned: 2, failed: 1, waiting: 1, unexpected: 1 };
+  expect(counts.get(next)).toMatchObject(both);
+  await upgraded.adoptOrphans(0);
+  expect((await upgraded.counts([next])).get(next)).toMatchObject(both);
+  await upgraded.close();
 });
 
 test('rows of pgjsonb are taken, and it reads ours', async () => {
