@@ -1,5 +1,6 @@
 /**
- * What history costs: a page of list_jobs over many jobs, and the bytes of a job with many targets.
+ * What history costs: a page of list_jobs over many jobs, with its counts, and a job with many
+ * targets: its bytes and the time of its counts.
  * Times are the median of several; the CPU is that of this process and of PostgreSQL's for it, for
  * busy machines. PostgreSQL is one of its own, unless DATABASE_URL names another of this machine
  * (an empty one: it is filled and left so).
@@ -42,13 +43,13 @@ const LOAD = pack(
  */
 const FILL = (table: string): string => `
 INSERT INTO ${table} (jid, load, load_raw, principal, "user", fun, tgt, minions, published_at,
-  deadline_at, deadline_after, origin, host, request_id, incarnation, seq)
+  deadline_at, deadline_after, origin, host, request_id, incarnation, seq, targeted)
 SELECT $4 || to_char(interval '1 second' * (n * 86400.0 / $2::float8), 'HH24MISSUS'),
   '{"fun": "test.ping", "tgt": "web*", "tgt_type": "glob", "user": "root"}'::jsonb, $3, 'root',
   'root', CASE WHEN n % 1000 = 0 THEN '{state.apply}'::text[] ELSE '{test.ping}' END,
   ARRAY['web' || n % 1000 || '*'], '{m1,m2,m3}', to_timestamp($1::float8),
   to_timestamp($1::float8 + 3600), '1 hour', 0, 'host', 'a request of 32 characters, or so',
-  '2026-01-01T00:00:00Z', n
+  '2026-01-01T00:00:00Z', n, 3
 FROM generate_series(0, $2::integer - 1) AS n`;
 
 /** Days are filled before they are partitions: without WAL, and with the index made at once. */
@@ -66,8 +67,21 @@ async function fill(pool: pg.Pool): Promise<void> {
     await pool.query(`ALTER TABLE brine.jobs ATTACH PARTITION ${table}
       FOR VALUES FROM ('${name}') TO ('${next}')`);
     await pool.query(`VACUUM ANALYZE ${table}`);
+    await fillCounts(pool, name, next);
   }
   console.log(`${JOBS} jobs made in ${((performance.now() - start) / 1000).toFixed(0)} s`);
+}
+
+/** All of a job have returned, to two connections. */
+async function fillCounts(pool: pg.Pool, name: string, next: string): Promise<void> {
+  const table = `brine.job_counts_${name}`;
+  await pool.query(`CREATE UNLOGGED TABLE ${table} (LIKE brine.job_counts INCLUDING ALL)
+    WITH (fillfactor = 50)`);
+  await pool.query(`INSERT INTO ${table} SELECT jid, lane, 2 - lane, 0, published_at
+    FROM brine.jobs_${name}, generate_series(0, 1) AS lane`);
+  await pool.query(`ALTER TABLE brine.job_counts ATTACH PARTITION ${table}
+    FOR VALUES FROM ('${name}') TO ('${next}')`);
+  await pool.query(`VACUUM ANALYZE ${table}`);
 }
 
 function dayOf(ms: number): string {
@@ -128,6 +142,73 @@ async function timePages(cache: JobCache, pool: pg.Pool): Promise<void> {
   }
 }
 
+function median(times: readonly number[]): string {
+  return ([...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0).toFixed(1);
+}
+
+/** A page as a list of jobs draws it: 50 jobs, then their counts. */
+async function timeCountedPages(cache: JobCache): Promise<void> {
+  const days = Math.ceil(JOBS / JOBS_A_DAY);
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+    const ms = FIRST_DAY + Math.max(0.01, part * days) * DAY_MS;
+    const before = new Date(ms).toISOString().replace(/\D/g, '') + '000';
+    const [page, counts]: [number[], number[]] = [[], []];
+    let shown = 0;
+    for (let run = 0; run < RUNS; run += 1) {
+      const start = performance.now();
+      const { jobs } = await cache.listJobs({ before, limit: 50 });
+      const middle = performance.now();
+      const ledgers = await cache.counts([...jobs.keys()]);
+      counts.push(performance.now() - middle);
+      page.push(performance.now() - start);
+      shown = [...ledgers.values()].filter(({ returned }) => returned === 3).length;
+    }
+    const text = `${median(page)} ms, ${median(counts)} of it for counts`;
+    console.log(`page of 50 with counts, before ${before.slice(0, 8)}: ${shown} jobs, ${text}`);
+  }
+}
+
+/** A job with many targets: all in time, its end over, some returns late, some of strangers. */
+async function timeLargeCounts(cache: JobCache, pool: pg.Pool, jid: string): Promise<void> {
+  const time = async (name: string): Promise<void> => {
+    const times: number[] = [];
+    let shown = '';
+    for (let run = 0; run < RUNS; run += 1) {
+      const start = performance.now();
+      const ledger = (await cache.counts([jid])).get(jid);
+      times.push(performance.now() - start);
+      shown = JSON.stringify(ledger);
+    }
+    console.log(`counts, ${name}: ${median(times)} ms, ${shown}`);
+  };
+  const end = (hours: number): Promise<unknown> =>
+    pool.query(
+      `UPDATE brine.jobs SET deadline_at = now() + $2 * interval '1 hour' WHERE jid = $1`,
+      [jid, hours],
+    );
+  const deliver = async (part: number, name: string, receivedAt: number): Promise<void> => {
+    const rows = Array.from({ length: TARGETS * part }, (_, n): ReturnRow => {
+      const id = `${name}-${n}.example.org`;
+      const load = mapOf({ id, jid, fun: 'test.ping', return: true, retcode: 0, success: true });
+      return { jid, id, load: pack(load), receivedAt, incarnation: 'c', seq: n };
+    });
+    for (let at = 0; at < rows.length; at += 500) await cache.saveReturns(rows.slice(at, at + 500));
+  };
+  await deliver(0.5, 'minion', Date.now());
+  await time('half returned, open');
+  await end(-0.001);
+  await time('half returned, closed');
+  await end(1);
+  await deliver(0.6, 'minion', Date.now() + 2 * DAY_MS);
+  await time('a tenth late');
+  await deliver(1, 'minion', Date.now() + 2 * DAY_MS);
+  await time('half late');
+  await pool.query('VACUUM brine.doubts');
+  await time('half late, after a vacuum');
+  await deliver(0.01, 'stranger', Date.now());
+  await time('a hundredth unexpected');
+}
+
 async function weigh(cache: JobCache, pool: pg.Pool): Promise<void> {
   const now = Date.now();
   const day = dayOf(now);
@@ -158,7 +239,8 @@ async function weigh(cache: JobCache, pool: pg.Pool): Promise<void> {
   const start = performance.now();
   const job = await cache.getJob(jid);
   const ms = (performance.now() - start).toFixed(0);
-  console.log(`its ledger: ${JSON.stringify(job?.ledger)}, ${ms} ms`);
+  console.log(`its row with its ledger: ${JSON.stringify(job?.ledger)}, ${ms} ms`);
+  await timeLargeCounts(cache, pool, jobs[1]?.jid ?? '');
 }
 
 const dir = await mkdtemp(join(tmpdir(), 'brine-bench-'));
@@ -171,6 +253,7 @@ const pool = new pg.Pool({ connectionString: url, max: 1 });
 try {
   await weigh(cache, pool);
   await fill(pool);
+  await timeCountedPages(cache);
   await timePages(cache, pool);
 } finally {
   await pool.end();
