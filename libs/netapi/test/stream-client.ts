@@ -16,8 +16,9 @@ export type DataOf<Name extends keyof Messages> = ReturnType<Messages[Name]['par
 /** A client of `/v1/stream`, as a browser's EventSource is one. */
 export class StreamClient {
   readonly messages: StreamMessage[] = [];
-  /** Bytes that came. */
-  bytes = 0;
+  /** The tags of all events, in order, and their places. */
+  readonly tags: string[] = [];
+  readonly places: string[] = [];
   lastId: string | undefined;
   retryMs = 0;
   comments = 0;
@@ -84,11 +85,6 @@ export class StreamClient {
       .map(({ data }) => streamMessages[name].parse(data) as DataOf<Name>);
   }
 
-  /** The tags of all events, in order. */
-  get tags(): string[] {
-    return this.of('events').flatMap((some) => some.map(({ tag }) => tag));
-  }
-
   /** Reads no more until {@link resume}. */
   stall(): void {
     this.#answer?.pause();
@@ -103,7 +99,6 @@ export class StreamClient {
   }
 
   #take(text: string): void {
-    this.bytes += text.length;
     if (this.status !== 200) {
       this.refusal += text;
       return;
@@ -114,12 +109,21 @@ export class StreamClient {
     for (const line of lines) this.#line(line);
   }
 
+  #keep(message: StreamMessage): void {
+    this.messages.push(message);
+    if (message.event !== 'events') return;
+    for (const { tag, position } of message.data as DataOf<'events'>) {
+      this.tags.push(tag);
+      this.places.push(position);
+    }
+  }
+
   #line(line: string): void {
     if (line === '') {
       const { event, data, id } = this.#lines;
       if (id !== undefined) this.lastId = id;
       if (data !== '') {
-        this.messages.push({ event, id: this.lastId ?? '', data: JSON.parse(data) as unknown });
+        this.#keep({ event, id: this.lastId ?? '', data: JSON.parse(data) as unknown });
       }
       this.#lines = emptyLines();
       return;
