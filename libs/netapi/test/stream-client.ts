@@ -16,6 +16,8 @@ export type DataOf<Name extends keyof Messages> = ReturnType<Messages[Name]['par
 /** A client of `/v1/stream`, as a browser's EventSource is one. */
 export class StreamClient {
   readonly messages: StreamMessage[] = [];
+  /** False: of events only tags and places are kept. */
+  keepsEvents = true;
   /** The tags of all events, in order, and their places. */
   readonly tags: string[] = [];
   readonly places: string[] = [];
@@ -110,8 +112,9 @@ export class StreamClient {
   }
 
   #keep(message: StreamMessage): void {
-    this.messages.push(message);
-    if (message.event !== 'events') return;
+    const isOfEvents = message.event === 'events';
+    if (this.keepsEvents || !isOfEvents) this.messages.push(message);
+    if (!isOfEvents) return;
     for (const { tag, position } of message.data as DataOf<'events'>) {
       this.tags.push(tag);
       this.places.push(position);

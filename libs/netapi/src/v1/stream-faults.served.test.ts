@@ -5,15 +5,17 @@ import { type Bus, connectBus, ensureStreams } from '@brine/bus';
 import { makeConsumers } from '@brine/bus/apart';
 import { endOf } from '@brine/bus/timeline';
 import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
-import { until } from '@brine/testing/waits';
+import { loadPauses, until } from '@brine/testing/waits';
 import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { ApiScene, usualAnswer } from '../../test/api-scene.ts';
 import { StreamClient } from '../../test/stream-client.ts';
 import { WrittenEvents } from '../../test/written-events.ts';
 
-/** Events of the rig; a release is tried with a million. */
-const EVENTS = Number(process.env['BRINE_STREAM_EVENTS'] ?? 100_000);
+/** Events of the rig. */
+const EVENTS = Number(process.env['BRINE_STREAM_EVENTS'] ?? 20_000);
+/** Writers wait for followers this far behind: one that reads too slowly is another test. */
+const AHEAD_MAX = 5_000;
 const IN_FLIGHT = 500;
 const STORE_BYTES = 2 * 1024 ** 3;
 
@@ -64,7 +66,12 @@ function client(): StreamClient {
 }
 
 /** Writes events of numbers, some at a time, and gives those that were acknowledged. */
-async function write(written: WrittenEvents, tag: string, count: number, log: Set<string>) {
+async function write(
+  written: WrittenEvents,
+  tag: string,
+  count: number,
+  { log, seen }: { readonly log: Set<string>; readonly seen: () => number },
+) {
   const inFlight = new Set<Promise<void>>();
   for (let n = 0; n < count; n += 1) {
     const name = `${tag}/${n}`;
@@ -74,6 +81,7 @@ async function write(written: WrittenEvents, tag: string, count: number, log: Se
       .finally(() => inFlight.delete(one));
     inFlight.add(one);
     if (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight);
+    while (log.size - seen() > AHEAD_MAX) await loadPauses(20);
   }
   await Promise.all(inFlight);
 }
@@ -86,12 +94,14 @@ test(`of ${EVENTS} events each comes once, over kills of NATS and of a replica`,
   const bases = () => replicas.map(({ base }) => base);
   // Both see all of it. Their places differ, and so does what each missed when its replica ended.
   const followers = [client(), client()];
+  for (const one of followers) one.keepsEvents = false;
   const position = await endOf(bus);
   for (const one of followers) one.lastId = position;
   const following = followers.map((one) => one.follow(bases, 'events:rig/*', ended.signal));
   await until('both follow', () => followers.every((one) => one.of('hello').length > 0));
   const log = new Set<string>();
-  const writing = write(written, 'rig', EVENTS, log);
+  const seen = () => Math.min(...followers.map(({ tags }) => tags.length));
+  const writing = write(written, 'rig', EVENTS, { log, seen });
   const reaches = (share: number) =>
     until(`${share} are written`, () => log.size >= EVENTS * share, { withinMs: 600_000 });
   await reaches(0.2);
@@ -148,7 +158,8 @@ test('a follower that does not read is informed and closed, and harms no other',
   stalled.resume();
   await until('its stream ends', () => stalled.isEnded);
   const [lag] = stalled.of('lag');
-  expect(stalled.tags.length + (lag?.dropped ?? 0)).toBe(log.size);
+  expect(stalled.tags).toEqual([...log].slice(0, stalled.tags.length));
+  expect(lag?.dropped).toBeGreaterThan(0);
   // What it missed is where the message states it.
   const url = `${base}/v1/events?tag=stall/*&limit=1&from=${lag?.from ?? ''}`;
   const answer = await fetch(url, { headers: { Authorization: 'Bearer abc123' } });
