@@ -12,12 +12,13 @@ export type {
   Silences,
 } from './jobs.ts';
 export {
-  jidPath,
   jobGroupsQuery,
   jobGroupsSchema,
   jobMinionsPageSchema,
   jobMinionsQuery,
+  jobParams,
   jobQuery,
+  jobReturnParams,
   jobReturnQuery,
   jobReturnSchema,
   jobSchema,
@@ -31,5 +32,5 @@ export {
   silencesQuery,
   silencesSchema,
 } from './jobs.ts';
-export type { BegunJob } from './new-job.ts';
+export type { BegunJob, NewJob } from './new-job.ts';
 export { begunJobSchema, newJobSchema, rerunSchema, signalSchema } from './new-job.ts';

@@ -57,7 +57,13 @@ export const jobSchema = z
 export type Job = z.infer<typeof jobSchema>;
 
 /** A jid as paths have it: that of Salt, or any text that a tool chose. */
-export const jidPath = { jid: z.string().min(1).max(128) };
+const jidPath = { jid: z.string().min(1).max(128) };
+
+/** The address of a job. */
+export const jobParams = z.object(jidPath);
+
+/** The address of what a minion gave for it. */
+export const jobReturnParams = z.object({ ...jidPath, id: z.string().min(1).max(255) });
 
 const glob = z.string().min(1).max(TEXT_MAX);
 

@@ -43,6 +43,7 @@ export const newJobSchema = z
       .describe('As `targets/resolve` counted it: with other minions the job is refused.'),
   })
   .meta({ id: 'NewJob' });
+export type NewJob = z.output<typeof newJobSchema>;
 
 /** A job that was published. */
 export const begunJobSchema = z.object({ jid: z.string() }).meta({ id: 'BegunJob' });

@@ -1,5 +1,5 @@
 import {
-  jidPath,
+  jobParams,
   type JobStates,
   jobStatesQuery,
   jobStatesSchema,
@@ -13,7 +13,6 @@ import {
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, mapIn, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { z } from 'zod';
 import { readAs } from './asking.ts';
 import { asOne, RIGHTS } from './jobs.ts';
 import type { V1Parts } from './parts.ts';
@@ -37,7 +36,7 @@ function addStates(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'What the states of a job came to',
         description: `Those with failures first, then those with changes. ${RIGHTS}`,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: jobStatesQuery,
         response: { 200: jobStatesSchema, ...asOne },
       },
@@ -74,7 +73,7 @@ function addTimeline(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'When the returns of a job came',
         description: `Parts of one length, from the publication to the last return. ${RIGHTS}`,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: jobTimelineQuery,
         response: { 200: jobTimelineSchema, ...asOne },
       },
@@ -100,7 +99,7 @@ function addSilences(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Why minions of a job are silent',
         description: `A cause for each that has not returned in time. ${RIGHTS}`,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: silencesQuery,
         response: { 200: silencesSchema, ...asOne },
       },

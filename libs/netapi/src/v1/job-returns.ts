@@ -1,11 +1,12 @@
 import {
-  jidPath,
   type JobGroups,
   jobGroupsQuery,
   jobGroupsSchema,
   type JobMinionsPage,
   jobMinionsPageSchema,
   jobMinionsQuery,
+  jobParams,
+  jobReturnParams,
   jobReturnQuery,
   jobReturnSchema,
   LEDGER_STATES,
@@ -13,7 +14,6 @@ import {
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
-import { z } from 'zod';
 import { readAs } from './asking.ts';
 import { asOne, RIGHTS } from './jobs.ts';
 import type { V1Parts } from './parts.ts';
@@ -37,7 +37,7 @@ function addMinions(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'The minions of a job, by id',
         description: RIGHTS,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: jobMinionsQuery,
         response: { 200: jobMinionsPageSchema, ...asOne },
       },
@@ -68,7 +68,7 @@ function addReturn(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'What a minion gave for a job',
         description: RIGHTS,
-        params: z.object({ ...jidPath, id: z.string().min(1).max(255) }),
+        params: jobReturnParams,
         querystring: jobReturnQuery,
         response: { 200: jobReturnSchema, ...asOne },
       },
@@ -102,7 +102,7 @@ function addGroups(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'The returns of a job by what they contain',
         description: `Failed ones first, then the smallest groups. ${RIGHTS}`,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: jobGroupsQuery,
         response: { 200: jobGroupsSchema, ...asOne },
       },

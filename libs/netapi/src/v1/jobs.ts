@@ -1,7 +1,7 @@
 import {
-  jidPath,
   type Job,
   type JobLine,
+  jobParams,
   jobQuery,
   jobSchema,
   type JobsPage,
@@ -12,7 +12,6 @@ import {
 } from '@brine/api/jobs';
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
-import { z } from 'zod';
 import { readAs } from './asking.ts';
 import type { V1Parts } from './parts.ts';
 import { problems } from './schemas.ts';
@@ -69,7 +68,7 @@ function addJob(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'A job',
         description: RIGHTS,
-        params: z.object(jidPath),
+        params: jobParams,
         querystring: jobQuery,
         response: { 200: jobSchema, ...asOne },
       },

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type BegunJob, begunJobSchema, newJobSchema } from '@brine/api/jobs';
+import { type BegunJob, begunJobSchema, type NewJob, newJobSchema } from '@brine/api/jobs';
 import { publishLoad } from '@brine/client';
 import type { DescribedApp, HttpRequest } from '@brine/http';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { fromJson } from '@brine/wire/text';
-import type { z } from 'zod';
 import { refuse } from '../clients/master-requests.ts';
 import { headerOf } from '../rest-cherrypy/asked.ts';
 import { askedBy } from './asking.ts';
@@ -78,7 +77,7 @@ export async function publishAs(
   return begunIn(unpack(answer));
 }
 
-function commandOf(job: z.output<typeof newJobSchema>): AskedCommand {
+function commandOf(job: NewJob): AskedCommand {
   const { tgt, tgtType, fun, arg, kwarg, ret, expect } = job;
   const keywords = fromObject(kwarg);
   const given = arg.map(fromJson);
@@ -110,7 +109,7 @@ function loadOf(
   return load;
 }
 
-function metadataOf({ metadata, deadline, durable }: z.output<typeof newJobSchema>): SaltMap {
+function metadataOf({ metadata, deadline, durable }: NewJob): SaltMap {
   const kept = fromObject(metadata);
   if (deadline !== undefined) kept.set('brine_deadline', deadline);
   if (durable !== undefined) kept.set('brine_durable', durable);

@@ -1,7 +1,6 @@
-import { begunJobSchema, jidPath, rerunSchema, signalSchema } from '@brine/api/jobs';
+import { begunJobSchema, jobParams, rerunSchema, signalSchema } from '@brine/api/jobs';
 import type { DescribedApp, HttpRequest } from '@brine/http';
 import { listOf, mapIn, mapOf, type SaltValue, textOf } from '@brine/wire';
-import { z } from 'zod';
 import { readAs } from './asking.ts';
 import { addressOfJobs, type AskedCommand, publishAs } from './new-job.ts';
 import type { V1Parts } from './parts.ts';
@@ -21,7 +20,6 @@ const response = {
     'no-master',
   ),
 };
-const params = z.object(jidPath);
 
 /** `POST /v1/jobs/{jid}/rerun` and `/signal`: a job about a job. */
 export function addReruns(app: DescribedApp, parts: V1Parts): void {
@@ -34,14 +32,14 @@ export function addReruns(app: DescribedApp, parts: V1Parts): void {
         description:
           'On its minions in some states. Judged as a new job. Its metadata name the first one ' +
           'under `rerun_of`. A minion whose return was lost runs it twice: ask `why` first.',
-        params,
+        params: jobParams,
         body: rerunSchema,
         response,
       },
     },
     async (request, reply) => {
       const { states, expect } = request.body;
-      const { minions, ...first } = await read(request, parts, states);
+      const { minions, ...first } = await read(request, parts, { jid: request.params.jid, states });
       const metadata = new Map<SaltValue, SaltValue>([
         ...first.metadata,
         ['rerun_of', request.params.jid],
@@ -63,14 +61,17 @@ export function addReruns(app: DescribedApp, parts: V1Parts): void {
         description:
           'On those that have not returned: `saltutil.term_job` or `saltutil.kill_job`, with the ' +
           'right to run it there.',
-        params,
+        params: jobParams,
         body: signalSchema,
         response,
       },
     },
     async (request, reply) => {
       const { act, expect } = request.body;
-      const { minions } = await read(request, parts, ['waiting', 'never']);
+      const { minions } = await read(request, parts, {
+        jid: request.params.jid,
+        states: ['waiting', 'never'],
+      });
       const command = {
         tgt: minions,
         tgtType: 'list',
@@ -93,11 +94,10 @@ export function addReruns(app: DescribedApp, parts: V1Parts): void {
 async function read(
   request: HttpRequest,
   parts: V1Parts,
-  states: readonly string[],
+  { jid, states }: { readonly jid: string; readonly states: readonly string[] },
 ): Promise<
   Pick<AskedCommand, 'fun' | 'arg' | 'ret' | 'metadata'> & { readonly minions: readonly string[] }
 > {
-  const { jid } = request.params as z.infer<typeof params>;
   const found = await readAs(request, parts, 'job_again', { jid, states: [...states] });
   const minions = texts(listOf(found, 'minions'));
   return {
