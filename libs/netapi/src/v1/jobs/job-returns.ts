@@ -14,10 +14,10 @@ import {
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
-import { readAs } from './asking.ts';
+import { readAs } from '../asking.ts';
+import type { V1Parts } from '../parts.ts';
+import { nextOf, numberIn, placeIn, timeIn } from '../values.ts';
 import { asOne, RIGHTS } from './jobs.ts';
-import type { V1Parts } from './parts.ts';
-import { nextOf, numberIn, placeIn, timeIn } from './values.ts';
 
 const tags = ['jobs'];
 

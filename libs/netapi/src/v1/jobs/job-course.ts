@@ -13,10 +13,10 @@ import {
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, mapIn, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { readAs } from './asking.ts';
+import { readAs } from '../asking.ts';
+import type { V1Parts } from '../parts.ts';
+import { nextOf, numberIn, placeIn, timeIn } from '../values.ts';
 import { asOne, RIGHTS } from './jobs.ts';
-import type { V1Parts } from './parts.ts';
-import { nextOf, numberIn, placeIn, timeIn } from './values.ts';
 
 const tags = ['jobs'];
 

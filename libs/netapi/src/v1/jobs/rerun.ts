@@ -1,11 +1,11 @@
 import { begunJobSchema, jobParams, rerunSchema, signalSchema } from '@brine/api/jobs';
 import type { DescribedApp, HttpRequest } from '@brine/http';
 import { listOf, mapIn, mapOf, type SaltValue, textOf } from '@brine/wire';
-import { readAs } from './asking.ts';
+import { readAs } from '../asking.ts';
+import type { V1Parts } from '../parts.ts';
+import { problems } from '../schemas.ts';
+import { texts } from '../values.ts';
 import { addressOfJobs, type AskedCommand, publishAs } from './new-job.ts';
-import type { V1Parts } from './parts.ts';
-import { problems } from './schemas.ts';
-import { texts } from './values.ts';
 
 const tags = ['jobs'];
 const response = {

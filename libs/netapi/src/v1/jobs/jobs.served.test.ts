@@ -1,7 +1,7 @@
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { JID, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served as servedScene } from '../../test/served-scene.ts';
+import { JID, usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served as servedScene } from '../../../test/served-scene.ts';
 
 afterEach(closeScenes);
 

@@ -12,10 +12,10 @@ import {
 } from '@brine/api/jobs';
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
-import { readAs } from './asking.ts';
-import type { V1Parts } from './parts.ts';
-import { problems } from './schemas.ts';
-import { nextOf, placeIn, plain, textIn, texts, timeIn } from './values.ts';
+import { readAs } from '../asking.ts';
+import type { V1Parts } from '../parts.ts';
+import { problems } from '../schemas.ts';
+import { nextOf, placeIn, plain, textIn, texts, timeIn } from '../values.ts';
 
 const tags = ['jobs'];
 /** Who sees what of a job. */

@@ -5,13 +5,13 @@ import type { DescribedApp, HttpRequest } from '@brine/http';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { fromJson } from '@brine/wire/text';
-import { refuse } from '../clients/master-requests.ts';
-import { headerOf } from '../rest-cherrypy/asked.ts';
-import { askedBy } from './asking.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { inPlace, whoAsks } from './who.ts';
+import { refuse } from '../../clients/master-requests.ts';
+import { headerOf } from '../../rest-cherrypy/asked.ts';
+import { askedBy } from '../asking.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { inPlace, whoAsks } from '../who.ts';
 
 /** Characters of an `Idempotency-Key`, as its header may have them. */
 const KEY = /^[\x21-\x7e]{1,128}$/;
