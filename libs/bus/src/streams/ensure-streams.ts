@@ -124,6 +124,19 @@ export async function waitForStreams(
   }
 }
 
+/** After this long a bucket forgets a value, in ms; without an entry never. */
+function bucketAges(sealedForMs: number): Readonly<Partial<Record<BucketName, number>>> {
+  return {
+    brine_requests: REQUESTS_AGE_MS,
+    brine_tokens: TOKENS_AGE_MS,
+    brine_codes: CODES_AGE_MS,
+    brine_http_sessions: TOKENS_AGE_MS,
+    brine_once: sealedForMs,
+    brine_runs: RUNS_AGE_MS,
+    brine_commands: COMMANDS_AGE_MS,
+  };
+}
+
 function configs(
   totalBytes: number,
   replicas: number,
@@ -150,15 +163,7 @@ function configs(
     subjects: roots.map((root) => `${root}.>`),
     max_bytes: Math.floor(totalBytes * SHARES[name]),
   });
-  const ages: Readonly<Partial<Record<BucketName, number>>> = {
-    brine_requests: REQUESTS_AGE_MS,
-    brine_tokens: TOKENS_AGE_MS,
-    brine_codes: CODES_AGE_MS,
-    brine_http_sessions: TOKENS_AGE_MS,
-    brine_once: sealedForMs,
-    brine_runs: RUNS_AGE_MS,
-    brine_commands: COMMANDS_AGE_MS,
-  };
+  const ages = bucketAges(sealedForMs);
   const bytes: Readonly<Partial<Record<BucketName, number>>> = {
     brine_tokens: TOKENS_BYTES,
     brine_codes: CODES_BYTES,
