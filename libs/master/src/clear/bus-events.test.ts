@@ -105,21 +105,34 @@ test('a wrong position and streams that are away are told in words', async () =>
   expect(textOf(mapIn(none.reply, 'error') ?? mapOf({}), 'name')).toBe('SaltReqTimeoutError');
 });
 
-test('a user with limited rights gets no events: they carry returns of others', async () => {
-  const access = {
+const ANNE = { user: 'anne', key: 'anne-key' };
+
+/** The rules that give a local user these rights. */
+const rulesFor = (anne: readonly string[]): Partial<MasterRules> => ({
+  access: {
     externalAuth: {},
-    publisherAcl: { anne: ['.*', '@runner'] },
+    publisherAcl: { anne },
     sudoAcl: false,
     permissiveAcl: false,
     keepAclInToken: false,
     tokenExpire: 100,
     tokenExpireUserOverride: false,
     hashType: 'sha256',
-  };
-  const anne = { user: 'anne', key: 'anne-key' };
-  const { reply, asked } = await ask(mapOf({ from: 'now' }), undefined, anne, { access });
+  },
+});
+
+test('a user with limited rights gets no events: they carry returns of others', async () => {
+  const rules = rulesFor(['.*', '@runner']);
+  const { reply, asked } = await ask(mapOf({ from: 'now' }), undefined, ANNE, rules);
   expect(asked).toEqual([]);
   expect(errorOf(reply)).toContain('Authentication failure of type "user" occurred for user anne');
+});
+
+test('a user with all rights gets events, as from the HTTP API', async () => {
+  const rules = rulesFor(['.*', '@runner', '@wheel']);
+  const { reply, asked } = await ask(mapOf({ from: 'now' }), undefined, ANNE, rules);
+  expect(asked).toHaveLength(1);
+  expect(mapIn(reply, 'value')).toBeDefined();
 });
 
 test('a stranger gets no events', async () => {

@@ -1,3 +1,4 @@
+import { readsAll } from '@brine/acl';
 import { type EventKind, INNER_KINDS, isEventKind } from '@brine/job';
 import { intOf, isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
@@ -15,7 +16,7 @@ const TEXT_MAX = 1_024;
 
 /**
  * Brine's own clear command `brine_events`: a page of events, for commands on the master's host.
- * Authenticated as a runner is. Events contain returns, so only callers without limits may read
+ * Authenticated as a runner is. Events contain returns, so only callers with all rights may read
  * them.
  */
 export async function busEvents(
@@ -25,7 +26,7 @@ export async function busEvents(
 ): Promise<SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
-  if (caller.acl !== undefined) return refusalOf(notAllowed(caller));
+  if (!readsAll(caller.acl)) return refusalOf(notAllowed(caller));
   const args = load.get('args') ?? mapOf({});
   const question = isMap(args) ? readQuestion(args) : undefined;
   if (question === undefined) {
