@@ -61,7 +61,8 @@ export interface Command {
 /** The user that publishes, and the settings that shape a publish load. */
 export interface LoadSettings {
   readonly user: string;
-  readonly nodegroups: Nodegroups;
+  /** Undefined where the receiver of the load expands them. */
+  readonly nodegroups: Nodegroups | undefined;
   /** For the text about an unknown node group. */
   readonly configFile: string;
   readonly extJobCache?: string;
@@ -103,6 +104,7 @@ interface ResolvedTarget {
 function resolveTarget(command: Command, settings: LoadSettings): ResolvedTarget {
   const { tgt, tgtType } = command;
   const { nodegroups, configFile } = settings;
+  if (nodegroups === undefined) return { tgt: typeof tgt === 'string' ? tgt : [...tgt], tgtType };
   if (tgtType === 'nodegroup') {
     const name = typeof tgt === 'string' ? tgt : tgt.join(',');
     const words = expandNodegroup(name, nodegroups, configFile);

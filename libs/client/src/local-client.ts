@@ -267,6 +267,8 @@ export class LocalClient {
         // The same bytes each time, so that the master recognizes a retry.
         return unpack(await this.#ports.request.request(body, options));
       } catch (error) {
+        // The port knows that a retry would fail too.
+        if (error instanceof RefusedError || error instanceof MasterUnreachableError) throw error;
         failure = error;
         if (!isLost(error) || losses >= LOSSES_MAX) continue;
         losses += 1;

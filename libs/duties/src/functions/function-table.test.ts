@@ -53,7 +53,7 @@ test('runners in a worker know the nodegroups of the master', () => {
   const { options } = loadMasterConfig({ configDir: dir, env: {} });
   rmSync(dir, { recursive: true });
   const { nodegroups } = settingsFor(options, {});
-  expect([...nodegroups]).toEqual([
+  expect([...(nodegroups ?? [])]).toEqual([
     ['web', 'L@a,b'],
     ['all', ['N@web', 'or', 'c']],
   ]);

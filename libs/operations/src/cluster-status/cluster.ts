@@ -43,10 +43,11 @@ export interface Cluster {
 /**
  * Asks all services of the cluster through the master's request port. If no worker answers, it asks
  * them through NATS, if this user may.
+ * @param options undefined: there is no NATS that could be asked
  * @throws Error with both reasons; EACCES if this user may read nothing of the master
  */
 export async function askCluster(
-  options: MasterOptions,
+  options: MasterOptions | undefined,
   jobs: Pick<JobRecords, 'roll'>,
 ): Promise<Cluster> {
   let byMaster: string;
@@ -54,6 +55,7 @@ export async function askCluster(
     return clusterOf(plainOf(await jobs.roll()));
   } catch (error) {
     byMaster = firstSentence(error);
+    if (options === undefined) throw new Error(byMaster, { cause: error });
   }
   try {
     const bus = await connectOwnBus(options);

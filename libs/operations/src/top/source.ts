@@ -77,7 +77,7 @@ type Asked = Pick<JobRecords, 'roll' | 'list' | 'ledger' | 'minions' | 'why'>;
 
 /** Queries the master for the data on screen, and caches data that does not change. */
 export class TopSource {
-  readonly #options: MasterOptions;
+  readonly #options: MasterOptions | undefined;
   readonly #records: Asked;
   readonly #now: () => number;
   /** Ledgers of finished jobs. */
@@ -85,7 +85,8 @@ export class TopSource {
   #answered: { readonly count: number; readonly atMs: number } | undefined;
   #minions: { readonly found: Minions; readonly atMs: number } | undefined;
 
-  constructor(options: MasterOptions, records: Asked, now: () => number = Date.now) {
+  /** @param options of this host's master; undefined elsewhere */
+  constructor(options: MasterOptions | undefined, records: Asked, now: () => number = Date.now) {
     this.#options = options;
     this.#records = records;
     this.#now = now;
