@@ -1,3 +1,12 @@
+export type { CommandOptions } from './commands.ts';
+export {
+  commandEventsQuery,
+  commandOptionsSchema,
+  commandReplySchema,
+  commandRequestSchema,
+  jidParams,
+  traceSchema,
+} from './commands.ts';
 export type { EventShown } from './events.ts';
 export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';
 export type { Me, Right } from './me.ts';

@@ -10,6 +10,7 @@ import {
 } from '@brine/config';
 import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
+import { readTrace, traceDir } from '@brine/telemetry';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
 import { addConsole } from './console/console.ts';
@@ -24,6 +25,7 @@ import { errorPage } from './rest-cherrypy/error-page.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
+import { commandOptions } from './v1/command-options.ts';
 import { addV1 } from './v1/v1.ts';
 
 /** What the API works with. */
@@ -99,7 +101,14 @@ export function openNetapi(given: NetapiParts): Netapi {
     build: async (app, isOwn) => {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       await new RestCherrypy({ ...parts, options: own }).build(app);
-      await addV1(app, own.rootPrefix, { ...parts, logInModules, release, settings });
+      await addV1(app, own.rootPrefix, {
+        ...parts,
+        logInModules,
+        release,
+        settings,
+        commandOptions: commandOptions(options),
+        readTrace: (jid) => readTrace(traceDir(options.cachedir), jid),
+      });
       await addConsole(app, own.rootPrefix);
     },
     errorPage: (status) => errorPage(status, ''),

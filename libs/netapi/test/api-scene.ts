@@ -104,8 +104,8 @@ export class FakeLive {
     this.listeners.clear();
   }
 
-  fire(tag: string, data: Readonly<Record<string, SaltValue>>): void {
-    for (const onEvent of [...this.listeners]) onEvent(eventOf(tag, data));
+  fire(tag: string, data: Readonly<Record<string, SaltValue>>, kind?: EventKind): void {
+    for (const onEvent of [...this.listeners]) onEvent(eventOf(tag, data, kind));
   }
 
   returns(id: string, value: SaltValue, jid = JID): void {
@@ -115,9 +115,12 @@ export class FakeLive {
 }
 
 /** An event as followers get it. */
-export function eventOf(tag: string, data: Readonly<Record<string, SaltValue>> = {}): LiveEvent {
+export function eventOf(
+  tag: string,
+  data: Readonly<Record<string, SaltValue>> = {},
+  kind: EventKind = 'local',
+): LiveEvent {
   const map = mapOf(data);
-  const kind: EventKind = 'local';
   return {
     tag,
     kind,
@@ -186,6 +189,7 @@ export class ApiScene {
   readonly parts: LiveParts;
   readonly counts = new RequestCounts();
   readonly room = new Places(CALL_PLACES);
+  readonly nodegroups = new Map<string, string>();
   readonly hooks: { readonly tag: string; readonly data: SaltMap }[] = [];
   readonly faults: string[] = [];
   readonly client: NetapiClient;
@@ -218,6 +222,9 @@ export class ApiScene {
     this.parts = makeLiveParts({ bus, live, requests, onTrouble });
     this.v1 = {
       ...this.parts,
+      enabled,
+      commandOptions: { timeout: 5 },
+      readTrace: async (jid) => ({ jid, ...EMPTY_TRACE }),
       requests,
       sessions: this.sessions,
       callers,
@@ -225,7 +232,7 @@ export class ApiScene {
       fleet: { whole: async () => ({ index: this.fleet, asOf: NOWHERE }) },
       sights: new FleetSights(),
       origins,
-      settings: SETTINGS,
+      settings: { ...SETTINGS, nodegroups: this.nodegroups },
       apiAcl: read.apiAcl,
       logInModules: Object.keys(externalAuth),
       release: '0.2.0',
@@ -275,6 +282,17 @@ export class ApiScene {
     return this.#listener.endpoint ?? '';
   }
 
+  /** Its address once it is served. */
+  get url(): string {
+    return this.#listener?.endpoint ?? '';
+  }
+
+  /** Fires the event of a job that a user began. */
+  announce(jid: string, user: string): void {
+    const data = { jid, user, fun: 'test.ping', minions: ['web1'] };
+    this.live.fire(`salt/job/${jid}/new`, data, 'job');
+  }
+
   /** The id of a new session. */
   logIn(user = 'alice', seconds = 3_600): Promise<string> {
     const start = Date.now() / 1_000;
@@ -292,6 +310,15 @@ export class ApiScene {
     await this.#listener?.close();
   }
 }
+
+const EMPTY_TRACE = {
+  traceId: 'none',
+  roots: [],
+  spans: 0,
+  orphans: 0,
+  returnsLeftOut: 0,
+  spansLeftOut: 0,
+};
 
 const SETTINGS = {
   user: 'root',

@@ -47,6 +47,14 @@ export function lowstateOf(data: SaltValue | undefined): readonly SaltMap[] {
   });
 }
 
+/** The text for a client that `netapi_enable_clients` does not have. */
+export function disabledText(name: string): string {
+  return (
+    `Client disabled: '${name}'. ` +
+    "Add to 'netapi_enable_clients' master config option to enable."
+  );
+}
+
 /**
  * One chunk, changed and judged (salt/netapi/rest_cherrypy/app.py _exec_lowstate_chunks,
  * salt/netapi/__init__.py run).
@@ -66,12 +74,7 @@ export function lowOf(given: SaltMap, changes: LowChanges, enabled: readonly str
     const shown = typeof client === 'string' ? client : pyRepr(client);
     throw new NetapiError(400, `Invalid client specified: '${shown}'`);
   }
-  if (!enabled.includes(name)) {
-    const text =
-      `Client disabled: '${name}'. ` +
-      "Add to 'netapi_enable_clients' master config option to enable.";
-    throw new NetapiError(400, text);
-  }
+  if (!enabled.includes(name)) throw new NetapiError(400, disabledText(name));
   if (name === 'ssh' || name === 'destroy') {
     throw new NetapiError(400, `Brine has no salt-ssh: the client '${name}' is not served`);
   }

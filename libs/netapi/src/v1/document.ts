@@ -14,6 +14,7 @@ export const API_INFO = (version: string): ApiInfo => ({
     { name: 'jobs', description: 'Commands for minions, and what they returned' },
     { name: 'targets', description: 'Which minions a command means' },
     { name: 'events', description: 'What happened, and what happens' },
+    { name: 'commands', description: 'For `brine --api`, elsewhere than on the host' },
   ],
 });
 

@@ -1,5 +1,6 @@
 import type { LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
+import type { Trace } from '@brine/telemetry';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import type { FleetFeed } from '../fleet/fleet-feed.ts';
 import type { FleetSights } from '../fleet/fleet-sights.ts';
@@ -12,7 +13,7 @@ import type { Sessions } from '../sessions/sessions.ts';
 /** What `/v1` is served with. */
 export interface V1Parts extends Pick<
   LiveParts,
-  'begin' | 'sight' | 'streams' | 'topics' | 'searches'
+  'begin' | 'followers' | 'sight' | 'streams' | 'topics' | 'searches'
 > {
   readonly requests: MasterRequests;
   readonly sessions: Sessions;
@@ -30,5 +31,11 @@ export interface V1Parts extends Pick<
   readonly release: string;
   /** Shape the loads of commands. */
   readonly settings: LoadSettings;
+  /** `netapi_enable_clients`. */
+  readonly enabled: readonly string[];
+  /** Options that commands elsewhere wait and print by. */
+  readonly commandOptions: Readonly<Record<string, unknown>>;
+  /** Reads the trace of a job from the files of this host. */
+  readonly readTrace: (jid: string) => Promise<Trace>;
   readonly onFault: (error: unknown, request: string) => void;
 }

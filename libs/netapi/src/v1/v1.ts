@@ -1,5 +1,6 @@
 import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
+import { addCommands } from './commands.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
 import { addJobCourse } from './jobs/job-course.ts';
@@ -51,6 +52,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addReturns(routes, parts);
         addJobCourse(routes, parts);
         addReruns(routes, parts);
+        addCommands(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);

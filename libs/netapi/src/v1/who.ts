@@ -69,7 +69,7 @@ export async function inPlace<T>(
   room: Places,
   call: () => Promise<T>,
 ): Promise<T> {
-  const leave = enter(room, namesOf(request, whoOf.get(request)?.session));
+  const leave = enter(() => room.enter(namesOf(request, whoOf.get(request)?.session)));
   try {
     return await call();
   } finally {
@@ -77,9 +77,10 @@ export async function inPlace<T>(
   }
 }
 
-function enter(room: Places, names: readonly string[]): () => void {
+/** Takes a place. @throws RefusedRequest without room */
+export function enter(take: () => () => void): () => void {
   try {
-    return room.enter(names);
+    return take();
   } catch (cause) {
     if (!(cause instanceof NetapiError)) throw cause;
     const { retryAfter } = cause;
