@@ -3,15 +3,18 @@ import { isSystemError } from '@brine/files';
 import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
 import { deniedAdvice } from './in-words.ts';
 import { LINK_NAMES } from './link-names.ts';
+import type { ApiOption } from './master-place.ts';
 import type { CommandForm } from './options/command-form.ts';
 import { BRINE_VERSION } from './options/common-groups.ts';
 import { ProcessTerminal, type Terminal } from './terminal.ts';
 
 /** Runs a command and returns its exit code. */
-type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
+type Command = (args: readonly string[], terminal: Terminal, api?: ApiOption) => Promise<number>;
 
 interface Entry {
   readonly help: string;
+  /** True if it works on a master behind an API too. */
+  readonly byApi?: true;
   /** Imported when called, so that a command does not load the code of others. */
   readonly load: () => Promise<Command>;
 }
@@ -21,6 +24,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'salt',
     {
       help: 'run a function on minions and show what they return',
+      byApi: true,
       load: async () => (await import('./commands/salt.ts')).runSalt,
     },
   ],
@@ -28,6 +32,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'key',
     {
       help: 'list, accept, reject, delete minion keys (sync: does key sync run?)',
+      byApi: true,
       load: async () => (await import('./commands/key.ts')).runKey,
     },
   ],
@@ -35,6 +40,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'run',
     {
       help: 'look up jobs, see which minions are up',
+      byApi: true,
       load: async () => (await import('./commands/run.ts')).runRunner,
     },
   ],
@@ -70,6 +76,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'status',
     {
       help: 'show the services of the master on this host (--all: of all hosts)',
+      byApi: true,
       load: async () => (await import('./commands/operations/status.ts')).runStatus,
     },
   ],
@@ -77,6 +84,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'top',
     {
       help: 'watch services, queues, jobs and minions of all hosts',
+      byApi: true,
       load: async () => (await import('./commands/operations/top.ts')).runTopCommand,
     },
   ],
@@ -91,6 +99,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'events',
     {
       help: 'show the events of the cluster, live or from any time that is kept',
+      byApi: true,
       load: async () => (await import('./commands/events.ts')).runEvents,
     },
   ],
@@ -105,7 +114,22 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'trace',
     {
       help: 'show the way of one job through all services',
+      byApi: true,
       load: async () => (await import('./commands/trace.ts')).runTrace,
+    },
+  ],
+  [
+    'login',
+    {
+      help: 'log in at the HTTP API of a master elsewhere, for brine --api',
+      load: async () => (await import('./commands/login.ts')).runLogin,
+    },
+  ],
+  [
+    'logout',
+    {
+      help: 'end a session of brine login',
+      load: async () => (await import('./commands/logout.ts')).runLogout,
     },
   ],
   [
@@ -241,7 +265,8 @@ export async function runCommandLine(
   terminal: Terminal,
 ): Promise<number> {
   const linked = LINK_NAMES.get(program);
-  const [first, ...rest] = args;
+  const { api, words } = linked === undefined ? apiIn(args) : { api: apiOfEnv(), words: args };
+  const [first, ...rest] = words;
   const name = linked ?? first;
   try {
     if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
@@ -259,11 +284,13 @@ export async function runCommandLine(
     }
     const own = linked === undefined ? rest : args;
     if (name === 'key' && own[0] === 'sync') {
+      if (api?.isAsked === true) throw notByApi('key sync');
       const { runKeySync } = await import('./commands/key-sync.ts');
       return await runKeySync(own.slice(1), terminal);
     }
+    if (api?.isAsked === true && entry.byApi !== true) throw notByApi(name);
     const command = await entry.load();
-    return await command(own, terminal);
+    return await command(own, terminal, entry.byApi === true ? api : undefined);
   } catch (error) {
     if (linked === undefined && isDenied(error)) {
       terminal.err(`brine ${name ?? ''}: ${error.message}: ${deniedAdvice()}\n`);
@@ -271,6 +298,31 @@ export async function runCommandLine(
     }
     return codeOf(inOneLine(error, name), args, terminal);
   }
+}
+
+/** `--api` and `--api=URL` before a command; the address may also be a word of its own. */
+function apiIn(args: readonly string[]): {
+  readonly api: ApiOption | undefined;
+  readonly words: readonly string[];
+} {
+  const [first = '', second = '', ...rest] = args;
+  if (first.startsWith('--api=')) {
+    return { api: { url: first.slice('--api='.length), isAsked: true }, words: args.slice(1) };
+  }
+  if (first !== '--api') return { api: apiOfEnv(), words: args };
+  if (/^https?:\/\//i.test(second)) return { api: { url: second, isAsked: true }, words: rest };
+  return { api: { url: undefined, isAsked: true }, words: args.slice(1) };
+}
+
+function apiOfEnv(): ApiOption | undefined {
+  const url = process.env['BRINE_API'];
+  return url ? { url, isAsked: false } : undefined;
+}
+
+function notByApi(name: string): Exit {
+  const names = [...COMMANDS].flatMap(([one, { byApi }]) => (byApi === true ? [one] : []));
+  const text = `${name} works on this host alone; with --api: ${names.join(', ')}`;
+  return new Exit(EXIT.usage, `brine: error: ${text}\n`);
 }
 
 /** Turns an error about a path of another user into one line, which names the remedy. */
@@ -307,12 +359,15 @@ function codeOf(error: unknown, args: readonly string[], terminal: Terminal): nu
 function overview(): string {
   const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(16)}${help}`);
   return [
-    'Usage: brine <command> [options]',
+    'Usage: brine [--api[=URL]] <command> [options]',
     '',
     'A Salt master that scales sideways, and its tools.',
     '',
     'Commands:',
     ...lines,
+    '',
+    '--api, or BRINE_API=URL: the command works on a master elsewhere, through its HTTP API, with the',
+    'session of `brine login`. Without URL: SALTAPI_URL, the last log-in, or ~/.pepperrc.',
     '',
     'For more, see `brine <command> --help`. Called through a link named salt, salt-key, salt-run,',
     'salt-cp, salt-call, salt-master or salt-minion, it behaves as that command.',

@@ -57,7 +57,17 @@ export function openLocalMaster(
     },
     logError: (text) => logLine(terminal, 'ERROR', text),
   };
-  const client = new LocalClient(ports, {
+  const client = new LocalClient(ports, { ...clientSettings(options, user), ...overrides });
+  const close = async (): Promise<void> => {
+    await client.close();
+    await request.close();
+  };
+  return { client, listen: listenIfPresent, close };
+}
+
+/** How a client publishes and waits by the master's options. */
+export function clientSettings(options: MasterOptions, user: string): ClientSettings {
+  return {
     user,
     nodegroups: nodegroupsOf(options.nodegroups),
     configFile: options.confFile,
@@ -69,13 +79,7 @@ export function openLocalMaster(
     ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
     ...(process.env['TRACEPARENT'] ? { traceparent: process.env['TRACEPARENT'] } : {}),
-    ...overrides,
-  });
-  const close = async (): Promise<void> => {
-    await client.close();
-    await request.close();
   };
-  return { client, listen: listenIfPresent, close };
 }
 
 async function readKey({ cachedir }: MasterOptions, user: string): Promise<string | undefined> {

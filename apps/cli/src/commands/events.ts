@@ -11,8 +11,8 @@ import {
 import { errorText } from '@brine/tasks';
 import { eventLine, jsonLine } from '../events/event-line.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
-import { openLocalMaster } from '../local-master.ts';
-import { readMasterConfig } from '../master-config.ts';
+import { findMaster } from '../find-master.ts';
+import type { ApiOption } from '../master-place.ts';
 import {
   flag,
   isOn,
@@ -61,13 +61,17 @@ const OPTIONS = [
 ];
 
 /** `brine events`: the bus of the cluster, live or replayed, for people or as JSON. */
-export async function runEvents(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runEvents(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(brineForm('events', DESCRIPTION, OPTIONS));
   const options = parser.parse(args);
   if (options.args.length > 0) throw parser.error('events takes options only');
   const search = searchOf(options, parser);
-  const config = readMasterConfig(options, terminal);
-  const master = openLocalMaster(config, terminal);
+  const codes = { refused: EXIT.generic, unreachable: EXIT.generic };
+  const master = (await findMaster(options, terminal, api, codes)).open();
   try {
     return await show(pageSource({ client: master.client }), search, options, terminal);
   } catch (error) {

@@ -1,10 +1,11 @@
 import { EXIT, Exit } from '../exit-codes.ts';
+import { findMaster } from '../find-master.ts';
 import { actOn, askFirst, type KeyAction } from '../keys/act.ts';
 import { generateKeys, signMasterKey } from '../keys/generate.ts';
 import { KEY_FORM } from '../keys/key-options.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { listKeys, printFingerprints, printKeys } from '../keys/list.ts';
-import { readMasterConfig } from '../master-config.ts';
+import type { ApiOption } from '../master-place.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
@@ -31,19 +32,25 @@ const VERBS = [
 const LIST_WORDS = ['acc', 'pre', 'un', 'rej', 'den', 'all'];
 
 /** `salt-key`: works on the key files, with and without a running master. */
-export async function runKey(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runKey(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(KEY_FORM);
   const options = parser.parse(args);
   checkOptions(parser, options);
   emptyOutputFile(options, parser);
-  const config = readMasterConfig(options, terminal);
+  const codes = { refused: EXIT.noReturn, unreachable: EXIT.noReturn };
+  const place = await findMaster(options, terminal, api, codes);
+  const { config } = place;
   const printer = new Printer(options, config, terminal);
   const verb = VERBS.find((name) => isAsked(options, name)) ?? 'list_all';
   const match = verb.endsWith('_all') ? '*' : (textValue(options, verb) ?? '*');
-  if (textValue(options, 'eauth') !== undefined) {
+  if (place.api !== undefined || textValue(options, 'eauth') !== undefined) {
     // Loaded only here: without a login the files are enough.
     const { keysByLogin } = await import('../keys/by-login.ts');
-    return keysByLogin({ options, config, printer, terminal }, verb, match);
+    return keysByLogin({ options, place, printer, terminal }, verb, match);
   }
   const ring = new KeyRing(config);
   switch (verb) {

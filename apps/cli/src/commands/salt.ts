@@ -4,18 +4,17 @@ import {
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
-import { isMap, type SaltMap } from '@brine/wire';
+import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import { mayTrace } from '../command-span.ts';
 import { codeFor, EXIT, unhandled } from '../exit-codes.ts';
-import { openLocalMaster } from '../local-master.ts';
-import { readMasterConfig } from '../master-config.ts';
+import { findMaster } from '../find-master.ts';
+import type { ApiOption, MasterPlace } from '../master-place.ts';
 import { isOn, numberValue, type ParsedOptions } from '../options/command-form.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import { runAndShow, type SaltRun } from '../salt/run-and-show.ts';
-import { asSaltError, pythonName, type SaltError } from '../salt/salt-errors.ts';
+import { asSaltError, isNodegroup, pythonName, type SaltError } from '../salt/salt-errors.ts';
 import {
   checkTargetKinds,
   isBatched,
@@ -27,18 +26,24 @@ import {
 import { logLine, type Terminal } from '../terminal.ts';
 
 /** `salt`: publishes a command and shows the returns. Returns the exit code. */
-export async function runSalt(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runSalt(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(SALT_FORM);
   const options = await withInput(parser, parser.parse(args), terminal);
   emptyOutputFile(options, parser);
-  const config = readMasterConfig(options, terminal);
+  const codes = { refused: EXIT.noReturn, unreachable: EXIT.noReturn };
+  const place = await findMaster(options, terminal, api, codes);
+  const { config } = place;
   checkTargetKinds(options, parser);
   if (isOn(options, 'config_dump')) {
     const { dumpConfig } = await import('../config-dump.ts');
     terminal.out(dumpConfig(config));
     return EXIT.ok;
   }
-  if (isOn(options, 'watch')) return watch(options, config, terminal);
+  if (isOn(options, 'watch')) return watch(options, place, terminal);
   const parsed = readCommand(options, parser, terminal);
   const printer = new Printer(options, config, terminal, {
     static: isOn(options, 'static'),
@@ -47,9 +52,14 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
       (one): one is SaltMap => isMap(one) && one.get('__kwarg__') === true,
     ),
   });
-  const master = openLocalMaster(config, terminal, waitOf(options));
+  // The events of a batch are of no single job.
+  const events = isBatched(options) ? 'all' : 'own';
+  const master = place.open({ ...waitOf(options), events });
   try {
-    return await run({ options, config, terminal, printer, client: master.client }, parsed);
+    const base = { options, config, terminal, printer, client: master.client };
+    // Behind an API the session proves the caller.
+    const credentials = place.api === undefined ? await credentialsFor(base) : mapOf({});
+    return await run(base, parsed, credentials);
   } finally {
     await master.close();
   }
@@ -63,10 +73,11 @@ function waitOf(options: ParsedOptions): { readonly timeoutMs?: number } {
 
 async function watch(
   options: ParsedOptions,
-  config: MasterOptions,
+  place: MasterPlace,
   terminal: Terminal,
 ): Promise<number> {
-  const master = openLocalMaster(config, terminal, waitOf(options));
+  const { config } = place;
+  const master = place.open({ ...waitOf(options), events: 'all' });
   const base = { options, config, terminal, client: master.client };
   const printer = new Printer(options, config, terminal);
   try {
@@ -81,11 +92,15 @@ async function watch(
   }
 }
 
-async function run(base: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise<number> {
+async function run(
+  base: Omit<SaltRun, 'command'>,
+  parsed: SaltCommand,
+  credentials: SaltMap,
+): Promise<number> {
   const { options, config } = base;
   const batched = isBatched(options);
   const kwargs = optionKwargs(options, config);
-  for (const [name, value] of await credentialsFor(base)) kwargs.set(name, value);
+  for (const [name, value] of credentials) kwargs.set(name, value);
   const command: Command = { ...parsed, kwargs, recordsRoot: mayTrace(config) };
   try {
     if (isOn(options, 'preview_target')) {
@@ -125,7 +140,7 @@ function showError(
   const notRun =
     error instanceof MasterUnreachableError ||
     error instanceof RequestTimeoutError ||
-    error instanceof RefusedError;
+    (error instanceof RefusedError && !isNodegroup(error));
   return notRun ? codeFor(config, { strict: EXIT.noReturn, stock: EXIT.ok }) : EXIT.ok;
 }
 

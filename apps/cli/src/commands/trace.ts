@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isJid } from '@brine/job';
 import { formatTrace, readTrace, type Trace, traceDir, type TraceNode } from '@brine/telemetry';
 import { EXIT } from '../exit-codes.ts';
-import { readMasterConfig } from '../master-config.ts';
+import { findMaster } from '../find-master.ts';
+import type { ApiOption } from '../master-place.ts';
 import { flag, isOn } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
@@ -20,7 +21,11 @@ their own. With a collector (OTEL_EXPORTER_OTLP_ENDPOINT) there are no files: th
 the trace id to look for at the collector.`;
 
 /** `brine trace <jid>`: shows the path of a job through all services, as a tree with times. */
-export async function runTrace(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runTrace(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(
     brineForm(
       'trace',
@@ -33,8 +38,11 @@ export async function runTrace(args: readonly string[], terminal: Terminal): Pro
   const [jid, ...more] = options.args;
   if (jid === undefined || more.length > 0) throw parser.error('one job id is needed');
   if (!isJid(jid)) throw parser.error(`'${jid}' is not a valid JID`);
-  const config = readMasterConfig(options, terminal);
-  const trace = await settledTrace(traceDir(config.cachedir), jid);
+  const codes = { refused: EXIT.generic, unreachable: EXIT.generic };
+  const place = await findMaster(options, terminal, api, codes);
+  const read = (): Promise<Trace> =>
+    place.api?.readTrace(jid) ?? readTrace(traceDir(place.config.cachedir), jid);
+  const trace = await settledTrace(read);
   if (isOn(options, 'json')) terminal.out(`${JSON.stringify(trace, undefined, 2)}\n`);
   else {
     terminal.out(formatTrace(trace));
@@ -44,10 +52,10 @@ export async function runTrace(args: readonly string[], terminal: Terminal): Pro
 }
 
 /** Reads the trace until no more spans are expected. */
-async function settledTrace(dir: string, jid: string): Promise<Trace> {
+async function settledTrace(read: () => Promise<Trace>): Promise<Trace> {
   const until = Date.now() + SETTLE_WITHIN_MS;
   for (;;) {
-    const trace = await readTrace(dir, jid);
+    const trace = await read();
     const young = Date.now() - newest(trace.roots) < SETTLE_MS;
     if (!young || Date.now() >= until) return trace;
     await sleep(SETTLE_MS);

@@ -25,6 +25,12 @@ const SOURCES: CompletionSources = {
 test.each<[string, string[]]>([
   ['brine ', ['key', 'run', 'salt']],
   ['brine s', ['salt']],
+  ['brine --a', ['--api']],
+  ['brine --api ', ['key', 'run', 'salt']],
+  ['brine --api s', ['salt']],
+  ['brine --api salt web', ['web1', 'web2']],
+  ['brine --api=https://a s', ['salt']],
+  ['brine --api https://a salt web1 cmd', ['cmd.run']],
   ['salt ', ['web1', 'web2']],
   ['/usr/bin/salt web', ['web1', 'web2']],
   ['brine salt web1 test.', ['test.echo', 'test.ping']],

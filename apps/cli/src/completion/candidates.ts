@@ -69,12 +69,23 @@ export async function candidatesFor(
       .filter((word) => word.startsWith(typed) && !/\p{Cc}/u.test(word))
       .sort()
       .slice(0, CANDIDATES_MAX);
-  const [program = '', ...rest] = words;
+  const [program = '', ...given] = words;
   const linked = LINK_NAMES.get(program.slice(program.lastIndexOf('/') + 1));
-  if (linked === undefined && rest.length <= 1) return fitting(sources.commands);
+  const rest = linked === undefined ? withoutApi(given) : given;
+  if (linked === undefined && rest.length <= 1) {
+    return fitting(typed.startsWith('-') ? ['--api'] : sources.commands);
+  }
   const command = linked ?? LINK_NAMES.get(rest[0] ?? '') ?? rest[0] ?? '';
   const before = (linked === undefined ? rest.slice(1) : rest).slice(0, -1);
   return fitting(await wordsFor({ command, before, typed, sources }));
+}
+
+/** The words of `brine` behind `--api`, which may have an address. */
+function withoutApi(words: readonly string[]): readonly string[] {
+  const [first = '', second = ''] = words;
+  if (words.length < 2 || !/^--api(?:=|$)/.test(first)) return words;
+  const hasAddress = first === '--api' && words.length > 2 && /^https?:/i.test(second);
+  return words.slice(hasAddress ? 2 : 1);
 }
 
 interface Place {

@@ -1,9 +1,8 @@
 import type { LocalClient } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { codeFor, EXIT, Exit } from '../exit-codes.ts';
-import { openLocalMaster } from '../local-master.ts';
+import type { MasterPlace } from '../master-place.ts';
 import { isOn } from '../options/command-form.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import { asSaltError } from '../salt/salt-errors.ts';
@@ -12,7 +11,7 @@ import { type KeyChoice, type KeySection, SECTIONS } from './key-ring.ts';
 
 /** Inputs of `salt-key --auth`. */
 export interface KeyLogin extends Pick<KeyQuestion, 'options' | 'printer' | 'terminal'> {
-  readonly config: MasterOptions;
+  readonly place: MasterPlace;
 }
 
 /**
@@ -21,18 +20,20 @@ export interface KeyLogin extends Pick<KeyQuestion, 'options' | 'printer' | 'ter
  * @throws Exit 64 for making keys, which needs no login.
  */
 export async function keysByLogin(login: KeyLogin, verb: string, match: string): Promise<number> {
-  const { config, terminal, printer, options } = login;
+  const { place, terminal, printer, options } = login;
+  const { config } = place;
   if (verb === 'gen_keys' || verb === 'gen_signature') {
-    const text = 'keys are made by the user who runs this, without --auth';
+    const text = 'keys are made by the user who runs this, without --auth or --api';
     throw new Exit(EXIT.usage, `salt-key: error: ${text}\n`);
   }
-  const master = openLocalMaster(config, terminal);
+  const master = place.open();
   try {
     const { client } = master;
-    const wheels = new KeyWheels(
-      client,
-      await credentialsFor({ options, config, terminal, client }),
-    );
+    const credentials =
+      place.api === undefined
+        ? await credentialsFor({ options, config, terminal, client })
+        : mapOf({});
+    const wheels = new KeyWheels(client, credentials);
     await runVerb(wheels, login, verb, match);
     return EXIT.ok;
   } catch (error) {

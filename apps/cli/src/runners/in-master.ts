@@ -59,6 +59,8 @@ export interface RemoteRun {
   readonly printer: Printer;
   readonly terminal: Terminal;
   readonly options: ParsedOptions;
+  /** True if its caller may ask the job cache. */
+  readonly mayReadJobs: boolean;
 }
 
 /** Runs a runner in the master and shows its result; with `--async` only the tag of its events. */
@@ -182,7 +184,7 @@ async function followed(call: RemoteCall, run: RemoteRun): Promise<SaltMap> {
     const { tag, jid } = await begin(run.master.client, call);
     interrupt.jid = jid;
     events.follow(tag);
-    const hasEntry = call.credentials.size === 0 && hasRunEntry(`runner.${call.fun}`);
+    const hasEntry = run.mayReadJobs && hasRunEntry(`runner.${call.fun}`);
     const until = hasEntry ? Number.POSITIVE_INFINITY : Date.now() + WAIT_MS;
     const jobs = new JobRecords(run.master.client);
     for (;;) {

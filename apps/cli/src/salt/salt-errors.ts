@@ -27,5 +27,12 @@ export function pythonName(error: SaltError): string {
   if (error instanceof BatchSizeError || error instanceof NodegroupError) {
     return 'SaltInvocationError';
   }
-  return error instanceof RefusedError ? error.name : 'SaltClientError';
+  if (!(error instanceof RefusedError)) return 'SaltClientError';
+  // Behind an API the node groups are expanded there.
+  return isNodegroup(error) ? 'SaltInvocationError' : error.name;
+}
+
+/** True for a node group that an API does not know; on the master's host the command finds out. */
+export function isNodegroup({ name }: RefusedError): boolean {
+  return name === 'NodegroupError';
 }

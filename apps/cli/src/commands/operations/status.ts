@@ -1,5 +1,4 @@
 import { JobRecords } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
 import { isSystemError } from '@brine/files';
 import {
   askCluster,
@@ -12,8 +11,8 @@ import {
 } from '@brine/operations/cluster-status';
 import { errorText } from '@brine/tasks';
 import { EXIT, Exit } from '../../exit-codes.ts';
-import { lookAtMaster } from '../../look-at-master.ts';
-import { readMasterConfig } from '../../master-config.ts';
+import { findMaster } from '../../find-master.ts';
+import type { ApiOption, MasterPlace } from '../../master-place.ts';
 import { flag, isOn, text, textValue } from '../../options/command-form.ts';
 import { brineForm } from '../../options/common-groups.ts';
 import { OptionParser } from '../../options/option-parser.ts';
@@ -22,14 +21,18 @@ import type { Terminal } from '../../terminal.ts';
 const DESCRIPTION = `Shows the services of the master on this host. Exit code 0 while all
 serve, else 1.
 
-With --all every service of every host is asked, also in Kubernetes. Hosts that are known and silent
-are named.`;
+With --all, and by brine --api, every service of every host is asked, also in Kubernetes. Hosts that
+are known and silent are named.`;
 
 /** With --all: timeout for the master before NATS is asked, ms. */
 const ASK_MS = 5_000;
 
 /** `brine status`: shows the state of this host's master. Returns 1 while it does not serve. */
-export async function runStatus(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runStatus(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(
     brineForm('status', DESCRIPTION, [
       flag(['--all'], 'all', 'Show the services of all hosts that share a NATS.'),
@@ -37,26 +40,26 @@ export async function runStatus(args: readonly string[], terminal: Terminal): Pr
     ]),
   );
   const options = parser.parse(args);
-  const config = readMasterConfig(options, terminal);
+  const codes = { refused: EXIT.generic, unreachable: EXIT.generic };
+  const place = await findMaster(options, terminal, api, codes);
+  const { config } = place;
   const asJson = textValue(options, 'output') === 'json';
-  if (isOn(options, 'all')) return showAll(config, asJson, terminal);
+  // An API has no host.
+  if (isOn(options, 'all') || place.api !== undefined) return showAll(place, asJson, terminal);
   const status = await readStatus(config);
   terminal.out(asJson ? `${JSON.stringify(status, null, 4)}\n` : drawStatus(status));
   return status.serving ? EXIT.ok : EXIT.generic;
 }
 
 /** `--all`: shows the reports of all services of all hosts, and names silent ones of this host. */
-async function showAll(
-  options: MasterOptions,
-  asJson: boolean,
-  terminal: Terminal,
-): Promise<number> {
-  const master = lookAtMaster(options, terminal, ASK_MS);
+async function showAll(place: MasterPlace, asJson: boolean, terminal: Terminal): Promise<number> {
+  const { config: options, api } = place;
+  const master = place.look(ASK_MS);
   try {
     const jobs = new JobRecords(master.client);
     const { cluster, silent } = await silentTwice(
-      () => askCluster(options, jobs),
-      async () => (await readStatus(options)).services,
+      () => askCluster(api === undefined ? options : undefined, jobs),
+      async () => (api === undefined ? (await readStatus(options)).services : []),
       options.brine.host,
     );
     const more = [
@@ -77,7 +80,8 @@ async function showAll(
     if (isSystemError(error, 'EACCES')) throw error;
     const why = errorText(error);
     const text = `brine status: no service of the cluster can be asked (${why})`;
-    throw new Exit(EXIT.generic, `${text}; \`brine status\` shows this host alone\n`);
+    const hint = api === undefined ? '; `brine status` shows this host alone' : '';
+    throw new Exit(EXIT.generic, `${text}${hint}\n`);
   } finally {
     await master.close();
   }

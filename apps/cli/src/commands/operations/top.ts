@@ -1,8 +1,8 @@
 import { JobRecords } from '@brine/client';
 import { EVERY_S, pictures, showLive, TopSource } from '@brine/operations/top';
 import { EXIT } from '../../exit-codes.ts';
-import { lookAtMaster } from '../../look-at-master.ts';
-import { readMasterConfig } from '../../master-config.ts';
+import { findMaster } from '../../find-master.ts';
+import type { ApiOption } from '../../master-place.ts';
 import { flag, isOn, numberValue } from '../../options/command-form.ts';
 import { brineForm } from '../../options/common-groups.ts';
 import { OptionParser } from '../../options/option-parser.ts';
@@ -20,7 +20,11 @@ const EVERY_MIN_S = 0.5;
 const EVERY_MAX_S = 60;
 
 /** `brine top`: a live view. Returns the exit code. */
-export async function runTopCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runTopCommand(
+  args: readonly string[],
+  terminal: Terminal,
+  api?: ApiOption,
+): Promise<number> {
   const parser = new OptionParser(
     brineForm('top', DESCRIPTION, [
       {
@@ -48,9 +52,14 @@ export async function runTopCommand(args: readonly string[], terminal: Terminal)
     );
   }
   const color = terminal.isTerminal && !isOn(options, 'no_color') && !process.env['NO_COLOR'];
-  const config = readMasterConfig(options, terminal);
-  const master = lookAtMaster(config, terminal, ASK_MS);
-  const source = new TopSource(config, new JobRecords(master.client));
+  const codes = { refused: EXIT.generic, unreachable: EXIT.generic };
+  const place = await findMaster(options, terminal, api, codes);
+  const { config } = place;
+  const master = place.look(ASK_MS);
+  const source = new TopSource(
+    place.api === undefined ? config : undefined,
+    new JobRecords(master.client),
+  );
   try {
     if (once) {
       const { text, isAnswered } = await pictures(source, config.id);
