@@ -25,7 +25,7 @@ import { errorPage } from './rest-cherrypy/error-page.ts';
 import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
-import { commandOptions } from './v1/command-options.ts';
+import { commandOptions } from './v1/commands/command-options.ts';
 import { addV1 } from './v1/v1.ts';
 
 /** What the API works with. */

@@ -1,6 +1,6 @@
 import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
-import { addCommands } from './commands.ts';
+import { addCommands } from './commands/commands.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
 import { addJobCourse } from './jobs/job-course.ts';

@@ -1,8 +1,8 @@
 import { type LoadSettings, type NodegroupError, publishLoad } from '@brine/client';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf, unpack, WireError } from '@brine/wire';
-import { disabledText } from '../clients/low.ts';
-import type { Session } from '../sessions/sessions.ts';
-import { RefusedRequest } from './problem.ts';
+import { disabledText } from '../../clients/low.ts';
+import type { Session } from '../../sessions/sessions.ts';
+import { RefusedRequest } from '../problem.ts';
 
 /** A clear command that may come through this API. */
 interface CommandRule {

@@ -12,17 +12,17 @@ import { NodegroupError } from '@brine/client';
 import { type DescribedApp, whenClosed } from '@brine/http';
 import { pack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
-import { eventByEvent, type Form, type WriteFrame } from '../live/frames.ts';
-import { beginSse } from '../live/sse.ts';
-import { type PlaceLimits, Places } from '../places.ts';
-import { addressOf } from '../rest-cherrypy/asked.ts';
-import { untilOver } from '../rest-cherrypy/events.ts';
-import { callerOf } from './caller.ts';
+import { eventByEvent, type Form, type WriteFrame } from '../../live/frames.ts';
+import { beginSse } from '../../live/sse.ts';
+import { type PlaceLimits, Places } from '../../places.ts';
+import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { untilOver } from '../../rest-cherrypy/events.ts';
+import { callerOf } from '../caller.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { enter, inPlace, whoAsks } from '../who.ts';
 import { commandLoad, refusedNodegroup } from './command-loads.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { enter, inPlace, whoAsks } from './who.ts';
 
 const tags = ['commands'];
 
@@ -68,9 +68,9 @@ function addRequests(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Send a clear load',
         description:
-          'For `brine --api`: a load of port 4506 without credentials, and its answer. The commands ' +
-          'are publish, runner, wheel, brine_query, brine_events, brine_batch and brine_resolve. ' +
-          'The same load sent again is done once.',
+          'For `brine --api`: a load of port 4506 without credentials, and its answer. The ' +
+          'commands are publish, runner, wheel, brine_query, brine_events, brine_batch and ' +
+          'brine_resolve. The same load sent again is done once.',
         body: commandRequestSchema,
         response: {
           200: commandReplySchema,
@@ -107,8 +107,8 @@ function addEvents(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Follow events as port 4506 would give them',
         description:
-          'For `brine --api`: server-sent events whose data is a pair of tag and data, as msgpack ' +
-          'in base64.',
+          'For `brine --api`: server-sent events whose data is a pair of tag and data, as ' +
+          'msgpack in base64.',
         querystring: commandEventsQuery,
         response: {
           200: {

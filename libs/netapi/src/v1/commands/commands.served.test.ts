@@ -12,8 +12,8 @@ import {
   unpack,
 } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { JID, published, type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served as servedScene } from '../../test/served-scene.ts';
+import { JID, published, type SceneOptions, usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served as servedScene } from '../../../test/served-scene.ts';
 
 afterEach(closeScenes);
 
