@@ -73,6 +73,7 @@ const UNNUMBERED = [
   ['brine.queue_items', 'queues.sql'],
   ['brine.event_return', 'event-return.sql'],
   ['brine.doubts', 'counts.sql'],
+  ['brine.digests', 'digests.sql'],
 ] as const;
 
 /**

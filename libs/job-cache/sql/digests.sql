@@ -1,3 +1,4 @@
+-- Not numbered: the release before does not mind the tables, so an upgrade can be taken back.
 -- What returns of a job have in common, for its groups and its states: made when somebody first
 -- asks, never by who stores returns, and kept as long as the returns.
 
