@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Bucket, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
-import type { CodeRecord, Codes } from '@brine/master';
+import type { CodeRecord, MasterPorts } from '@brine/master';
 import { fromHotState } from './hot-state.ts';
 
 /** Replaces a code that was taken: a bucket has no delete. */
@@ -12,7 +12,7 @@ const GONE = new Uint8Array(0);
  * bucket forgets them after ten minutes. A code that was taken stays as an empty value until then:
  * its hash is not taken again.
  */
-export class BucketCodes implements Codes {
+export class BucketCodes implements Pick<MasterPorts['codes'], 'keep' | 'take'> {
   readonly #bucket: Pick<Bucket, 'get' | 'create' | 'update'>;
   readonly #box: SecretBox;
 

@@ -18,14 +18,7 @@ export type {
   StoredMinionKey,
   Syndics,
 } from './ports/key-ports.ts';
-export type {
-  AccessRules,
-  CodeRecord,
-  Codes,
-  Logins,
-  TokenRecord,
-  Tokens,
-} from './ports/login-ports.ts';
+export type { AccessRules, CodeRecord, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
 export type {
   Answer,
   AnswerAbout,
