@@ -3,15 +3,15 @@ import { buildErrorReply } from '@brine/wire/load';
 import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts } from '../ports/ports.ts';
+import { ownJobs } from '../reads/own-jobs.ts';
 import { read } from '../reads/read.ts';
+import { rights } from '../reads/rights.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import { batch, resolve } from './batch.ts';
 import { busEvents } from './bus-events.ts';
 import type { ClearRequest, Proven } from './caller.ts';
-import { ownJobs } from './own-jobs.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
-import { rights } from './rights.ts';
 import { runner, wheel } from './special.ts';
 import { getToken, keepCode, makeToken } from './tokens.ts';
 

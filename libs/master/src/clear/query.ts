@@ -12,10 +12,10 @@ import {
 import { buildErrorReply } from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
+import { whySilent } from '../reads/why-silent.ts';
 import { authenticate, type ClearRequest, isStranger, notAllowed, refusalOf } from './caller.ts';
 import { callTheRoll, listMinions } from './cluster-state.ts';
 import { deleteToken } from './tokens.ts';
-import { whySilent } from './why-silent.ts';
 
 /** The questions of local users; a closed list, never a subject made of received text. */
 const QUERIES: ReadonlySet<string> = new Set([

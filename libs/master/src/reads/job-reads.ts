@@ -1,8 +1,8 @@
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { whySilent } from '../clear/why-silent.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { type JobReader, type JobSight, sightOfJob } from './job-sight.ts';
+import { whySilent } from './why-silent.ts';
 
 /** Reads something for a caller; null: there is no such thing, or none that it may see. */
 export type Read = (ports: MasterPorts, reader: JobReader, args: SaltMap) => Promise<SaltValue>;

@@ -1,9 +1,9 @@
 import { isJid } from '@brine/job';
 import { listOf, mapOf, type SaltMap } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
+import { authenticate, type ClearRequest, isStranger, refusalOf } from '../clear/caller.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, type ClearRequest, isStranger, refusalOf } from './caller.ts';
 
 /** Most jobs of one question. */
 const JIDS_MAX = 500;

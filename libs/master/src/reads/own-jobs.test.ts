@@ -2,8 +2,8 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { expect, it } from 'vitest';
+import { runClearCommand } from '../clear/commands.ts';
 import { MasterUnavailableError } from '../errors.ts';
-import { runClearCommand } from './commands.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(auth.master_key.pem);

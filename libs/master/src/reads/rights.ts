@@ -1,8 +1,8 @@
 import { aclValue, readsAll } from '@brine/acl';
 import { mapOf, type SaltMap } from '@brine/wire';
+import { authenticate, type ClearRequest, isStranger, refusalOf } from '../clear/caller.ts';
+import { surelyMeant } from '../clear/expected-minions.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, type ClearRequest, isStranger, refusalOf } from './caller.ts';
-import { surelyMeant } from './expected-minions.ts';
 
 /**
  * Brine's own clear command `brine_rights`: the rights of its caller, for a service that shows what

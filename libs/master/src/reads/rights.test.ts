@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, expect, it } from 'vitest';
-import { runClearCommand } from './commands.ts';
+import { runClearCommand } from '../clear/commands.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(auth.master_key.pem);
