@@ -9,19 +9,23 @@ export {
 } from './commands.ts';
 export type { EventShown } from './events.ts';
 export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';
+export type { KeyActed, KeyShown, KeysPage } from './keys.ts';
+export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
 export type { Me, Right } from './me.ts';
 export { meSchema } from './me.ts';
-export type { MinionShown, MinionsPage } from './minions.ts';
+export type { MinionDetail, MinionShown, MinionsPage } from './minions.ts';
 export {
-  facetsSchema,
-  keyStateSchema,
+  grainsSchema,
   LISTED_GRAINS,
-  minionSchema,
+  minionDetailSchema,
+  minionParams,
   minionsQuery,
   minionsSchema,
 } from './minions.ts';
 export { nothingSchema } from './nothing.ts';
-export { cursorSchema, pageParts, pageQuery, positionSchema } from './pages.ts';
+export type { Overview } from './overview.ts';
+export { overviewSchema } from './overview.ts';
+export { cursorSchema, noQuery, pageParts, pageQuery, positionSchema } from './pages.ts';
 export type { Problem, ProblemCode } from './problems.ts';
 export { PROBLEMS, problemSchema } from './problems.ts';
 export type { SessionShown } from './session.ts';

@@ -109,3 +109,24 @@ export const minionsSchema = z
   })
   .meta({ id: 'Minions' });
 export type MinionsPage = z.infer<typeof minionsSchema>;
+
+/** The address of one minion. */
+export const minionParams = z.strictObject({ id: text });
+
+/** One minion with more than its row. */
+export const minionDetailSchema = z
+  .object({
+    ...minionParts,
+    keyChanged: timeSchema.nullable().describe('Null also without the right to list keys.'),
+    asOf: positionSchema,
+  })
+  .meta({ id: 'MinionDetail' });
+export type MinionDetail = z.infer<typeof minionDetailSchema>;
+
+/** The grains of a minion. */
+export const grainsSchema = z
+  .object({
+    grains: z.record(z.string(), z.unknown()),
+    updated: timeSchema.nullable().describe('When they were stored.'),
+  })
+  .meta({ id: 'Grains' });

@@ -26,6 +26,9 @@ export const pageQuery = {
   after: cursorSchema.optional(),
 };
 
+/** For an address without parameters. */
+export const noQuery = z.strictObject({});
+
 /** What a page has besides its items. */
 export const pageParts = {
   next: z

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { inOrder, TEXT_MAX } from './dictionary.ts';
 import { FleetIndex } from './fleet-index.ts';
-import { type FleetOrder, type FleetPlace, type FleetQuery, pageOf } from './page.ts';
+import { facetsOf, type FleetOrder, type FleetPlace, type FleetQuery, pageOf } from './page.ts';
 import { type Judge, RowSight } from './row-sight.ts';
 import { type FleetKey, KEYS, type SeenBy } from './rows.ts';
 
@@ -115,6 +115,7 @@ const queries = fc.record({
     { name: 'os', texts: ['Debian', '__proto__'] },
     { name: 'saltversion', texts: ['3006.30'] },
   ]),
+  hasDenied: fc.constantFrom<true | undefined>(true, undefined, undefined),
   silentSince: fc.option(at, { nil: undefined }),
   order: orders,
   isDown: fc.boolean(),
@@ -178,7 +179,7 @@ function compareBy(order: FleetOrder, a: Shown, b: Shown): number {
 }
 
 function fits(one: Shown, query: FleetQuery, except?: string): boolean {
-  const { id, keys, present, grains = [], silentSince } = query;
+  const { id, keys, present, hasDenied, grains = [], silentSince } = query;
   const glob =
     id === undefined ? undefined : new RegExp(`^${id.replace('?', '.').replace('*', '.*')}$`, 'u');
   const isGlob = id !== undefined && /[*?]/.test(id);
@@ -186,6 +187,7 @@ function fits(one: Shown, query: FleetQuery, except?: string): boolean {
     (id === undefined || (isGlob ? glob?.test(one.id) === true : one.id.includes(id))) &&
     (except === 'key' || keys === undefined || keys.includes(one.key)) &&
     (except === 'present' || present === undefined || one.present === present) &&
+    (hasDenied === undefined || one.hasDenied) &&
     (silentSince === undefined || one.seenAt < silentSince) &&
     grains.every(
       ({ name, texts }) =>
@@ -194,7 +196,7 @@ function fits(one: Shown, query: FleetQuery, except?: string): boolean {
   );
 }
 
-function facetsOf(all: readonly Shown[], query: FleetQuery) {
+function facetsOfModel(all: readonly Shown[], query: FleetQuery) {
   const of = (except: string): readonly Shown[] => all.filter((one) => fits(one, query, except));
   return {
     key: Object.fromEntries(
@@ -264,7 +266,11 @@ test('pages, totals and facets are those of a list that is filtered and sorted w
             expect(
               found.rows.map(({ seen, ...row }) => ({ ...row, seenAt: seen?.at ?? 0 })),
             ).toEqual(expected);
-            expect(found.facets).toEqual(facetsOf(whole, query));
+            expect(found.facets).toEqual(facetsOfModel(whole, query));
+            expect(facetsOf(index, sight)).toEqual({
+              total: whole.length,
+              facets: facetsOfModel(whole, { limit: 1 }),
+            });
           }
         }
       },

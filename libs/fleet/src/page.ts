@@ -13,6 +13,8 @@ export interface FleetQuery {
   readonly id?: string | undefined;
   readonly keys?: readonly FleetKey[] | undefined;
   readonly present?: boolean | undefined;
+  /** Another key of its id was refused. */
+  readonly hasDenied?: true | undefined;
   /** Each grain has one of these texts. */
   readonly grains?: readonly { readonly name: string; readonly texts: readonly string[] }[];
   /** Not seen since then, unix seconds. */
@@ -101,6 +103,21 @@ export function pageOf(index: FleetIndex, sight: RowSight, query: FleetQuery): F
         : undefined,
     facets: counts?.shown(),
   };
+}
+
+/** How many minions a reader sees, and their facets. */
+export function facetsOf(
+  index: FleetIndex,
+  sight: RowSight,
+): { readonly total: number; readonly facets: FleetFacets } {
+  const counts = new FacetCounts(index);
+  let total = 0;
+  for (const row of index.rows.order()) {
+    if (!sight.sees(row)) continue;
+    counts.add(row, 0, sight);
+    total += 1;
+  }
+  return { total, facets: counts.shown() };
 }
 
 function isAfter(value: number, place: number, after: NumericPlace): boolean {
@@ -197,7 +214,7 @@ function columnOf({ rows }: FleetIndex, name: string): GrainColumn {
 function filterOf(
   index: FleetIndex,
   sight: RowSight,
-  { id, keys, present, grains = [], silentSince }: FleetQuery,
+  { id, keys, present, hasDenied, grains = [], silentSince }: FleetQuery,
 ): (row: number) => number {
   const { columns, ids } = index.rows;
   const wantedKeys = keys && new Set(keys.map((key) => KEYS.indexOf(key) + 1));
@@ -217,6 +234,7 @@ function filterOf(
       if (!fits) fails |= PRESENT_BIT;
     }
     if (silentSince !== undefined && (columns.seenAt[row] ?? 0) >= silentSince) fails |= OTHER_BIT;
+    if (hasDenied === true && columns.denied[row] === 0) fails |= OTHER_BIT;
     for (const { column, codes, bit } of byGrain) {
       const code = column.codes[row] ?? 0;
       if (code === 0 || !codes.has(code) || !sight.seesGrains(row)) fails |= bit;

@@ -15,6 +15,7 @@ import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient } from './clients/netapi-client.ts';
 import { addConsole } from './console/console.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
+import { FleetRecords } from './fleet/fleet-records.ts';
 import { FleetSights } from './fleet/fleet-sights.ts';
 import type { Followers } from './live/followers.ts';
 import { LiveEvents } from './live/live-events.ts';
@@ -87,6 +88,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     callers: new Callers(requests, sessions),
     ...liveParts,
     fleet,
+    records: new FleetRecords(bus),
     sights: new FleetSights(),
     hooks: new EventWriter(bus),
     counts,

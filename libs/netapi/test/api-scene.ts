@@ -18,7 +18,9 @@ import {
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
 import { addConsole } from '../src/console/console.ts';
+import type { StoredGrains } from '../src/fleet/fleet-records.ts';
 import { FleetSights } from '../src/fleet/fleet-sights.ts';
+import type { KeyRecord } from '../src/fleet/key-record.ts';
 import { type LiveEvent, LiveEvents, type LivePlace } from '../src/live/live-events.ts';
 import { type LiveParts, makeLiveParts } from '../src/live/live-parts.ts';
 import { CALL_PLACES, Places } from '../src/places.ts';
@@ -196,6 +198,8 @@ export class ApiScene {
   readonly api: RestCherrypy;
   readonly v1: V1Parts;
   readonly fleet = new FleetIndex(LISTED_GRAINS);
+  readonly keyRecords = new Map<string, KeyRecord>();
+  readonly grains = new Map<string, StoredGrains>();
   readonly #bodyBytes: number | undefined;
   #listener: HttpListener | undefined;
 
@@ -231,6 +235,12 @@ export class ApiScene {
       room: this.room,
       fleet: { whole: async () => ({ index: this.fleet, asOf: NOWHERE }) },
       sights: new FleetSights(),
+      records: {
+        keys: async (ids) => ids.map((id) => this.keyRecords.get(id)),
+        grains: async (id) => this.grains.get(id),
+      },
+      client: this.client,
+      enabled,
       origins,
       settings: { ...SETTINGS, nodegroups: this.nodegroups },
       apiAcl: read.apiAcl,

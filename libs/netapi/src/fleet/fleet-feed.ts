@@ -1,20 +1,14 @@
 import { LISTED_GRAINS } from '@brine/api';
-import {
-  Bucket,
-  type BucketEntry,
-  type BucketWatch,
-  type Bus,
-  isRecord,
-  splitKey,
-} from '@brine/bus';
+import { Bucket, type BucketEntry, type BucketWatch, type Bus, splitKey } from '@brine/bus';
 import { FleetIndex } from '@brine/fleet';
-import { type KeyState, mayHaveKey, parseTag } from '@brine/job';
+import { mayHaveKey, parseTag } from '@brine/job';
 import { readMinions } from '@brine/presence';
 import { errorText, sleepUnless, Wakeup } from '@brine/tasks';
 import { intOf, isMap, type MapScan, scanMap, WireError } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
 import type { Following, LiveEvent, LiveEvents } from '../live/live-events.ts';
 import { keptGrains } from './kept-grains.ts';
+import { keyRecord } from './key-record.ts';
 import { PastPosition } from './past-position.ts';
 
 /** What the index is fed with. */
@@ -175,26 +169,14 @@ export class FleetFeed {
   }
 }
 
-const STATES: ReadonlySet<unknown> = new Set<KeyState>(['accepted', 'pending', 'rejected']);
-
 /** A record of `brine_keys`; one that can not be read counts as none. */
 function takeKey(index: FleetIndex, { key, value }: BucketEntry): void {
   const [id = ''] = splitKey(key);
   if (!mayHaveKey(id)) return;
-  const record = parsed(value);
-  const { state, denied } = isRecord(record) ? record : {};
-  const known = STATES.has(state) ? (state as 'accepted' | 'pending' | 'rejected') : undefined;
-  index.setKey(id, { state: known, hasDenied: Array.isArray(denied) && denied.length > 0 });
+  const record = keyRecord(value);
+  index.setKey(id, record && { state: record.state, hasDenied: record.denied.length > 0 });
   // Presence is known of minions with accepted keys.
-  if (known !== 'accepted') index.setPresence(id, undefined);
-}
-
-function parsed(value: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(value).toString());
-  } catch {
-    return undefined;
-  }
+  if (record?.state !== 'accepted') index.setPresence(id, undefined);
 }
 
 function takeGrains(index: FleetIndex, { key, value }: BucketEntry): void {

@@ -12,6 +12,7 @@ export const API_INFO = (version: string): ApiInfo => ({
     { name: 'session', description: 'Log-in and rights' },
     { name: 'minions', description: 'The fleet: keys, presence, releases' },
     { name: 'jobs', description: 'Commands for minions, and what they returned' },
+    { name: 'keys', description: 'Keys of minions' },
     { name: 'targets', description: 'Which minions a command means' },
     { name: 'events', description: 'What happened, and what happens' },
     { name: 'commands', description: 'For `brine --api`, elsewhere than on the host' },

@@ -7,6 +7,7 @@ import {
   timeText,
 } from '@brine/api';
 import {
+  type FleetFacets,
   type FleetOrder,
   type FleetPlace,
   type FleetQuery,
@@ -49,7 +50,7 @@ export function addMinions(app: DescribedApp, parts: V1Parts): void {
         return {
           items: rows.map(minionShown),
           total,
-          ...(facets === undefined ? {} : { facets: facets as MinionsPage['facets'] }),
+          ...(facets === undefined ? {} : { facets: facetsShown(facets) }),
           asOf,
           next: next === undefined ? null : cursorOf([sort, next.value, next.id]),
         };
@@ -107,6 +108,13 @@ function afterOf(cursor: string, sort: string, order: FleetOrder): FleetPlace {
   if (of !== sort) throw notOfThisList();
   return { value, id: String(id) };
 }
+
+/** Facets as answers have them. */
+export function facetsShown(facets: FleetFacets): Facets {
+  return facets as Facets;
+}
+
+type Facets = NonNullable<MinionsPage['facets']>;
 
 function timeOr(seconds: number | undefined): string | null {
   return seconds === undefined ? null : timeText(seconds);

@@ -2,7 +2,9 @@ import type { LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
 import type { Trace } from '@brine/telemetry';
 import type { MasterRequests } from '../clients/master-requests.ts';
+import type { NetapiClient } from '../clients/netapi-client.ts';
 import type { FleetFeed } from '../fleet/fleet-feed.ts';
+import type { FleetRecords } from '../fleet/fleet-records.ts';
 import type { FleetSights } from '../fleet/fleet-sights.ts';
 import type { EventSearch } from '../live/event-search.ts';
 import type { LiveParts } from '../live/live-parts.ts';
@@ -22,6 +24,8 @@ export interface V1Parts extends Pick<
   readonly events: Pick<EventSearch, 'page' | 'one'>;
   readonly fleet: Pick<FleetFeed, 'whole'>;
   readonly sights: FleetSights;
+  readonly records: Pick<FleetRecords, 'keys' | 'grains'>;
+  readonly client: Pick<NetapiClient, 'run'>;
   /** Origins whose pages may use the API from a browser. */
   readonly origins: readonly string[];
   /** The addresses from which a user may log in. */

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { facetsSchema } from './minions.ts';
+import { positionSchema } from './pages.ts';
+
+/** A process of the master, as it reports itself. */
+const serviceSchema = z
+  .object({
+    service: z.string(),
+    host: z.string(),
+    ready: z.boolean(),
+    release: z.string(),
+  })
+  .meta({ id: 'Service' });
+
+/** The state of the master and its fleet. */
+export const overviewSchema = z
+  .object({
+    fleet: z.object({ total: z.int().min(0), facets: facetsSchema }),
+    services: z
+      .array(serviceSchema)
+      .nullable()
+      .describe('Those that answer now; null for a caller without all rights.'),
+    asOf: positionSchema,
+  })
+  .meta({ id: 'Overview' });
+export type Overview = z.infer<typeof overviewSchema>;
