@@ -240,7 +240,6 @@ export class ApiScene {
         grains: async (id) => this.grains.get(id),
       },
       client: this.client,
-      enabled,
       origins,
       settings: { ...SETTINGS, nodegroups: this.nodegroups },
       apiAcl: read.apiAcl,
