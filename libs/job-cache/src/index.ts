@@ -20,8 +20,6 @@ export { stockJobLine, stockReturnLine } from './exchange/stock-rows.ts';
 export type { TableReturn } from './exchange/stock-tables.ts';
 export { StockTables } from './exchange/stock-tables.ts';
 export { JobCache } from './job-cache.ts';
-export type { MinionFilter } from './pages/job-minions.ts';
-export type { JobFilter, JobLine } from './pages/job-rows.ts';
 export type { DatabaseFacts, FactRow } from './read/database-facts.ts';
 export { databaseFacts } from './read/database-facts.ts';
 export type { JobWithLedger } from './read/get-job.ts';

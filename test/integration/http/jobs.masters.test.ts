@@ -1,4 +1,4 @@
-// Jobs by `/v1`: what was counted is what runs, one request is one job, and each user sees its part.
+// Jobs by `/v1`: what was counted is what runs, one request is one job, each user sees its part.
 import { BrineMaster, freePorts } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';

@@ -17,7 +17,8 @@ WITH came AS MATERIALIZED (
   SELECT least((SELECT extract(epoch FROM published_at)::float8 * 1000 FROM brine.jobs
     WHERE jid = $1), min(at)) AS start, max(at) AS stop FROM came
 )
-SELECT start, stop, least(width_bucket(at, start, greatest(stop, start + 1), $3::integer), $3) AS bin,
+SELECT start, stop,
+  least(width_bucket(at, start, greatest(stop, start + 1), $3::integer), $3) AS bin,
   (count(*) FILTER (WHERE NOT failed))::integer AS ok,
   (count(*) FILTER (WHERE failed))::integer AS failed
 FROM came, span GROUP BY 1, 2, 3`;

@@ -32,7 +32,8 @@ const DURATION_MAX = 2_147_483_647;
 /** Reads a return as a minion sent it. */
 export function digestsOf(load: SaltMap): ReturnDigests {
   const given = load.get('return') ?? null;
-  const head = `${toJson(load.get('retcode') ?? null).json} ${toJson(load.get('success') ?? null).json} `;
+  const fields = ['retcode', 'success'].map((name) => toJson(load.get(name) ?? null).json);
+  const head = `${fields.join(' ')} `;
   const exact = hexOf(head + toJson(given).json);
   const states = statesIn(given);
   if (states === undefined) return { exact, plain: exact, run: undefined };

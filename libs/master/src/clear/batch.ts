@@ -84,8 +84,8 @@ export async function batch(
 
 /**
  * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
- * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns the
- * first of them by id, at most so many.
+ * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns
+ * the first of them by id, at most so many.
  */
 export async function resolve(
   ports: MasterPorts,

@@ -130,8 +130,8 @@ function within(query: string): Read {
 }
 
 /**
- * `{jid, states}` → `{fun, arg, ret?, metadata?, minions}`: what it takes to run a job once more, on
- * its minions in these states.
+ * `{jid, states}` → `{fun, arg, ret?, metadata?, minions}`: what it takes to run a job once more,
+ * on its minions in these states.
  */
 async function again(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);

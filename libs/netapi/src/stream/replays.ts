@@ -13,7 +13,7 @@ import { learnInTime, type Principals, type Sight } from '../live/sight.ts';
  */
 export type Coverage = 'covered' | 'far' | 'gone' | 'away';
 
-/** What is read again at once for all followers that resume: events, bytes, messages, time in ms. */
+/** What is read again at once for all followers that resume: events, bytes, messages, ms. */
 const EVENTS_MAX = 30_000;
 const BYTES_MAX = 16 * 1024 * 1024;
 const MESSAGES_MAX = 60_000;

@@ -1,4 +1,5 @@
-import type { JobCache, JobFilter, JobLine, MinionFilter } from '@brine/job-cache';
+import type { JobCache } from '@brine/job-cache';
+import type { JobFilter, JobLine, MinionFilter } from '@brine/job-cache/pages';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { boolOf, intOf, listOf, mapOf, textOf } from '@brine/wire';
 
@@ -68,7 +69,7 @@ async function oneReturn(cache: JobCache, request: SaltMap): Promise<SaltValue> 
   return mapOf({ ...found, evidence: found.evidence.map((one) => mapOf({ ...one })) });
 }
 
-/** `{jid, likeness?, ids?, limit?}` → `{groups: [{digest, size, failed, sample}], more, isWhole}`. */
+/** `{jid, likeness?, ids?, limit?}` → `{groups: [{digest, size, …}], more, isWhole}`. */
 async function groups(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const likeness = textOf(request, 'likeness') === 'states' ? 'states' : 'exact';
   const asked = { limit: limitOf(request), likeness, ...idsOf(request) } as const;

@@ -6,8 +6,8 @@ import { intOf, listOf, mapOf, textOf } from '@brine/wire';
 const BY_PGJSONB = '~pgjsonb';
 
 /**
- * `{jid, ids?, after?, limit?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the evidence about
- * the silent minions of a job, or about `ids`. Null for an unknown jid. `incarnation` is that of
+ * `{jid, ids?, after?, limit?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the
+ * evidence about the silent minions of a job, or about `ids`. Null for an unknown jid. `incarnation` is that of
  * the stream of events which is read here.
  */
 export async function silentQuery(

@@ -40,8 +40,8 @@ function addJobList(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Jobs, newest first',
         description:
-          'A caller with the right to `jobs.list_job` sees all, others their own. A page of a rare ' +
-          'match may be short or empty; its `next` continues the search.',
+          'A caller with the right to `jobs.list_job` sees all, others their own. A page of a ' +
+          'rare match may be short or empty; its `next` continues the search.',
         querystring: jobsQuery,
         response: { 200: jobsPageSchema, ...asPage },
       },
