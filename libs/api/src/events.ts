@@ -46,6 +46,7 @@ export const eventsQuery = z.strictObject({
   kind: z.enum(EVENT_KINDS_SHOWN).optional(),
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(50).describe('Events of a page.'),
 });
+export type EventsQuery = z.output<typeof eventsQuery>;
 
 /** An event. */
 export const eventSchema = z
@@ -64,7 +65,6 @@ export const eventSchema = z
     href: z.string().optional().describe('Where that body is, relative to this address.'),
   })
   .meta({ id: 'Event' });
-export type EventShown = z.infer<typeof eventSchema>;
 
 /** A page of events, oldest first. */
 export const eventsSchema = z

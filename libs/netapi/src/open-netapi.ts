@@ -12,7 +12,7 @@ import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
 import { readTrace, traceDir } from '@brine/telemetry';
 import { MasterRequests } from './clients/master-requests.ts';
-import { NetapiClient } from './clients/netapi-client.ts';
+import { NetapiClient, type NetapiClientParts } from './clients/netapi-client.ts';
 import { addConsole } from './console/console.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
 import { FleetRecords } from './fleet/fleet-records.ts';
@@ -68,18 +68,9 @@ export function openNetapi(given: NetapiParts): Netapi {
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
   const settings = settingsOf(options);
-  const client = new NetapiClient({
-    requests,
-    live,
-    settings,
-    silentText: options.brine.httpSilentMinions,
-    restTimeoutS: options.restTimeout,
-    onTrouble,
-  });
   const { externalAuth, netapiEnableClients: enabled } = options;
-  const logInModules = SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name));
   const parts = {
-    client,
+    client: clientOf(options, { requests, live, settings, onTrouble }),
     enabled,
     requests,
     sessions,
@@ -105,7 +96,7 @@ export function openNetapi(given: NetapiParts): Netapi {
       await new RestCherrypy({ ...parts, options: own }).build(app);
       await addV1(app, own.rootPrefix, {
         ...parts,
-        logInModules,
+        logInModules: SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name)),
         release,
         settings,
         commandOptions: commandOptions(options),
@@ -126,6 +117,14 @@ export function openNetapi(given: NetapiParts): Netapi {
       liveParts.close();
     },
   };
+}
+
+/** What runs the calls of lowstates. */
+function clientOf(
+  { brine, restTimeout: restTimeoutS }: MasterOptions,
+  parts: Pick<NetapiClientParts, 'requests' | 'live' | 'settings' | 'onTrouble'>,
+): NetapiClient {
+  return new NetapiClient({ ...parts, silentText: brine.httpSilentMinions, restTimeoutS });
 }
 
 function settingsOf(options: MasterOptions) {

@@ -1,4 +1,4 @@
-import { LISTED_GRAINS } from '@brine/api';
+import { LISTED_GRAINS } from '@brine/api/fleet';
 import type { BucketKey, Bus } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus/rpc';
 import { type ConfigMap, readRestCherrypy } from '@brine/config';

@@ -101,7 +101,6 @@ export const jobMinionSchema = z
     unexpected: z.boolean().describe('It returned without being a target.'),
   })
   .meta({ id: 'JobMinion' });
-export type JobMinion = z.infer<typeof jobMinionSchema>;
 
 /** Selects minions of a job. */
 export const jobMinionsQuery = z.strictObject({
@@ -130,7 +129,6 @@ export const jobReturnSchema = z
       .describe('Other returns of this minion, which do not count.'),
   })
   .meta({ id: 'JobReturn' });
-export type JobReturn = z.infer<typeof jobReturnSchema>;
 
 export const jobReturnQuery = z.strictObject({
   evidence: z.stringbool().optional().describe('Also other returns of this minion.'),

@@ -1,4 +1,4 @@
-import { LISTED_GRAINS } from '@brine/api';
+import { LISTED_GRAINS } from '@brine/api/fleet';
 import { Bucket, type BucketEntry, type BucketWatch, type Bus, splitKey } from '@brine/bus';
 import { FleetIndex } from '@brine/fleet';
 import { mayHaveKey, parseTag } from '@brine/job';

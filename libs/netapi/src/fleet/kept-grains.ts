@@ -1,4 +1,4 @@
-import { LISTED_GRAINS } from '@brine/api';
+import { LISTED_GRAINS } from '@brine/api/fleet';
 import { type MapScan, scanMap } from '@brine/wire';
 
 /** A number as msgpack has it. */

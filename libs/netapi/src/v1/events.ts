@@ -1,8 +1,14 @@
-import { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from '@brine/api';
+import {
+  eventParams,
+  eventQuery,
+  eventSchema,
+  type EventsQuery,
+  eventsQuery,
+  eventsSchema,
+} from '@brine/api';
 import { isPosition } from '@brine/bus/timeline';
 import type { DescribedApp } from '@brine/http';
 import { compileGlob, WorkError } from '@brine/target';
-import type { z } from 'zod';
 import { type EventQuestion, type FoundEvents, GoneError } from '../live/event-search.ts';
 import { wholeText } from '../live/event-text.ts';
 import { addressOf } from '../rest-cherrypy/asked.ts';
@@ -96,7 +102,7 @@ async function goneOr<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-function questionOf(query: z.infer<typeof eventsQuery>, nowMs: number): EventQuestion {
+function questionOf(query: EventsQuery, nowMs: number): EventQuestion {
   const { from, to, tag, minion, jid, kind, limit } = query;
   return {
     from: fromOf(from, nowMs),
@@ -117,7 +123,7 @@ function fitTest({
   minion,
   jid,
   kind,
-}: Pick<z.infer<typeof eventsQuery>, 'tag' | 'minion' | 'jid' | 'kind'>): EventQuestion['fits'] {
+}: Pick<EventsQuery, 'tag' | 'minion' | 'jid' | 'kind'>): EventQuestion['fits'] {
   const isTag = globTest(tag);
   const isMinion = globTest(minion);
   return (event) => {

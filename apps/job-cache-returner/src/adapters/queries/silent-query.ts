@@ -7,8 +7,8 @@ const BY_PGJSONB = '~pgjsonb';
 
 /**
  * `{jid, ids?, after?, limit?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: the
- * evidence about the silent minions of a job, or about `ids`. Null for an unknown jid. `incarnation` is that of
- * the stream of events which is read here.
+ * evidence about the silent minions of a job, or about `ids`. Null for an unknown jid.
+ * `incarnation` is that of the stream of events which is read here.
  */
 export async function silentQuery(
   cache: JobCache,

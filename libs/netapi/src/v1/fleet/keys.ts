@@ -1,5 +1,7 @@
 import { mayRead } from '@brine/acl';
+import { timeText } from '@brine/api';
 import {
+  type KeyAct,
   type KeyActed,
   keyActedSchema,
   keyActSchema,
@@ -7,22 +9,20 @@ import {
   type KeysPage,
   keysQuery,
   keysSchema,
-  timeText,
-} from '@brine/api';
+} from '@brine/api/fleet';
 import { fingerprint } from '@brine/crypt';
 import { type FleetRow, pageOf } from '@brine/fleet';
 import type { DescribedApp } from '@brine/http';
 import { isMap, mapIn, mapOf, type SaltMap } from '@brine/wire';
-import type { z } from 'zod';
-import { NetapiError } from '../errors.ts';
-import type { KeyRecord } from '../fleet/key-record.ts';
-import { addressOf } from '../rest-cherrypy/asked.ts';
-import { cursorOf, placeOf } from './cursor.ts';
+import { NetapiError } from '../../errors.ts';
+import type { KeyRecord } from '../../fleet/key-record.ts';
+import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { cursorOf, placeOf } from '../cursor.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { inPlace, whoAsks } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { inPlace, whoAsks } from './who.ts';
 
 const tags = ['keys'];
 
@@ -115,12 +115,11 @@ const SECTIONS = {
   rejected: 'minions_rejected',
 } as const;
 
-type Act = z.infer<typeof keyActSchema>;
 type Result = KeyActed['results'][number];
 
 async function actOn(
   parts: Pick<V1Parts, 'records' | 'client' | 'callers'>,
-  { act, ids: given, expect, fingerprints }: Act,
+  { act, ids: given, expect, fingerprints }: KeyAct,
   { token, peer }: { readonly token: string; readonly peer: string },
 ): Promise<KeyActed> {
   const ids = [...new Set(given)];
@@ -168,7 +167,7 @@ function sectionsOf({ state, denied }: KeyRecord): readonly string[] {
   ];
 }
 
-function isDone(act: Act['act'], record: KeyRecord | undefined): boolean {
+function isDone(act: KeyAct['act'], record: KeyRecord | undefined): boolean {
   if (act === 'delete') return !isThere(record);
   return record?.state === (act === 'accept' ? 'accepted' : 'rejected');
 }

@@ -1,14 +1,15 @@
 import { readsAll } from '@brine/acl';
-import { noQuery, type Overview, overviewSchema } from '@brine/api';
+import { noQuery } from '@brine/api';
+import { type Overview, overviewSchema } from '@brine/api/fleet';
 import { facetsOf } from '@brine/fleet';
 import type { DescribedApp } from '@brine/http';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
-import { addressOf } from '../rest-cherrypy/asked.ts';
+import { addressOf } from '../../rest-cherrypy/asked.ts';
+import type { V1Parts } from '../parts.ts';
+import { problems } from '../schemas.ts';
+import { inPlace, whoAsks } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
 import { facetsShown } from './minions.ts';
-import type { V1Parts } from './parts.ts';
-import { problems } from './schemas.ts';
-import { inPlace, whoAsks } from './who.ts';
 
 /** `/v1/overview`: the fleet in numbers, and the services of the master. */
 export function addOverview(app: DescribedApp, parts: V1Parts): void {

@@ -1,8 +1,8 @@
-import { minionDetailSchema, overviewSchema } from '@brine/api';
+import { minionDetailSchema, overviewSchema } from '@brine/api/fleet';
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NOWHERE, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served as servedScene } from '../../test/served-scene.ts';
+import { NOWHERE, usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served as servedScene } from '../../../test/served-scene.ts';
 
 afterEach(closeScenes);
 

@@ -1,11 +1,11 @@
-import { type KeyActed, keyActedSchema, type KeysPage, keysSchema } from '@brine/api';
+import { type KeyActed, keyActedSchema, type KeysPage, keysSchema } from '@brine/api/fleet';
 import { fingerprint } from '@brine/crypt';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { JID, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served as servedScene } from '../../test/served-scene.ts';
-import type { KeyRecord } from '../fleet/key-record.ts';
-import { cursorOf } from './cursor.ts';
+import { JID, usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served as servedScene } from '../../../test/served-scene.ts';
+import type { KeyRecord } from '../../fleet/key-record.ts';
+import { cursorOf } from '../cursor.ts';
 
 afterEach(closeScenes);
 

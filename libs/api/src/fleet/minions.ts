@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { pageParts, pageQuery, positionSchema } from './pages.ts';
-import { timeSchema } from './times.ts';
+import { pageParts, pageQuery, positionSchema } from '../pages.ts';
+import { timeSchema } from '../times.ts';
 
 /** The grains that minions are listed, filtered and counted by. */
 export const LISTED_GRAINS = ['os', 'osrelease', 'kernel', 'saltversion'] as const;
@@ -46,6 +46,7 @@ export const minionsQuery = z.strictObject({
   facets: yesNo.default('false').describe('Whether to count the minions by their values.'),
   ...pageQuery,
 });
+export type MinionsQuery = z.output<typeof minionsQuery>;
 
 const grainsShown = z.object(
   Object.fromEntries(LISTED_GRAINS.map((name) => [name, z.string().nullable()])) as Record<

@@ -1,11 +1,12 @@
+import { timeText } from '@brine/api';
 import {
   LISTED_GRAINS,
   type MinionShown,
   type MinionsPage,
+  type MinionsQuery,
   minionsQuery,
   minionsSchema,
-  timeText,
-} from '@brine/api';
+} from '@brine/api/fleet';
 import {
   type FleetFacets,
   type FleetOrder,
@@ -15,13 +16,12 @@ import {
   pageOf,
 } from '@brine/fleet';
 import type { DescribedApp } from '@brine/http';
-import type { z } from 'zod';
-import { cursorOf, notOfThisList, placeOf } from './cursor.ts';
+import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
+import type { V1Parts } from '../parts.ts';
+import { problems } from '../schemas.ts';
+import { timeOf } from '../time-or-age.ts';
+import { inPlace } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
-import type { V1Parts } from './parts.ts';
-import { problems } from './schemas.ts';
-import { timeOf } from './time-or-age.ts';
-import { inPlace } from './who.ts';
 
 const tags = ['minions'];
 
@@ -59,10 +59,8 @@ export function addMinions(app: DescribedApp, parts: V1Parts): void {
   );
 }
 
-type Asked = z.infer<typeof minionsQuery>;
-
 /** @throws RefusedRequest */
-function fleetQuery(asked: Asked, nowMs: number): FleetQuery {
+function fleetQuery(asked: MinionsQuery, nowMs: number): FleetQuery {
   const { q, key, present, silentSince, sort, limit, after, facets } = asked;
   const order = orderOf(sort);
   return {
@@ -87,7 +85,11 @@ function orderOf(sort: string): FleetOrder {
 }
 
 /** The filters by grains; several values of one grain are alternatives. */
-function grainsOf({ version = [], os = [], grain = [] }: Asked): NonNullable<FleetQuery['grains']> {
+function grainsOf({
+  version = [],
+  os = [],
+  grain = [],
+}: MinionsQuery): NonNullable<FleetQuery['grains']> {
   const wanted = new Map<string, string[]>();
   const add = (name: string, text: string): void => {
     wanted.set(name, [...(wanted.get(name) ?? []), text]);

@@ -1,20 +1,19 @@
 import { mayRead, partJudge } from '@brine/acl';
+import { noQuery, timeText } from '@brine/api';
 import {
   grainsSchema,
   type MinionDetail,
   minionDetailSchema,
   minionParams,
-  noQuery,
-  timeText,
-} from '@brine/api';
+} from '@brine/api/fleet';
 import type { DescribedApp } from '@brine/http';
 import { toJson } from '@brine/wire/text';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { inPlace } from '../who.ts';
 import { type FleetView, fleetView } from './fleet-view.ts';
 import { minionShown } from './minions.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { inPlace } from './who.ts';
 
 const tags = ['minions'];
 const codes = ['not-found', 'too-many', 'no-master'] as const;

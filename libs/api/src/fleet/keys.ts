@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { pageParts, pageQuery } from '../pages.ts';
+import { timeSchema } from '../times.ts';
 import { keyStateSchema } from './minions.ts';
-import { pageParts, pageQuery } from './pages.ts';
-import { timeSchema } from './times.ts';
 
 const ID_MAX = 255;
 /** Keys of one act. */
@@ -70,6 +70,7 @@ export const keyActSchema = z
       .describe('In either form. With these, other keys, and ids without one, are left alone.'),
   })
   .meta({ id: 'KeyAct' });
+export type KeyAct = z.output<typeof keyActSchema>;
 
 /** What an act did. */
 export const keyActedSchema = z

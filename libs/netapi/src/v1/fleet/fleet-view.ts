@@ -1,11 +1,11 @@
 import type { Reader } from '@brine/acl';
 import type { RowSight } from '@brine/fleet';
 import type { HttpRequest } from '@brine/http';
-import type { WholeFleet } from '../fleet/fleet-feed.ts';
-import { addressOf } from '../rest-cherrypy/asked.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { whoAsks } from './who.ts';
+import type { WholeFleet } from '../../fleet/fleet-feed.ts';
+import { addressOf } from '../../rest-cherrypy/asked.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { whoAsks } from '../who.ts';
 
 /** The fleet, and what the caller of a request sees of it. */
 export interface FleetView extends WholeFleet {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { positionSchema } from '../pages.ts';
 import { facetsSchema } from './minions.ts';
-import { positionSchema } from './pages.ts';
 
 /** A process of the master, as it reports itself. */
 const serviceSchema = z

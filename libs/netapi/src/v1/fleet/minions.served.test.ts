@@ -1,9 +1,9 @@
-import type { MinionShown, MinionsPage } from '@brine/api';
+import type { MinionShown, MinionsPage } from '@brine/api/fleet';
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
-import { NOWHERE, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served as servedScene } from '../../test/served-scene.ts';
-import { cursorOf } from './cursor.ts';
+import { NOWHERE, usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served as servedScene } from '../../../test/served-scene.ts';
+import { cursorOf } from '../cursor.ts';
 
 afterEach(closeScenes);
 
@@ -216,7 +216,7 @@ describe('a narrow caller', () => {
 
 test('a fleet that is not whole yet is no answer', async () => {
   const { scene, get } = await served();
-  const { NetapiError } = await import('../errors.ts');
+  const { NetapiError } = await import('../../errors.ts');
   Object.assign(scene.v1.fleet, {
     whole: async () => {
       throw new NetapiError(503, 'The minions are being read.', { retryAfter: 5 });

@@ -1,0 +1,13 @@
+export type { KeyAct, KeyActed, KeyShown, KeysPage } from './keys.ts';
+export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
+export type { MinionDetail, MinionShown, MinionsPage, MinionsQuery } from './minions.ts';
+export {
+  grainsSchema,
+  LISTED_GRAINS,
+  minionDetailSchema,
+  minionParams,
+  minionsQuery,
+  minionsSchema,
+} from './minions.ts';
+export type { Overview } from './overview.ts';
+export { overviewSchema } from './overview.ts';
