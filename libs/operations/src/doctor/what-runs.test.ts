@@ -94,7 +94,7 @@ function streams(changed: Readonly<Record<string, object>> = {}): JetStreamFacts
 
 test('streams that have room are well', () => {
   expect(shown(checkStreams(streams()))).toEqual([
-    'ok streams: 20 streams and buckets have room, NATS 2.12.8',
+    'ok streams: 22 streams and buckets have room, NATS 2.12.8',
   ]);
 });
 
