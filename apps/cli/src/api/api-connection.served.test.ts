@@ -9,7 +9,7 @@ import { issueCertificate, makeAuthority } from '@brine/crypt';
 import { freePorts } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { printedBy } from '../printed.fixture.ts';
 import type { Terminal } from '../terminal.ts';
 import { ApiConnection } from './api-connection.ts';
@@ -22,16 +22,14 @@ const GET = { method: 'GET', path: '/me', timeoutMs: 5_000 } as const;
 const PROBLEM = { 'content-type': 'application/problem+json' };
 
 let home = '';
-let before: NodeJS.ProcessEnv;
 const opened: { close(): void }[] = [];
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'connection-'));
-  before = { ...process.env };
-  process.env['XDG_CONFIG_HOME'] = home;
+  vi.stubEnv('XDG_CONFIG_HOME', home);
 });
 afterEach(() => {
   for (const one of opened.splice(0)) one.close();
-  process.env = before;
+  vi.unstubAllEnvs();
   rmSync(home, { recursive: true });
 });
 
@@ -224,7 +222,7 @@ describe('a command', () => {
   test('exits as a stock one with BRINE_EXIT_CODES', async () => {
     const url = await serve(problem(401, 'not-logged-in'));
     await stored(url);
-    process.env['BRINE_EXIT_CODES'] = 'stock';
+    vi.stubEnv('BRINE_EXIT_CODES', 'stock');
     expect((await printedBy(['--api', 'salt', '*', 'test.ping'])).code).toBe(0);
   });
 
@@ -245,7 +243,7 @@ describe('a command', () => {
   });
 
   test('of this host alone passes over BRINE_API, and -c leads to this host', async () => {
-    process.env['BRINE_API'] = 'https://127.0.0.1:1';
+    vi.stubEnv('BRINE_API', 'https://127.0.0.1:1');
     expect((await printedBy(['config', 'explain', 'timeout', '-c', home])).code).toBe(0);
     const local = await printedBy(['key', '-c', home, '-L']);
     expect(local.err).not.toContain('127.0.0.1:1');
