@@ -11,6 +11,11 @@ const SHAPES = [
     selector: 'ObjectExpression > SpreadElement > ObjectExpression',
     message: 'List the properties in the outer object.',
   },
+  {
+    selector:
+      "AssignmentExpression > MemberExpression.left[object.name='process'][property.name='env']",
+    message: 'A plain object is no environment: set its variables (in tests with vi.stubEnv).',
+  },
 ];
 
 const PROMISED_TIME = [
