@@ -9,12 +9,14 @@ afterEach(closeScenes);
 async function served(
   reads: Readonly<Record<string, SaltValue>> = {},
   publish: (load: SaltMap) => SaltValue = usualAnswer,
+  enabled: readonly string[] = ['local_async'],
 ) {
   const {
     scene,
     token,
     ask: askScene,
   } = await servedScene({
+    enabled,
     answer: (load) => {
       const cmd = textOf(load, 'cmd');
       if (cmd === 'publish') return publish(load);
@@ -150,6 +152,22 @@ describe('a new job', () => {
     expect((await ask('', body, headers)).json).toMatchObject({ code: 'bad-request' });
     expect(loads('publish')).toEqual([]);
   });
+
+  test.each(['', `/${JID}/rerun`, `/${JID}/signal`])(
+    'is refused where jobs are no client of this API: %s',
+    async (path) => {
+      const again = mapOf({ fun: 'test.ping', arg: [], minions: ['web1'] });
+      const clients = ['local_batch', 'runner', 'wheel'];
+      const { ask, loads } = await served({ job_again: again }, usualAnswer, clients);
+      const bodies: Readonly<Record<string, object>> = {
+        '': { tgt: '*', fun: 'test.ping' },
+        [`/${JID}/rerun`]: { states: ['failed'] },
+        [`/${JID}/signal`]: { act: 'term' },
+      };
+      expect((await ask(path, bodies[path])).json).toMatchObject({ code: 'forbidden' });
+      expect(loads('publish')).toEqual([]);
+    },
+  );
 
   test('with too many values is refused before it is read any further', async () => {
     const { ask, loads } = await served();

@@ -27,7 +27,8 @@ export function addNewJob(app: DescribedApp, parts: V1Parts): void {
         description:
           'With `expect` it is refused where the target means other minions than were counted. ' +
           'With a header `Idempotency-Key` (1 to 128 characters) the same request may be sent ' +
-          'again for a day, to any replica: it is one job.',
+          'again for a day, to any replica: it is one job. `netapi_enable_clients` needs `local` or ' +
+          '`local_async`.',
         body: newJobSchema,
         response: {
           202: begunJobSchema,
@@ -50,6 +51,10 @@ export function addressOfJobs({ url }: HttpRequest): string {
   return url.slice(0, url.indexOf('/v1/') + '/v1/jobs'.length);
 }
 
+/** The clients of `netapi_enable_clients` of which one stands for jobs. */
+const CLIENTS = ['local', 'local_async'] as const;
+const NOT_ENABLED = `netapi_enable_clients has neither ${CLIENTS.join(' nor ')}`;
+
 /** A command as a caller of `/v1` gives it. */
 export interface AskedCommand {
   readonly tgt: string | readonly string[];
@@ -67,9 +72,12 @@ export interface AskedCommand {
  */
 export async function publishAs(
   request: HttpRequest,
-  { requests, room, settings }: V1Parts,
+  { requests, room, settings, enabled }: V1Parts,
   command: AskedCommand,
 ): Promise<BegunJob> {
+  if (!CLIENTS.some((name) => enabled.includes(name))) {
+    throw new RefusedRequest('forbidden', NOT_ENABLED);
+  }
   const body = clearEnvelope(loadOf(request, settings, command));
   const answer = await inPlace(request, room, () =>
     requests.publish(body, askedBy(request), requests.newId()),
