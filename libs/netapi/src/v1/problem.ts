@@ -5,6 +5,7 @@ import { type HttpReply, type HttpRequest, unfitOf } from '@brine/http';
 import { errorText } from '@brine/tasks';
 import { WireError } from '@brine/wire';
 import { NetapiError } from '../errors.ts';
+import { PROBLEM_TYPE } from './schemas.ts';
 
 /** A request of `/v1` that is refused. */
 export class RefusedRequest extends Error {
@@ -101,7 +102,7 @@ export function sendProblem(
   if (status === 401) void reply.header('WWW-Authenticate', 'Bearer');
   return reply
     .code(status)
-    .type('application/problem+json')
+    .type(PROBLEM_TYPE)
     .serializer((value: unknown) => JSON.stringify(value))
     .send(problem);
 }

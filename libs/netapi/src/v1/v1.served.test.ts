@@ -5,7 +5,7 @@ import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ApiDocument, pageOf } from '../../test/api-document.ts';
 import { type SceneOptions, usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, type Sent, served as servedScene } from '../../test/served-scene.ts';
+import { closeScenes, raw, type Sent, served as servedScene } from '../../test/served-scene.ts';
 
 afterEach(closeScenes);
 
@@ -207,6 +207,18 @@ test('who asks sees its rights', async () => {
   const asked = scene.master.loads.map((load) => textOf(load, 'cmd'));
   expect(asked).toEqual(['get_token', 'brine_rights']);
 });
+
+test.each(['DELETE', 'PATCH', 'TRACE', 'QUERY'])(
+  'an address refuses %s by name',
+  async (method) => {
+    const { port, token } = await servedScene();
+    const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
+    const answer = await raw(port, `${method} /v1/me HTTP/1.1\r\n${head}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+    expect(answer).toContain('"code":"bad-method"');
+    expect(answer.toLowerCase()).toContain('allow: get, head');
+  },
+);
 
 test('a target is counted with the rights of its caller', async () => {
   const { ask, known, scene } = await served({ answer: narrow });

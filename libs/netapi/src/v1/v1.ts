@@ -67,8 +67,6 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
   );
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-
 /** The methods of each address, as they are added. */
 function methodsByUrl(scope: HttpApp): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, Set<string>>();
@@ -87,13 +85,16 @@ function refuseOtherMethods(
 ): void {
   for (const [url, known] of [...methods]) {
     scope.route({
-      method: METHODS.filter((one) => !known.has(one)),
+      // OPTIONS is asked by browsers before they ask for anything else.
+      method: scope.supportedMethods.filter((one) => one !== 'OPTIONS' && !known.has(one)),
       url: url.slice(base.length),
       schema: { hide: true },
-      handler: async (_request, reply) => {
+      // Before a body is looked at: some methods are refused without one.
+      onRequest: async (_request, reply) => {
         void reply.header('Allow', [...known].join(', '));
         throw new RefusedRequest('bad-method');
       },
+      handler: async () => undefined,
     });
   }
 }
