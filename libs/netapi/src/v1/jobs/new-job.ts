@@ -27,8 +27,8 @@ export function addNewJob(app: DescribedApp, parts: V1Parts): void {
         description:
           'With `expect` it is refused where the target means other minions than were counted. ' +
           'With a header `Idempotency-Key` (1 to 128 characters) the same request may be sent ' +
-          'again for a day, to any replica: it is one job. `netapi_enable_clients` needs `local` or ' +
-          '`local_async`.',
+          'again for a day, to any replica: it is one job. `netapi_enable_clients` needs `local` ' +
+          'or `local_async`.',
         body: newJobSchema,
         response: {
           202: begunJobSchema,
