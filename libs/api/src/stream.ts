@@ -33,7 +33,7 @@ const countsSchema = z
 export const streamMessages = {
   hello: z
     .object({ position: positionSchema, topics: z.array(z.string()), heartbeat: z.number() })
-    .describe('The begin. `heartbeat`: a comment comes after so many seconds without a message.'),
+    .describe('The first message. A comment comes after `heartbeat` seconds without a message.'),
   job: z
     .object({
       jid: z.string(),
@@ -71,13 +71,15 @@ export const streamMessages = {
       from: positionSchema,
       to: positionSchema,
     })
-    .describe('So many events between these positions did not come; `/v1/events` has them.'),
+    .describe('`dropped` events between these positions were left out; `/v1/events` has them.'),
   reset: z
     .object({ position: positionSchema })
     .describe('The position is not kept any more: fetch all again, as of this one.'),
   bye: z
     .object({ retryAfter: z.number() })
-    .describe('The log-in has ended, or this process stops. Come again after so many seconds.'),
+    .describe(
+      'The log-in has ended, or this process stops. Connect again after `retryAfter` seconds.',
+    ),
 } as const;
 
 /** A stream of server-sent events, in the form of what it has. */

@@ -22,7 +22,7 @@ interface KnownJob {
 /** Why a return is in doubt: its minion may be no target, or it may be late. */
 export type Doubt =
   | { readonly may: 'be late' }
-  /** None of so many targets: all that are known here. */
+  /** It is none of the targets that are known here, `outside` of them. */
   | { readonly may: 'be unexpected'; readonly outside: number };
 
 /** A return, as {@link JobMemory.doubt} judges it. */

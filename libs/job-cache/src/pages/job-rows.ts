@@ -1,9 +1,9 @@
-import { isJid } from '@brine/job';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
 import { type JobOrigin, originOf } from '../read/get-job.ts';
 import { globToRegex } from '../read/glob.ts';
 import { getCounts, type Ledger } from '../read/ledger.ts';
+import { jidText } from '../read/list-jobs.ts';
 
 /** A job in a list. Times are unix ms. */
 export interface JobLine {
@@ -190,7 +190,7 @@ function fits({ ledger }: JobLine, { state, result }: JobFilter): boolean {
 }
 
 function parametersOf(filter: JobFilter, before: string, limit: number): unknown[] {
-  const from = filter.from === undefined ? '' : jidOf(filter.from);
+  const from = filter.from === undefined ? '' : jidText(filter.from, '000');
   return [before, from, ...conditionsOf(filter), limit];
 }
 
@@ -207,11 +207,5 @@ function conditionsOf({ hidden, principal, fun, tgt, user, state, minion }: JobF
 }
 
 function endOf({ to }: JobFilter): string {
-  return to === undefined ? LAST : jidOf(to);
-}
-
-/** The jid of a time: its digits are the date and the time in UTC. */
-function jidOf(ms: number): string {
-  const jid = `${new Date(ms).toISOString().replace(/\D/g, '')}000`;
-  return isJid(jid) ? jid : LAST;
+  return to === undefined ? LAST : jidText(to, '000');
 }

@@ -176,6 +176,6 @@ function patternOf(globs: readonly string[] | undefined): string | null {
 }
 
 /** The jid of a time: its digits are the date and time in UTC. */
-function jidText(ms: number, microseconds: string): string {
+export function jidText(ms: number, microseconds: string): string {
   return new Date(ms).toISOString().replace(/\D/g, '') + microseconds;
 }

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
+import { jidText } from './list-jobs.ts';
 
 /** Most minions of one question. */
 const MAX_IDS = 10_000;
@@ -25,7 +26,7 @@ export async function seenSince(
   sinceMs: number,
 ): Promise<readonly string[]> {
   if (ids.length > MAX_IDS) throw new RangeError(`at most ${MAX_IDS} minions in one question`);
-  const firstJid = `${new Date(sinceMs).toISOString().replace(/\D/g, '')}000`;
+  const firstJid = jidText(sinceMs, '000');
   const rows = await select<{ id: string }>(pool, SEEN, [[...ids], sinceMs, firstJid]);
   return rows.map(({ id }) => id);
 }

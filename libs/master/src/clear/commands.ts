@@ -3,7 +3,6 @@ import { buildErrorReply } from '@brine/wire/load';
 import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts } from '../ports/ports.ts';
-import { ownJobs } from '../reads/own-jobs.ts';
 import { read } from '../reads/read.ts';
 import { rights } from '../reads/rights.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
@@ -81,7 +80,7 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
  * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`, `brine_rights`,
- * `brine_own_jobs`, `brine_read` and `brine_code`.
+ * `brine_read` and `brine_code`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -95,7 +94,6 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_batch', answering(batch)],
   ['brine_resolve', answering(resolve)],
   ['brine_rights', answering(rights)],
-  ['brine_own_jobs', answering(ownJobs)],
   ['brine_read', answering(read)],
   ['brine_code', answering(keepCode)],
 ]);

@@ -14,6 +14,7 @@ const JID = '20261126120000123456';
 const ACL: Readonly<Record<string, SaltValue[]>> = {
   anne: ['test.*'],
   webs: [mapOf({ 'web*': ['test.*'] })],
+  debian: [mapOf({ 'G@kernel:Linux': ['test.*'] })],
   lists: [mapOf({ '@runner': ['jobs.list_job'] })],
   word: ['@jobs'],
   runs: [mapOf({ 'web*': [mapOf({ 'cmd.run': mapOf({ args: ['id'] }) })] })],
@@ -81,7 +82,7 @@ beforeEach(() => {
   const pub = masterKey.publicKey.pem;
   for (const id of ['web1', 'web2', 'db1']) {
     made.setKey(id, { state: 'accepted', pub, denied: [] });
-    made.grains.set(id, mapOf({ id }));
+    made.grains.set(id, mapOf({ id, kernel: 'Linux' }));
   }
 });
 
@@ -184,6 +185,19 @@ describe('a job of another user', () => {
     load = mapOf({ fun: [], arg: [] });
     expect((await ask('anne', 'job')).get('value')).toBeNull();
   });
+});
+
+test('a fleet is matched once for a read, however many minions the job has', async () => {
+  const { minionData } = made.ports;
+  let looks = 0;
+  const grains = (id: string) => {
+    looks += 1;
+    return made.grains.get(id);
+  };
+  Object.assign(made.ports, { minionData: { ...minionData, grains } });
+  const value = mapIn(await ask('debian', 'job'), 'value');
+  expect(mapIn(value ?? mapOf({}), 'ledger')?.get('targeted')).toBe(3);
+  expect(looks).toBe(3);
 });
 
 describe('a list of jobs', () => {

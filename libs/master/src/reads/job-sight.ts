@@ -21,12 +21,22 @@ export interface JobReader {
 /** What a caller may read of jobs. */
 export async function readerOf(ports: MasterPorts, caller: Caller): Promise<JobReader> {
   const { principal, acl } = caller;
-  const matching = acl === undefined ? () => NONE : await surelyMeant(ports, acl);
+  const matching = acl === undefined ? () => NONE : onceForEach(await surelyMeant(ports, acl));
   const rights: Reader = { principal, acl, matching };
   return { rights, seesAllJobs: mayRead(rights, { kind: 'job', principal: undefined }) };
 }
 
 const NONE: ReadonlySet<string> = new Set();
+
+/** Matches a target with the fleet once: each minion of a job is judged by the same targets. */
+function onceForEach(matching: Reader['matching']): Reader['matching'] {
+  const known = new Map<string, ReadonlySet<string>>();
+  return (target) => {
+    const found = known.get(target) ?? matching(target);
+    known.set(target, found);
+    return found;
+  };
+}
 
 /**
  * What a reader may see of a job. Its own it sees, and all with the right to list them; of others

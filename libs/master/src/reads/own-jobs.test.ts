@@ -41,7 +41,13 @@ async function asAnne(failure?: Error) {
   };
   const token = await run({ cmd: 'mk_token', eauth: 'file', username: 'anne', password: 'a' });
   const ask = (jids: SaltValue, given = textOf(token, 'token') ?? '') =>
-    run({ cmd: 'brine_own_jobs', token: given, jids, user: 'bert' });
+    run({
+      cmd: 'brine_read',
+      read: 'own_jobs',
+      token: given,
+      user: 'bert',
+      args: mapOf({ jids, user: 'bert' }),
+    });
   return { ask, asked };
 }
 
@@ -49,7 +55,7 @@ const errorOf = (answer: SaltMap) => textOf(mapIn(answer, 'error') ?? mapOf({}),
 
 it('answers for the caller alone, whatever the load names', async () => {
   const { ask, asked } = await asAnne();
-  expect(await ask([MINE, OTHER])).toEqual(mapOf({ jids: [MINE] }));
+  expect(await ask([MINE, OTHER])).toEqual(mapOf({ value: mapOf({ jids: [MINE] }) }));
   expect(asked).toEqual([mapOf({ user: 'anne', jids: [MINE, OTHER], query: 'own' })]);
 });
 

@@ -5,8 +5,9 @@ import { refusalOfQuestion } from '../clear/query.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { JOB_READS, type Read } from './job-reads.ts';
 import { readerOf } from './job-sight.ts';
+import { ownJobs } from './own-jobs.ts';
 
-const READS: ReadonlyMap<string, Read> = new Map(JOB_READS);
+const READS: ReadonlyMap<string, Read> = new Map([...JOB_READS, ['own_jobs', ownJobs] as const]);
 
 /**
  * Brine's own clear command `brine_read`: what is on record, within the rights to read of its

@@ -1,11 +1,11 @@
-import { isMap, listOf, mapOf } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf } from '@brine/wire';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import { NetapiError } from '../errors.ts';
 import type { ApiCaller } from '../sessions/callers.ts';
 import type { LiveEvent } from './live-events.ts';
 import { type Principals, unknownJobOf } from './sight.ts';
 
-/** Most jobs of one question (libs/master clear/own-jobs.ts). */
+/** Most jobs of one question (libs/master reads/own-jobs.ts). */
 const JIDS_MAX = 500;
 
 /**
@@ -37,9 +37,10 @@ export class OwnJobs {
     const jids = [...asked].slice(0, JIDS_MAX);
     const by = { asker: `token ${peer}`, peer };
     try {
-      const load = mapOf({ cmd: 'brine_own_jobs', token, jids });
+      const load = mapOf({ cmd: 'brine_read', read: 'own_jobs', token, args: mapOf({ jids }) });
       const answer = await this.#requests.ask(load, by);
-      const own = isMap(answer) ? listOf(answer, 'jids') : undefined;
+      const value = isMap(answer) ? mapIn(answer, 'value') : undefined;
+      const own = value && listOf(value, 'jids');
       if (own === undefined) return false;
       const texts = new Set(own.filter((jid) => typeof jid === 'string'));
       this.#principals.learn(reader.principal, jids, texts);

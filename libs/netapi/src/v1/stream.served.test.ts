@@ -3,7 +3,7 @@ import type { Bus } from '@brine/bus';
 import { endOf } from '@brine/bus/timeline';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { mapOf, type SaltMap, textOf } from '@brine/wire';
+import { mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { usualAnswer } from '../../test/api-scene.ts';
 import { closeScenes, served } from '../../test/served-scene.ts';
@@ -41,12 +41,12 @@ function answersOf(user: Narrow) {
     if (cmd === 'brine_rights') {
       return mapOf({ principal: 'alice', acl: user.acl as string[], reach: mapOf({}) });
     }
-    if (cmd !== 'brine_own_jobs') return usualAnswer(load);
-    const jids = load.get('jids');
+    if (cmd !== 'brine_read') return usualAnswer(load);
+    const jids = mapIn(load, 'args')?.get('jids');
     const own = Array.isArray(jids)
       ? jids.filter((jid) => typeof jid === 'string' && user.own.has(jid))
       : [];
-    return mapOf({ jids: own });
+    return mapOf({ value: mapOf({ jids: own }) });
   };
 }
 
