@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventSchema } from './events.ts';
+import { facetsSchema, minionSchema } from './fleet/minions.ts';
 import { positionSchema } from './pages.ts';
 import { timeSchema } from './times.ts';
 
@@ -13,7 +14,9 @@ export const streamQuery = z.strictObject({
     .max(TOPICS_MAX)
     .describe(
       'Up to 16, with commas between them: `events` or `events:<glob of tags>` (`*` alone), ' +
-        '`jobs`, `job:<jid>`.',
+        '`jobs`, `job:<jid>`, `minions:<filter>:<first>..<last>`. A filter is a query of ' +
+        '`/v1/minions` without `limit` and `after`, with its own escapes; the window has up to ' +
+        '500 rows of its order, from 0.',
     ),
   from: positionSchema
     .optional()
@@ -65,6 +68,17 @@ export const streamMessages = {
     })
     .describe('The last state that ran on a minion.'),
   events: z.array(eventSchema).describe('Events. A body above 8 KiB has an address instead.'),
+  rows: z
+    .object({
+      topic: z.string(),
+      rows: z.array(z.object({ index: z.int().min(0), minion: minionSchema })),
+      counts: z.object({ total: z.int().min(0), facets: facetsSchema.optional() }),
+    })
+    .describe(
+      'Rows of a window that have changed or moved, one message a second at most. A stream ' +
+        'begins with the whole window, and has it again after `lag`. Rows from `total` on are ' +
+        'gone. Facets come where the filter asks for them, and have changed.',
+    ),
   lag: z
     .object({
       dropped: z.int().min(0).nullable(),

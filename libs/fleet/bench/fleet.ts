@@ -81,6 +81,7 @@ function record({ wall, cpu }: Times, run: () => void): void {
 
 const pages: Times = { wall: [], cpu: [] };
 const facets: Times = { wall: [], cpu: [] };
+const windows: Times = { wall: [], cpu: [] };
 for (let run = 0; run < RUNS; run += 1) {
   const filter = filters[run % filters.length] ?? {};
   const order = orders[run % orders.length] ?? 'id';
@@ -96,6 +97,7 @@ for (let run = 0; run < RUNS; run += 1) {
   const deep = { value: order === 'id' ? 0 : 1_764_502_000, id: 'web-5' };
   const after = typeof order === 'object' ? { ...deep, value: '3007.1' } : deep;
   record(pages, () => pageOf(index, sight, { ...query, after }));
+  record(windows, () => pageOf(index, sight, { ...query, first: COUNT - 500 }));
   record(facets, () => pageOf(index, sight, { ...query, withFacets: true }));
 }
 
@@ -110,5 +112,6 @@ function show(name: string, { wall, cpu }: Times): void {
 
 console.log(`${COUNT} minions: ${bytes.toFixed(0)} B each, filled in ${filledMs.toFixed(0)} ms`);
 show('a page of 50', pages);
-show('the same with facets', facets);
+show('a window at the end', windows);
+show('a page with facets', facets);
 console.log(`judged for a narrow reader in ${judgedMs.toFixed(0)} ms`);

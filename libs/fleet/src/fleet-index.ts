@@ -47,10 +47,16 @@ export class FleetIndex {
   readonly rows: Rows;
   /** The grains that are kept. */
   readonly grainNames: readonly string[];
+  #version = 0;
 
   constructor(grainNames: readonly string[]) {
     this.grainNames = grainNames;
     this.rows = new Rows(grainNames);
+  }
+
+  /** Another number once a row may have changed. */
+  get version(): number {
+    return this.#version;
   }
 
   /** Texts that found no room in their column. */
@@ -66,6 +72,7 @@ export class FleetIndex {
     const { columns } = this.rows;
     columns.key[row] = isThere ? KEYS.indexOf(key.state ?? 'denied') + 1 : 0;
     columns.denied[row] = Number(key?.hasDenied === true);
+    this.#version += 1;
     this.rows.dropIfEmpty(row);
   }
 
@@ -78,6 +85,7 @@ export class FleetIndex {
       this.rows.setGrain(column, row, texts?.[place] ?? ''),
     );
     if (at > 0) this.#seen(row, 'grains', at);
+    this.#version += 1;
     this.rows.dropIfEmpty(row);
   }
 
@@ -89,7 +97,10 @@ export class FleetIndex {
     const row = this.#rowFor(id, known !== undefined);
     if (row === undefined) return;
     const { presence, since } = this.rows.columns;
-    presence[row] = known === undefined ? 0 : known.present ? PRESENT : ABSENT;
+    const next = known === undefined ? 0 : known.present ? PRESENT : ABSENT;
+    // Records of presence have many minions of which few have changed.
+    if (presence[row] !== next || since[row] !== (known?.since ?? 0)) this.#version += 1;
+    presence[row] = next;
     since[row] = known?.since ?? 0;
     this.rows.dropIfEmpty(row);
   }
@@ -105,6 +116,7 @@ export class FleetIndex {
     const row = this.rows.find(id);
     if (row === undefined || at < (this.rows.columns.runAt[row] ?? 0)) return;
     this.rows.setRun(row, jid, at, hasFailed);
+    this.#version += 1;
   }
 
   /** The state of a minion's key; undefined without one. */
@@ -154,6 +166,7 @@ export class FleetIndex {
     const { seenAt, seenBy } = this.rows.columns;
     if (at <= (seenAt[row] ?? 0)) return;
     seenAt[row] = at;
+    this.#version += 1;
     seenBy[row] = SEEN_BY.indexOf(by);
   }
 }

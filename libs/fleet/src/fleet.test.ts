@@ -266,6 +266,10 @@ test('pages, totals and facets are those of a list that is filtered and sorted w
             expect(
               found.rows.map(({ seen, ...row }) => ({ ...row, seenAt: seen?.at ?? 0 })),
             ).toEqual(expected);
+            const window = pageOf(index, sight, { ...query, first: 2 });
+            const inWindow = expected.slice(2, 2 + query.limit);
+            expect(window.rows.map(({ id }) => id)).toEqual(inWindow.map(({ id }) => id));
+            expect(window.next === undefined).toBe(expected.length <= 2 + query.limit);
             expect(found.facets).toEqual(facetsOfModel(whole, query));
             expect(facetsOf(index, sight)).toEqual({
               total: whole.length,

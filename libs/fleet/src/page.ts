@@ -22,6 +22,8 @@ export interface FleetQuery {
   readonly order?: FleetOrder;
   readonly isDown?: boolean;
   readonly limit: number;
+  /** Rows that are left out before them; default none. */
+  readonly first?: number;
   /** The last row of the page before. */
   readonly after?: FleetPlace | undefined;
   readonly withFacets?: boolean;
@@ -74,7 +76,8 @@ export function pageOf(index: FleetIndex, sight: RowSight, query: FleetQuery): F
   const filter = filterOf(index, sight, query);
   const sorting = sortingOf(index, sight, query);
   const counts = query.withFacets === true ? new FacetCounts(index) : undefined;
-  const best = new Best(query.limit + 1);
+  const { first = 0, limit } = query;
+  const best = new Best(first + limit + 1);
   const { length } = order;
   const isBackwards = query.isDown === true && sorting.isById;
   const after = query.after === undefined ? undefined : sorting.placeOf(query.after, order);
@@ -92,13 +95,13 @@ export function pageOf(index: FleetIndex, sight: RowSight, query: FleetQuery): F
     if (!isBefore) best.add(value, isBackwards ? -place : place, row);
   }
   const found = best.take();
-  const shown = found.slice(0, query.limit);
+  const shown = found.slice(first, first + limit);
   const last = shown.at(-1);
   return {
     rows: shown.map((row) => index.read(row, sight.partsOf(row))),
     total,
     next:
-      found.length > shown.length && last !== undefined
+      found.length > first + shown.length && last !== undefined
         ? { value: sorting.shownValueOf(last), id: rows.ids[last] ?? '' }
         : undefined,
     facets: counts?.shown(),
@@ -174,12 +177,11 @@ function sortingOf(index: FleetIndex, sight: RowSight, query: FleetQuery): Sorti
     stateRun: columns.runAt,
   }[order];
   // A row is not ordered by what it does not show.
-  const isShown = (row: number): boolean => {
-    if (order === 'stateRun') return sight.seesRuns(row);
-    return columns.key[row] === ACCEPTED || (order !== 'since' && order !== 'present');
-  };
+  const isOfAccepted = order === 'since' || order === 'present';
   const numberOf = (row: number): number => {
-    if (!isShown(row)) return -1;
+    if (isOfAccepted && columns.key[row] !== ACCEPTED) return -1;
+    // As one that is not known.
+    if (order === 'stateRun' && !sight.seesRuns(row)) return 0;
     const number = numbers[row] ?? 0;
     return order === 'present' ? Number(number === PRESENT) : number;
   };

@@ -62,9 +62,10 @@ export function openNetapi(given: NetapiParts): Netapi {
   const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
   const live = new LiveEvents(bus, onTrouble);
-  const liveParts = makeLiveParts({ bus, live, requests, onTrouble });
-  const { followers } = liveParts;
   const fleet = new FleetFeed({ bus, live, onTrouble });
+  const sights = new FleetSights();
+  const liveParts = makeLiveParts({ bus, live, requests, fleet, sights, onTrouble });
+  const { followers } = liveParts;
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
   const settings = settingsOf(options);
@@ -80,7 +81,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     ...liveParts,
     fleet,
     records: new FleetRecords(bus),
-    sights: new FleetSights(),
+    sights,
     hooks: new EventWriter(bus),
     counts,
     room,

@@ -223,7 +223,10 @@ export class ApiScene {
     const onTrouble = (text: string): void => void this.faults.push(text);
     const { bus = NO_BUS } = options;
     const live = bus === NO_BUS ? this.live : new LiveEvents(bus, onTrouble);
-    this.parts = makeLiveParts({ bus, live, requests, onTrouble });
+    const { fleet: index } = this;
+    const fleet = { index, whole: async () => ({ index, asOf: NOWHERE }) };
+    const sights = new FleetSights();
+    this.parts = makeLiveParts({ bus, live, requests, fleet, sights, onTrouble });
     this.v1 = {
       ...this.parts,
       enabled,
@@ -233,8 +236,8 @@ export class ApiScene {
       sessions: this.sessions,
       callers,
       room: this.room,
-      fleet: { whole: async () => ({ index: this.fleet, asOf: NOWHERE }) },
-      sights: new FleetSights(),
+      fleet,
+      sights,
       records: {
         keys: async (ids) => ids.map((id) => this.keyRecords.get(id)),
         grains: async (id) => this.grains.get(id),

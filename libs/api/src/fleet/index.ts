@@ -1,11 +1,18 @@
 export type { KeyAct, KeyActed, KeyShown, KeysPage } from './keys.ts';
 export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
-export type { MinionDetail, MinionShown, MinionsPage, MinionsQuery } from './minions.ts';
+export type {
+  MinionDetail,
+  MinionsFilter,
+  MinionShown,
+  MinionsPage,
+  MinionsQuery,
+} from './minions.ts';
 export {
   grainsSchema,
   LISTED_GRAINS,
   minionDetailSchema,
   minionParams,
+  minionsFilter,
   minionsQuery,
   minionsSchema,
 } from './minions.ts';

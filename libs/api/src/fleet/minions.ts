@@ -48,6 +48,10 @@ export const minionsQuery = z.strictObject({
 });
 export type MinionsQuery = z.output<typeof minionsQuery>;
 
+/** The parameters of a list whose rows are followed: its window is given beside them. */
+export const minionsFilter = minionsQuery.omit({ limit: true, after: true });
+export type MinionsFilter = z.output<typeof minionsFilter>;
+
 const grainsShown = z.object(
   Object.fromEntries(LISTED_GRAINS.map((name) => [name, z.string().nullable()])) as Record<
     (typeof LISTED_GRAINS)[number],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursorSchema, flagSchema, pageParts, pageQuery } from '../pages.ts';
+import { cursorSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 import { value } from './value.ts';
 
@@ -82,7 +82,7 @@ export const jobsQuery = z.strictObject({
   minion: z.string().min(1).max(255).optional().describe('A target, or a minion that returned.'),
   from: z.iso.datetime({ offset: true }).optional().describe('Started at or after.'),
   to: z.iso.datetime({ offset: true }).optional().describe('Started before.'),
-  hidden: flagSchema.optional().describe('Also commands of tools, such as find_job.'),
+  hidden: z.stringbool().optional().describe('Also commands of tools, such as find_job.'),
 });
 
 /** A page of jobs, newest first. A page of a rare match may be empty and have a next. */
@@ -131,7 +131,7 @@ export const jobReturnSchema = z
   .meta({ id: 'JobReturn' });
 
 export const jobReturnQuery = z.strictObject({
-  evidence: flagSchema.optional().describe('Also other returns of this minion.'),
+  evidence: z.stringbool().optional().describe('Also other returns of this minion.'),
 });
 
 /** Minions that gave the same. */

@@ -93,6 +93,11 @@ export class FleetFeed {
     throw new NetapiError(503, 'The minions are being read.', { retryAfter: RETRY_AFTER_S });
   }
 
+  /** The fleet while it is whole; it is read from the first {@link whole} on. */
+  get index(): FleetIndex | undefined {
+    return this.#whole();
+  }
+
   /** Ends all reading. */
   close(): void {
     this.#stopping.abort();

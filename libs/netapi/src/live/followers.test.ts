@@ -23,7 +23,12 @@ class FakeSink implements FollowerSink {
   }
 }
 
-const ALL: Sight = { key: 'all', sees: () => true, seesJob: () => true };
+const ALL: Sight = {
+  key: 'all',
+  reader: { principal: 'alice', acl: undefined, matching: () => new Set() },
+  sees: () => true,
+  seesJob: () => true,
+};
 const formOf = (name: string, write: WriteFrame): Form => eventByEvent(name, () => write);
 const STALLED_BYTES = 2 * 1024 * 1024;
 const FLUSH_MS = 100;

@@ -94,6 +94,12 @@ class Group {
     if (text === '') return undefined;
     return new Frame(text, events);
   }
+
+  /** Gives a follower what the others had before it. */
+  join({ sink }: Follower): void {
+    const text = this.maker.begun?.(this.sightClass.position) ?? '';
+    if (text !== '') sink.write(new Frame(text, 0));
+  }
 }
 
 /** Counts of followers. */
@@ -163,6 +169,7 @@ export class Followers {
         const next = this.#groupOf(other, form);
         this.#flushGroup(next);
         next.followers.add(follower);
+        next.join(follower);
         group = next;
       },
       remove: () => this.#remove(group, follower),
@@ -209,6 +216,7 @@ export class Followers {
   #join(follower: Follower, sight: Sight, form: Form): Group {
     const group = this.#groupOf(sight, form);
     group.followers.add(follower);
+    group.join(follower);
     return group;
   }
 
@@ -237,6 +245,7 @@ export class Followers {
     followers.delete(follower);
     if (followers.size > 0) return;
     sightClass.remove(group);
+    group.maker.close?.();
     const { key } = sightClass.sight;
     if (sightClass.groups.size === 0 && this.#classes.get(key) === sightClass) {
       this.#classes.delete(key);
@@ -309,6 +318,7 @@ export class Followers {
       sink.write(new Frame(lagText(group, follower, group.flushedTo), 0));
       follower.dropped = 0;
       follower.laggingSince = undefined;
+      group.join(follower);
     }
     sink.write(frame);
   }

@@ -28,6 +28,10 @@ export interface FrameMaker {
   readonly isPending: boolean;
   /** Characters that wait for the flush. */
   readonly size: number;
+  /** What a follower needs that joins others; empty if nothing. */
+  begun?(position: string): string;
+  /** The last follower is gone. */
+  close?(): void;
 }
 
 /** What a slow follower did not get. */

@@ -1,10 +1,14 @@
 import type { Bus } from '@brine/bus';
 import type { MasterRequests } from '../clients/master-requests.ts';
+import type { FleetFeed } from '../fleet/fleet-feed.ts';
+import type { FleetSights } from '../fleet/fleet-sights.ts';
 import { Places, SEARCH_PLACES } from '../places.ts';
 import type { ApiCaller } from '../sessions/callers.ts';
 import { EVENT_TOPIC } from '../stream/event-topic.ts';
+import { minionsTopic } from '../stream/fleet-window.ts';
 import { JobCounts } from '../stream/job-counts.ts';
 import { jobsTopic, jobTopic } from '../stream/job-topics.ts';
+import { LiveViews } from '../stream/live-views.ts';
 import { Replays } from '../stream/replays.ts';
 import { Streams } from '../stream/streams.ts';
 import type { TopicSources } from '../stream/topic.ts';
@@ -38,11 +42,14 @@ export interface LiveSources {
   readonly bus: Bus;
   readonly live: Pick<LiveEvents, 'listen' | 'isEven' | 'close'>;
   readonly requests: Pick<MasterRequests, 'ask'>;
+  readonly fleet: Pick<FleetFeed, 'whole' | 'index'>;
+  readonly sights: FleetSights;
   readonly onTrouble: (text: string, error: unknown) => void;
 }
 
 /** Makes the readers of events; none reads yet. */
-export function makeLiveParts({ bus, live, requests, onTrouble }: LiveSources): LiveParts {
+export function makeLiveParts(sources: LiveSources): LiveParts {
+  const { bus, live, requests, fleet, sights, onTrouble } = sources;
   const followers = new Followers();
   const principals = new Principals();
   const jobs = new JobCounts();
@@ -66,14 +73,17 @@ export function makeLiveParts({ bus, live, requests, onTrouble }: LiveSources): 
     sightOf(caller.reader, principals, (some) => own.learn(caller, peer, some));
   const replays = new Replays({ bus, live, followers, principals, onTrouble });
   const streams = new Streams({ followers, replays });
+  const views = new LiveViews(onTrouble);
   const topics: TopicSources = new Map([
     ['events', EVENT_TOPIC],
     ['jobs', jobsTopic(jobs)],
     ['job', jobTopic(jobs)],
+    ['minions', minionsTopic({ views, fleet, sights })],
   ]);
   const close = (): void => {
     streams.close();
     followers.close();
+    views.close();
     live.close();
   };
   return { followers, principals, begin, searches, events, sight, streams, replays, topics, close };

@@ -82,6 +82,8 @@ export function unknownJobOf(
 /** Which events a follower gets. Followers with the same key get the same events. */
 export interface Sight {
   readonly key: string;
+  /** For what is no event. */
+  readonly reader: Reader;
   sees(event: LiveEvent): boolean;
   /** True if the job as a whole is seen, and not only what some minions returned. */
   seesJob(jid: string): boolean;
@@ -110,9 +112,12 @@ export async function learnInTime(sight: Sight, events: readonly LiveEvent[]): P
 
 /** The events that a reader may see. */
 export function sightOf(reader: Reader, principals: Principals, learn?: Sight['learn']): Sight {
-  if (reader.acl === undefined) return { key: 'all', sees: () => true, seesJob: () => true };
+  if (reader.acl === undefined) {
+    return { key: 'all', reader, sees: () => true, seesJob: () => true };
+  }
   return {
     key: keyOf(reader),
+    reader,
     sees: (event) => mayRead(reader, readableOf(event.tag, event.data, principals)),
     seesJob: (jid) => mayRead(reader, { kind: 'job', principal: principals.of(jid) }),
     ...(learn === undefined

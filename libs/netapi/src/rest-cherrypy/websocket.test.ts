@@ -44,7 +44,12 @@ class Peer implements HttpSocket {
   }
 }
 
-const ALL: Sight = { key: 'all', sees: () => true, seesJob: () => true };
+const ALL: Sight = {
+  key: 'all',
+  reader: { principal: 'alice', acl: undefined, matching: () => new Set() },
+  sees: () => true,
+  seesJob: () => true,
+};
 
 function served(found: () => ApiCaller | undefined) {
   const followers = new Followers();

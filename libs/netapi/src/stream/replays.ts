@@ -129,6 +129,7 @@ export class Replays {
       event.forget?.();
     }
     const { text, events: count } = maker.flush(position);
+    maker.close?.();
     return new Frame(text, count);
   }
 

@@ -27,6 +27,15 @@ export class StreamFrames implements FrameMaker {
     return isTaken;
   }
 
+  begun(position: string): string {
+    const messages = this.#parts.flatMap((part) => part.begun?.() ?? []);
+    return messages.length === 0 ? '' : messagesText(messages, position);
+  }
+
+  close(): void {
+    for (const part of this.#parts) part.close?.();
+  }
+
   flush(position: string): Pick<Frame, 'text' | 'events'> {
     const nowMs = performance.now();
     const events = this.#events;

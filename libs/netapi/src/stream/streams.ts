@@ -11,10 +11,19 @@ const RARE_PLACES: PlaceLimits = {
   retryAfterS: 30,
 };
 
+/** Windows of lists, of one process: up to 180 KB each, and some ms of a second. */
+const COMPUTED_PLACES: PlaceLimits = {
+  ...RARE_PLACES,
+  all: 500,
+  ofOne: 50,
+  text: 'Too many streams have lists of their own.',
+};
+
 /** The streams of this process. */
 export class Streams {
   readonly #parts: StreamParts;
   readonly #places = new Places(RARE_PLACES);
+  readonly #computed = new Places(COMPUTED_PLACES);
   readonly #rare = new Map<string, { readonly leave: () => void; streams: number }>();
   readonly #beginning = new Set<StreamFollower>();
 
@@ -26,11 +35,11 @@ export class Streams {
    * Takes the places of a stream of this user; the returned function gives them back.
    * @throws NetapiError 503
    */
-  enter(user: string, topics: Pick<Topics, 'form' | 'isRare'>): () => void {
+  enter(user: string, topics: Omit<Topics, 'names'>): () => void {
     const leave = this.#parts.followers.enter(user);
     if (!topics.isRare) return leave;
     try {
-      const leaveForm = this.#enterForm(user, topics.form.name);
+      const leaveForm = this.#enterForm(user, topics);
       return () => {
         leave();
         leaveForm();
@@ -42,9 +51,10 @@ export class Streams {
   }
 
   /** Streams with the same topics have one place together: their events are judged once. */
-  #enterForm(user: string, form: string): () => void {
-    const name = `${user}\n${form}`;
-    const known = this.#rare.get(name) ?? { leave: this.#places.enter([user]), streams: 0 };
+  #enterForm(user: string, { form, isComputed }: Omit<Topics, 'names'>): () => void {
+    const name = `${user}\n${form.name}`;
+    const places = isComputed ? this.#computed : this.#places;
+    const known = this.#rare.get(name) ?? { leave: places.enter([user]), streams: 0 };
     known.streams += 1;
     this.#rare.set(name, known);
     let isOver = false;

@@ -18,10 +18,16 @@ export interface TopicPart {
   readonly isPending: boolean;
   /** Characters that wait. */
   readonly size: number;
+  /** The messages without which those that come later make no sense. */
+  begun?(): readonly Message[];
+  /** The last follower is gone. */
+  close?(): void;
 }
 
 /** A topic as a stream asked for it. */
 export interface OpenTopic {
+  /** It is computed by itself, and not out of events. */
+  readonly isComputed?: true;
   /** Only events of these jobs matter; undefined: any, or none at all. */
   readonly jids?: ReadonlySet<string>;
   /**

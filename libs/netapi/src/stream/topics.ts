@@ -12,14 +12,18 @@ export interface Topics {
   readonly form: Form;
   /** Few others ask for the same: it costs each event some work of its own. */
   readonly isRare: boolean;
+  /** It has rows of its own in memory, and costs work without events. */
+  readonly isComputed: boolean;
 }
 
 /** Reads a list of topics. @throws RangeError with a text for the peer */
 export function readTopics(text: string, sources: TopicSources): Topics {
   const names = [...new Set(text.split(','))].sort();
   if (names.length > TOPICS_MAX) throw new RangeError(`topics: more than ${TOPICS_MAX}`);
-  if (names.filter((name) => /^events(?::|$)/.test(name)).length > 1) {
-    throw new RangeError('topics: events are in a stream once');
+  for (const once of ['events', 'minions']) {
+    if (names.filter((name) => name.split(':', 1)[0] === once).length > 1) {
+      throw new RangeError(`topics: ${once} are in a stream once`);
+    }
   }
   // A stream that is cut between its messages has no event twice: they come last.
   const inOrder = [...names].sort((one, other) => orderOf(one) - orderOf(other));
@@ -35,7 +39,9 @@ export function readTopics(text: string, sources: TopicSources): Topics {
     reset: resetText,
     bye: byeText,
   };
-  return { names, form, isRare: !areOfJobs && names.some((name) => name.includes(':')) };
+  const isComputed = opened.some((one) => one.isComputed === true);
+  const isRare = isComputed || (!areOfJobs && names.some((name) => name.includes(':')));
+  return { names, form, isRare, isComputed };
 }
 
 function orderOf(name: string): number {

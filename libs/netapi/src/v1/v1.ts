@@ -1,6 +1,4 @@
 import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
-import { NetapiError } from '../errors.ts';
-import { addressOf } from '../rest-cherrypy/asked.ts';
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addCommands } from './commands/commands.ts';
 import { addDocument, API_INFO } from './document.ts';
@@ -20,7 +18,7 @@ import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
 import { addSession } from './session.ts';
 import { addStream } from './stream.ts';
 import { addTargets } from './targets.ts';
-import { admitAs, admitted, findWho, namesItsCaller } from './who.ts';
+import { admitAs, findWho, namesItsCaller } from './who.ts';
 
 /** The largest body of `/v1`: a list of 100,000 minions has some MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
@@ -90,8 +88,7 @@ function refuseOtherMethods(
       // OPTIONS is asked by browsers before they ask for anything else.
       method: scope.supportedMethods.filter((one) => one !== 'OPTIONS' && !known.has(one)),
       url: url.slice(base.length),
-      // Refused by name without a log-in too: an address that is open to all asks for none.
-      schema: { hide: true, security: [] },
+      schema: { hide: true },
       // Before a body is looked at: some methods are refused without one.
       onRequest: async (_request, reply) => {
         void reply.header('Allow', [...known].join(', '));
@@ -139,27 +136,6 @@ interface Served {
   readonly parts: V1Parts;
 }
 
-/**
- * A refusal as it is meant: a master names a missing right as it names a bad token. With a token
- * that is valid the caller has a log-in, and not the right.
- */
-async function asMeant(
-  refusal: RefusedRequest | undefined,
-  request: HttpRequest,
-  { callers }: V1Parts,
-): Promise<RefusedRequest | undefined> {
-  const who = admitted(request);
-  const { cause } = refusal ?? {};
-  const isOfToken = cause instanceof NetapiError && cause.refusal === 'TokenAuthenticationError';
-  if (who === undefined || !isOfToken) return refusal;
-  try {
-    const caller = await callers.again(who.session.token, addressOf(request));
-    return caller === undefined ? refusal : new RefusedRequest('forbidden', '', { cause: refusal });
-  } catch (error) {
-    return refusalOf(error) ?? refusal;
-  }
-}
-
 /** Finds who asks, before a body is read; a log-in itself needs none. */
 async function admit(request: HttpRequest, parts: V1Parts): Promise<void> {
   // An empty list in the schema of a route: it is for all.
@@ -169,13 +145,13 @@ async function admit(request: HttpRequest, parts: V1Parts): Promise<void> {
   admitAs(request, who);
 }
 
-async function refuse(
+function refuse(
   error: unknown,
   request: HttpRequest,
   reply: HttpReply,
   { base, parts }: Served,
-): Promise<HttpReply> {
-  const known = await asMeant(refusalOf(error), request, parts);
+): HttpReply {
+  const known = refusalOf(error);
   if (known === undefined) {
     parts.onFault(error, `${request.method} ${request.url.split('?')[0]}`);
   }

@@ -1,6 +1,7 @@
 import { timeText } from '@brine/api';
 import {
   LISTED_GRAINS,
+  type MinionsFilter,
   type MinionShown,
   type MinionsPage,
   type MinionsQuery,
@@ -42,7 +43,7 @@ export function addMinions(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request): Promise<MinionsPage> => {
-      const query = fleetQuery(request.query, Date.now());
+      const query = pageQuery(request.query);
       return inPlace(request, parts.room, async () => {
         const { index, sight, asOf } = await fleetView(request, parts);
         const { rows, total, next, facets } = pageOf(index, sight, query);
@@ -60,8 +61,19 @@ export function addMinions(app: DescribedApp, parts: V1Parts): void {
 }
 
 /** @throws RefusedRequest */
-function fleetQuery(asked: MinionsQuery, nowMs: number): FleetQuery {
-  const { q, key, present, silentSince, sort, limit, after, facets } = asked;
+function pageQuery(asked: MinionsQuery): FleetQuery {
+  const { sort, limit, after } = asked;
+  const query = fleetQuery(asked, Date.now());
+  if (after === undefined) return { ...query, limit };
+  return { ...query, limit, after: afterOf(after, sort, query.order) };
+}
+
+/** Which minions are wanted, in which order. @throws RefusedRequest */
+export function fleetQuery(
+  asked: MinionsFilter,
+  nowMs: number,
+): Omit<FleetQuery, 'limit'> & { readonly order: FleetOrder } {
+  const { q, key, present, silentSince, sort, facets } = asked;
   const order = orderOf(sort);
   return {
     id: q,
@@ -72,8 +84,6 @@ function fleetQuery(asked: MinionsQuery, nowMs: number): FleetQuery {
       silentSince === undefined ? undefined : timeOf('silentSince', silentSince, nowMs) / 1_000,
     order,
     isDown: sort.startsWith('-'),
-    limit,
-    after: after === undefined ? undefined : afterOf(after, sort, order),
     withFacets: facets === 'true',
   };
 }
@@ -89,7 +99,7 @@ function grainsOf({
   version = [],
   os = [],
   grain = [],
-}: MinionsQuery): NonNullable<FleetQuery['grains']> {
+}: MinionsFilter): NonNullable<FleetQuery['grains']> {
   const wanted = new Map<string, string[]>();
   const add = (name: string, text: string): void => {
     wanted.set(name, [...(wanted.get(name) ?? []), text]);
