@@ -35,6 +35,7 @@ export const PROBLEMS = {
   'too-large': { status: 413, title: 'The body is too large', retryable: false },
   'not-json': { status: 415, title: 'A body is JSON', retryable: false },
   'bad-target': { status: 422, title: 'The target can not be resolved', retryable: false },
+  refused: { status: 422, title: 'The function of the master failed', retryable: false },
   'key-in-use': {
     status: 422,
     title: 'This Idempotency-Key was used for another request',

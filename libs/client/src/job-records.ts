@@ -241,13 +241,19 @@ export class JobRecords {
     }
   }
 
-  /** The newest rows on record. */
-  async newestAudit(wanted: {
+  /** The newest rows on record, from a time on (unix ms), and before a row of an earlier answer. */
+  async newestAudit({
+    before,
+    ...wanted
+  }: {
     readonly limit: number;
     readonly kind: string | undefined;
     readonly principal: string | undefined;
+    readonly since?: number | undefined;
+    readonly before?: { readonly at: number; readonly writer: string; readonly n: number };
   }): Promise<AuditRow[]> {
-    return linesOf(await this.#ask('audit_newest', mapOf({ ...wanted })));
+    const place = before && mapOf({ ...before });
+    return linesOf(await this.#ask('audit_newest', mapOf({ ...wanted, before: place })));
   }
 
   /** The payload version of the newest log-in of each minion that is on record. */

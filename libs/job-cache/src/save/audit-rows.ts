@@ -23,6 +23,9 @@ const NEWEST = `
 SELECT writer, n::float8 AS n, body, before, seal FROM brine.audit
 WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
   AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
+  AND ($4::timestamptz IS NULL OR at >= $4)
+  AND ($5::timestamptz IS NULL OR at <= $5
+    AND (at < $5 OR writer > $6 OR writer = $6 AND n < $7::int8))
 ORDER BY at DESC, writer, n DESC LIMIT $3`;
 
 /** Only proven log-ins: others have `claimed` instead (libs/job AuditedAct). */
@@ -39,6 +42,16 @@ export interface LastLogIn {
   readonly id: string;
   /** The version of its payload. */
   readonly version: number;
+}
+
+/** Which rows are wanted. Times are unix ms, before the year 10000. */
+export interface AuditWanted {
+  readonly kind?: string;
+  readonly principal?: string;
+  /** At or after this time. */
+  readonly since?: number;
+  readonly before?: { readonly at: number; readonly writer: string; readonly n: number };
+  readonly limit: number;
 }
 
 /** The rows of the audit. */
@@ -69,14 +82,16 @@ export class AuditRows {
     return this.#read(PAGE, [after.writer, after.n, PAGE_MAX]);
   }
 
-  /** The newest rows, of a kind and of a proven or claimed name if given. Throws JobCacheError. */
-  newest(wanted: {
-    readonly kind?: string;
-    readonly principal?: string;
-    readonly limit: number;
-  }): Promise<AuditRow[]> {
-    const limit = Math.max(1, Math.min(wanted.limit, PAGE_MAX));
-    return this.#read(NEWEST, [wanted.kind ?? null, wanted.principal ?? null, limit]);
+  /**
+   * The newest rows, of a kind and of a proven or claimed name if given, before a row of an earlier
+   * answer. Throws JobCacheError.
+   */
+  newest({ kind, principal, since, before, limit }: AuditWanted): Promise<AuditRow[]> {
+    const most = Math.max(1, Math.min(limit, PAGE_MAX));
+    const asTime = (ms?: number): string | null =>
+      ms === undefined ? null : new Date(ms).toISOString();
+    const place = [asTime(before?.at), before?.writer ?? null, before?.n ?? null];
+    return this.#read(NEWEST, [kind ?? null, principal ?? null, most, asTime(since), ...place]);
   }
 
   /**

@@ -1,7 +1,9 @@
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
 import type { AuditRow } from '@brine/job';
 import { vectorFile } from '@brine/testing';
+import { mapOf, type SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
+import { sceneOf } from '../../test/runner-master.ts';
 import { AuditCheck } from './audit.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
@@ -61,5 +63,36 @@ describe('rows on record', () => {
     const foreign = AuditSeal.fromMasterKey(pem);
     const row = { writer: 'a', n: 1, body: '{}', before: AUDIT_BEGINNING };
     expect(faultsIn([{ ...row, seal: foreign.of(row, row.before) }])).toHaveLength(1);
+  });
+});
+
+describe('a list of rows', () => {
+  const asked: SaltMap[] = [];
+  const rows = [mapOf({ writer: 'h 1', n: 7, body: '{"at":"x"}', before: '', seal: '' })];
+  const scene = sceneOf([], {
+    jobCache: (_query, args) => {
+      asked.push(args);
+      return rows;
+    },
+  });
+
+  it('begins after a row that was shown', async () => {
+    const since = '2026-11-29T00:00:00Z';
+    const before = '2026-11-29T20:45:00.250Z h 1 7';
+    const shown = await scene.value('audit.list', [], mapOf({ since, before, kind: 'key' }));
+    expect(shown).toEqual([mapOf({ at: 'x', row: 'h 1 7' })]);
+    expect(asked.at(-1)).toEqual(
+      mapOf({
+        limit: 50,
+        kind: 'key',
+        since: Date.parse(since),
+        before: mapOf({ at: Date.UTC(2026, 10, 29, 20, 45, 0, 250), writer: 'h 1', n: 7 }),
+      }),
+    );
+  });
+
+  it.each(['soon', 'never h 1', '2026-11-29T20:45:00Z h'])('begins at no %s', async (before) => {
+    const { success } = await scene.run('audit.list', [], mapOf({ before }));
+    expect(success).toBe(false);
   });
 });

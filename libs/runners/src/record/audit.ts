@@ -1,7 +1,7 @@
 import { AUDIT_BEGINNING } from '@brine/crypt';
 import type { AuditRow } from '@brine/job';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { RowSeal, RunnerFunction } from '../function.ts';
+import type { RowSeal, RunnerContext, RunnerFunction } from '../function.ts';
 
 /** Limit of listed faults; the rest is counted. */
 const FAULTS_SHOWN_MAX = 100;
@@ -76,12 +76,15 @@ const list: RunnerFunction = {
     ['limit', LIST_DEFAULT],
     ['kind', null],
     ['principal', null],
+    ['since', null],
+    ['before', null],
   ],
   doc:
     'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts and log-ins, ' +
     'allowed or refused. principal is the name that was proven, claimed the one that was only ' +
     'given. kind (publish, runner, wheel, token, key, login) and principal, which finds both ' +
-    'names, narrow them.',
+    'names, narrow them; so does since, a time. before has the time and the row of a shown one: ' +
+    'those that come after it in this list.',
   async run(given, { jobs }) {
     const text = (name: string): string | undefined => {
       const value = given.named.get(name);
@@ -92,10 +95,27 @@ const list: RunnerFunction = {
       limit: typeof limit === 'number' ? limit : LIST_DEFAULT,
       kind: text('kind'),
       principal: text('principal'),
+      ...placeOf(text('before')),
+      since: momentOf('since', text('since')),
     });
     return { value: rows.map(shownRow) };
   },
 };
+
+/** The place of a row that was shown: `<at> <row>`. @throws Error for another text */
+function placeOf(text: string | undefined): Pick<Wanted, 'before'> {
+  if (text === undefined) return {};
+  const [, at = '', writer = '', n = ''] = /^(\S+) (.+) (\d{1,15})$/s.exec(text) ?? [];
+  return { before: { at: momentOf('before', at) ?? 0, writer, n: Number(n) } };
+}
+
+type Wanted = Parameters<RunnerContext['jobs']['newestAudit']>[0];
+
+function momentOf(name: string, text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : Date.parse(text);
+  if (Number.isNaN(ms)) throw new Error(`${name} is no time: ${text ?? ''}`);
+  return ms;
+}
 
 function shownRow({ writer, n, body }: AuditRow): SaltMap {
   const record = JSON.parse(body) as Record<string, string | number>;

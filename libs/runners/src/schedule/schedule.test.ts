@@ -37,9 +37,11 @@ const SCHEDULE: Plain = {
 };
 
 /** A master whose schedule was begun a moment ago. */
-function scheduled(runs: Readonly<Record<string, readonly ScheduledRun[]>> = {}) {
+function scheduled(
+  runs: Readonly<Record<string, readonly ScheduledRun[]>> = {},
+  zone = { offsetAt: () => 0 },
+) {
   const given = salted(SCHEDULE) as SaltMap;
-  const zone = { offsetAt: () => 0 };
   const state: ScheduleState = beginState(readSchedule(given, 2026), undefined, NOW, {
     zone,
     loopMs: 60_000,
@@ -185,6 +187,21 @@ describe('what operators ask for is kept', () => {
     expect(await value('schedule.skip_job', { name, current_time: 'soon' })).toEqual({
       comment: 'Date string could not be parsed.',
       result: false,
+    });
+  });
+
+  test('times are those of UTC where a call asks for it', async () => {
+    const hour = 3_600_000;
+    const { value, kept } = scheduled({}, { offsetAt: () => hour });
+    const statusOf = async (more: { readonly utc?: boolean }) =>
+      ((await value('schedule.status', { name: 'backup', ...more })) as { backup: object }).backup;
+    expect(await statusOf({})).toMatchObject({ next_fire_time: '2026-11-26T04:00:00' });
+    expect(await statusOf({ utc: true })).toMatchObject({ next_fire_time: '2026-11-26T03:00:00' });
+    const times = { current_time: '2026-11-26T03:00:00', new_time: '2026-11-26T05:30:00' };
+    await value('schedule.postpone_job', { name: 'backup', utc: true, ...times });
+    expect(kept.asked.jobs.get('backup')).toEqual({
+      skips: [Date.UTC(2026, 10, 26, 4)],
+      runs: [Date.UTC(2026, 10, 26, 5, 30)],
     });
   });
 

@@ -13,6 +13,7 @@ import {
   type ScheduledJob,
   type ScheduleState,
   wallOf,
+  type Zone,
 } from '@brine/schedule';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyStr, strftime } from '@brine/wire/text';
@@ -60,12 +61,25 @@ function jobNamed({ schedule }: View, name: SaltValue): ScheduledJob | undefined
   return schedule.jobs.find((job) => job.name === name);
 }
 
+/** The form of times in an answer. */
+interface ShownTimes {
+  readonly format: string;
+  readonly in: Zone;
+}
+
+const UTC: Zone = { offsetAt: () => 0 };
+
+/** Times in the zone of the master; of UTC where a call asks for it. */
+function timesOfMaster(context: RunnerContext, format: string, { utc = false } = {}): ShownTimes {
+  return { format, in: utc ? UTC : masterOf(context).schedule.zone };
+}
+
 /** The next time of a job by the wall clock; null: never. */
 function nextTimeOf(
   view: View,
   job: ScheduledJob,
   context: RunnerContext,
-  format: string,
+  { format, in: shownIn }: ShownTimes,
 ): SaltValue {
   const master = masterOf(context);
   const { zone } = master.schedule;
@@ -74,12 +88,16 @@ function nextTimeOf(
   const loop = master.option('loop_interval');
   const loopMs = (typeof loop === 'number' ? loop : 60) * 1000;
   const dueMs = nextDue(job, state, master.now(), { zone, loopMs, asked: view.asked });
-  return dueMs === undefined ? null : strftime(new Date(wallOf(dueMs, zone)), format);
+  return dueMs === undefined ? null : timeText(dueMs, { format, in: shownIn });
 }
 
-function timeText(ms: number, context: RunnerContext, format = FORMAT): string {
-  return strftime(new Date(wallOf(ms, masterOf(context).schedule.zone)), format);
+function timeText(ms: number, { format, in: zone }: ShownTimes): string {
+  return strftime(new Date(wallOf(ms, zone)), format);
 }
+
+/** The parameter for times in UTC, in place of those of the master. */
+const IN_UTC = ['utc', false] as const;
+const WITH_UTC = 'utc=True: times in UTC.';
 
 /** An entry of the configuration with the current `enabled`. */
 function entryOf(view: View, key: SaltValue): SaltMap | undefined {
@@ -126,14 +144,15 @@ const list: RunnerFunction = {
 
 const status: RunnerFunction = {
   name: 'schedule.status',
-  parameters: [['name', null]],
+  parameters: [['name', null], IN_UTC],
   doc:
     "Shows for each job of the master's schedule, or for one, when it runs next, how its last " +
     'runs ended, and why it did not run when it was due. What of the schedule is not in force ' +
-    'stands under not_in_force.',
+    `stands under not_in_force. ${WITH_UTC}`,
   async run({ named }, context) {
     const view = await viewOf(context);
     const { schedule: admin } = masterOf(context);
+    const times = timesOfMaster(context, FORMAT, { utc: named.get('utc') === true });
     const wanted = named.get('name') ?? null;
     const found: SaltMap = new Map();
     for (const job of view.schedule.jobs) {
@@ -145,10 +164,9 @@ const status: RunnerFunction = {
         mapOf({
           function: job.fun,
           enabled: isEnabled(view.schedule, job, view.asked),
-          next_fire_time: nextTimeOf(view, job, context, FORMAT),
-          runs: runs.slice(0, SHOWN_RUNS).map((run) => shownRun(run, context)),
-          skipped:
-            skipped && mapOf({ time: timeText(skipped.at, context), reason: skipped.reason }),
+          next_fire_time: nextTimeOf(view, job, context, times),
+          runs: runs.slice(0, SHOWN_RUNS).map((run) => shownRun(run, times)),
+          skipped: skipped && mapOf({ time: timeText(skipped.at, times), reason: skipped.reason }),
         }),
       );
     }
@@ -160,12 +178,12 @@ const status: RunnerFunction = {
   },
 };
 
-function shownRun(run: ScheduledRun, context: RunnerContext): SaltMap {
+function shownRun(run: ScheduledRun, times: ShownTimes): SaltMap {
   const { dueMs, jid, endedMs, success, retcode, reason } = run;
   return mapOf({
-    due: timeText(dueMs, context),
+    due: timeText(dueMs, times),
     jid: jid === '' ? undefined : jid,
-    ended: endedMs === undefined || reason !== undefined ? undefined : timeText(endedMs, context),
+    ended: endedMs === undefined || reason !== undefined ? undefined : timeText(endedMs, times),
     running: endedMs === undefined ? true : undefined,
     success,
     retcode: retcode === 0 ? undefined : retcode,
@@ -183,7 +201,7 @@ const nextFireTime: RunnerFunction = {
     const view = await viewOf(context);
     const job = jobNamed(view, named.get('name') ?? null);
     if (job === undefined) return { value: unknownJob(named.get('name')) };
-    const next = nextTimeOf(view, job, context, FORMAT);
+    const next = nextTimeOf(view, job, context, timesOfMaster(context, FORMAT));
     return { value: mapOf({ result: true, next_fire_time: next }) };
   },
 };
@@ -198,17 +216,17 @@ const jobStatus: RunnerFunction = {
     const view = await viewOf(context);
     const job = jobNamed(view, named.get('name') ?? null);
     if (job === undefined) return { value: mapOf({}) };
-    const format = pyStr(named.get('time_fmt') ?? FORMAT);
+    const times = timesOfMaster(context, pyStr(named.get('time_fmt') ?? FORMAT));
     const key = [...view.given.keys()].find((one) => nameOf(view.given, one) === job.name);
     const state = view.state?.jobs.get(job.name);
     const time = (ms: number | undefined): SaltValue =>
-      ms === undefined ? null : timeText(ms, context, format);
+      ms === undefined ? null : timeText(ms, times);
     const seconds = job.timing.kind === 'interval' ? job.timing.seconds : undefined;
     const { skipped } = state ?? {};
     const known = mapOf({
       name: job.name,
       _seconds: seconds,
-      _next_fire_time: nextTimeOf(view, job, context, format),
+      _next_fire_time: nextTimeOf(view, job, context, times),
       _last_run: state?.lastDue === undefined ? undefined : time(state.lastDue),
       ...(skipped && {
         _skipped: true,
@@ -314,10 +332,10 @@ function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
 
 const skipJob: RunnerFunction = {
   name: 'schedule.skip_job',
-  parameters: [['name'], ['current_time'], ['time_fmt', FORMAT]],
+  parameters: [['name'], ['current_time'], ['time_fmt', FORMAT], IN_UTC],
   doc:
     "Leaves out one time of a job of the master's schedule, in the time of the master and in the " +
-    'format time_fmt.',
+    `format time_fmt. ${WITH_UTC}`,
   async run(given, context) {
     const { job, times, fault } = await timesOf(given, ['current_time'], context);
     const [time] = times;
@@ -329,10 +347,10 @@ const skipJob: RunnerFunction = {
 
 const postponeJob: RunnerFunction = {
   name: 'schedule.postpone_job',
-  parameters: [['name'], ['current_time'], ['new_time'], ['time_fmt', FORMAT]],
+  parameters: [['name'], ['current_time'], ['new_time'], ['time_fmt', FORMAT], IN_UTC],
   doc:
     "Lets a job of the master's schedule run at new_time in place of current_time, both in the " +
-    'time of the master and in the format time_fmt.',
+    `time of the master and in the format time_fmt. ${WITH_UTC}`,
   async run(given, context) {
     const { job, times, fault } = await timesOf(given, ['current_time', 'new_time'], context);
     const [current, later] = times;
@@ -361,10 +379,12 @@ async function timesOf(
 }> {
   const name = named.get('name') ?? null;
   const format = pyStr(named.get('time_fmt') ?? FORMAT);
+  const { zone } = masterOf(context).schedule;
+  const asWall = (ms: number): number => (named.get('utc') === true ? wallOf(ms, zone) : ms);
   const times: number[] = [];
   for (const one of names) {
     try {
-      times.push(parseByFormat(pyStr(named.get(one) ?? ''), format));
+      times.push(asWall(parseByFormat(pyStr(named.get(one) ?? ''), format)));
     } catch (error) {
       if (!(error instanceof FormatError)) throw error;
       const fault = outcome('Date string could not be parsed.', { result: false });

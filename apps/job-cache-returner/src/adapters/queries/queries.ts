@@ -89,12 +89,28 @@ async function own(cache: JobCache, request: SaltMap): Promise<SaltValue> {
 
 async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const [kind, principal] = [textOf(request, 'kind'), textOf(request, 'principal')];
+  const since = msOf(request, 'since');
+  const place = mapIn(request, 'before') ?? mapOf({});
+  const [at, writer, n] = [msOf(place, 'at'), textOf(place, 'writer'), intOf(place, 'n')];
+  const isPlace = at !== undefined && writer !== undefined && n !== undefined;
   const rows = await cache.audit.newest({
     limit: intOf(request, 'limit') ?? 50,
     ...(kind === undefined ? {} : { kind }),
     ...(principal === undefined ? {} : { principal }),
+    ...(since === undefined ? {} : { since }),
+    ...(isPlace ? { before: { at, writer, n } } : {}),
   });
   return rows.map((row) => mapOf({ ...row }));
+}
+
+/** From the year 10000 on times have another form. */
+const MS_END = Date.UTC(10_000, 0);
+
+/** A time in unix ms. @throws QueryError for one that no row has */
+function msOf(request: SaltMap, name: string): number | undefined {
+  const ms = intOf(request, name);
+  if (ms !== undefined && (ms < 0 || ms >= MS_END)) throw new QueryError(`${name} is no time`);
+  return ms;
 }
 
 async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {

@@ -14,9 +14,9 @@ import { fingerprint } from '@brine/crypt';
 import { type FleetRow, pageOf } from '@brine/fleet';
 import type { DescribedApp } from '@brine/http';
 import { isMap, mapIn, mapOf, type SaltMap } from '@brine/wire';
-import { NetapiError } from '../../errors.ts';
 import type { KeyRecord } from '../../fleet/key-record.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { asCall } from '../asking.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
@@ -83,7 +83,9 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
         const caller = await parts.callers.again(session.token, peer);
         if (caller === undefined) throw new RefusedRequest('not-logged-in');
         if (!mayRead(caller.reader, { kind: 'keys' })) throw new RefusedRequest('forbidden');
-        return actOn(parts, request.body, { token: session.token, peer });
+        return asCall(request, parts, () =>
+          actOn(parts, request.body, { token: session.token, peer }),
+        );
       }),
   );
 }
@@ -118,7 +120,7 @@ const SECTIONS = {
 type Result = KeyActed['results'][number];
 
 async function actOn(
-  parts: Pick<V1Parts, 'records' | 'client' | 'callers'>,
+  parts: Pick<V1Parts, 'records' | 'client'>,
   { act, ids: given, expect, fingerprints }: KeyAct,
   { token, peer }: { readonly token: string; readonly peer: string },
 ): Promise<KeyActed> {
@@ -174,21 +176,14 @@ function isDone(act: KeyAct['act'], record: KeyRecord | undefined): boolean {
 
 /** @throws RefusedRequest, NetapiError for what the master refuses */
 async function runWheel(
-  { client, callers }: Pick<V1Parts, 'client' | 'callers'>,
+  { client }: Pick<V1Parts, 'client'>,
   fun: string,
   match: ReadonlyMap<string, string[]>,
   { token, peer }: { readonly token: string; readonly peer: string },
 ): Promise<void> {
   const chunk: SaltMap = mapOf({ fun, match: new Map(match), token });
-  try {
-    const result = await client.run({ client: 'wheel', chunk }, { address: peer });
-    const value = result.kind === 'value' ? result.value : null;
-    const data = isMap(value) ? mapIn(value, 'data') : undefined;
-    if (data?.get('success') === false) throw new RefusedRequest('fault', `${fun} failed`);
-  } catch (cause) {
-    if (!(cause instanceof NetapiError) || cause.status !== 401) throw cause;
-    // A master names a missing right as it names a bad token.
-    const isValid = (await callers.ofToken(token, peer)) !== undefined;
-    throw new RefusedRequest(isValid ? 'forbidden' : 'not-logged-in', '', { cause });
-  }
+  const result = await client.run({ client: 'wheel', chunk }, { address: peer });
+  const value = result.kind === 'value' ? result.value : null;
+  const data = isMap(value) ? mapIn(value, 'data') : undefined;
+  if (data?.get('success') === false) throw new RefusedRequest('fault', `${fun} failed`);
 }

@@ -1,0 +1,12 @@
+export type { AuditPage } from './audit.ts';
+export { auditQuery, auditSchema } from './audit.ts';
+export type { Acted, ReactionFailures, Reactor } from './reactor.ts';
+export {
+  actedSchema,
+  failuresQuery,
+  failuresSchema,
+  reactorActSchema,
+  reactorSchema,
+} from './reactor.ts';
+export type { Schedule, ScheduleAct, ScheduledRun } from './schedule.ts';
+export { scheduleActSchema, scheduleSchema } from './schedule.ts';

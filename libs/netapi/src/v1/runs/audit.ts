@@ -1,0 +1,69 @@
+import { timeText } from '@brine/api';
+import { type AuditPage, auditQuery, auditSchema } from '@brine/api/runs';
+import type { DescribedApp } from '@brine/http';
+import { isMap, type SaltMap, textOf } from '@brine/wire';
+import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
+import type { V1Parts } from '../parts.ts';
+import { problems } from '../schemas.ts';
+import { textIn } from '../values.ts';
+import { CALL_CODES, callRunner } from './call-runner.ts';
+
+/** `/v1/audit`: acts on record. */
+export function addAudit(app: DescribedApp, parts: V1Parts): void {
+  app.get(
+    '/audit',
+    {
+      exposeHeadRoute: true,
+      schema: {
+        tags: ['audit'],
+        summary: 'Acts on record, newest first',
+        description: 'For a caller with the runner `audit.list`. The request itself is on record.',
+        querystring: auditQuery,
+        response: { 200: auditSchema, ...problems(...CALL_CODES) },
+      },
+    },
+    async (request): Promise<AuditPage> => {
+      const { who, act, from, limit, after } = request.query;
+      const found = await callRunner(request, parts, 'audit.list', {
+        limit,
+        kind: act,
+        principal: who,
+        since: from,
+        before: after === undefined ? undefined : placeIn(after),
+      });
+      const rows = Array.isArray(found) ? found.filter(isMap) : [];
+      const last = rows.length < limit ? undefined : rows.at(-1);
+      return { items: rows.map(actOf), next: last === undefined ? null : nextOf(last) };
+    },
+  );
+}
+
+/** The cursor for the acts that come after a row. */
+function nextOf(row: SaltMap): string {
+  return cursorOf([textOf(row, 'at') ?? '', textOf(row, 'row') ?? '']);
+}
+
+/** A place in the record, as the runner takes it. @throws RefusedRequest for a forged cursor */
+function placeIn(after: string): string {
+  const [at, row] = placeOf(after, ['string', 'string']).map(String);
+  const isPlace = !Number.isNaN(Date.parse(at ?? '')) && /^.+ \d{1,15}$/s.test(row ?? '');
+  if (!isPlace) throw notOfThisList();
+  return `${at} ${row}`;
+}
+
+function actOf(row: SaltMap): AuditPage['items'][number] {
+  return {
+    row: textOf(row, 'row') ?? '',
+    at: timeText(Date.parse(textOf(row, 'at') ?? '') / 1_000),
+    kind: textOf(row, 'kind') ?? '',
+    outcome: textOf(row, 'outcome') ?? '',
+    ...textIn(row, 'principal'),
+    ...textIn(row, 'claimed'),
+    ...textIn(row, 'fun'),
+    ...textIn(row, 'target'),
+    ...textIn(row, 'jid'),
+    ...textIn(row, 'via'),
+    ...textIn(row, 'peer'),
+    ...textIn(row, 'source'),
+  };
+}
