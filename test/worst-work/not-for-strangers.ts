@@ -38,13 +38,13 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('crypt', 'SerialMemory'),
     ...named('eauth', 'everybody sharedSecret'),
     ...named('jinja', 'isDict isList truth'),
-    ...named('job', 'isEventKind'),
+    ...named('job', 'isEventKind isJobOrigin'),
     // An address of a socket, from the kernel.
     ...named('target', 'networkOf'),
     ...named('wire', 'SaltDatetime SaltFloat SaltTuple boolOf bytesOf intOf isMap isNumber'),
     // Alternatives of an anchored name, without a repeat that could begin twice.
     ...named('wire', 'hasFailed hasRunEntry hasSecretArguments hasSecretReturn withoutCredentials'),
-    ...named('wire', 'isTruthy listOf mapIn mapOf pyBrackets pyFloat textOf typeName'),
+    ...named('wire', 'isTruthy listOf mapIn mapOf metadataOf pyBrackets pyFloat textOf typeName'),
   ],
   // Templates reach them behind the bounds of jinja; its inputs try `"%9999s" % v` and the like.
   'what writes a value in a format': named(

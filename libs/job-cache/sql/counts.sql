@@ -45,6 +45,9 @@ LOCK TABLE brine.returns IN SHARE ROW EXCLUSIVE MODE;
 -- the ledger of such a job is read.
 ALTER TABLE brine.jobs ADD COLUMN targeted integer;
 
+-- What began a job (libs/job JobOrigin); null for jobs of earlier releases and of other writers.
+ALTER TABLE brine.jobs ADD COLUMN begun_by text;
+
 -- Returns that wait for their job were not counted.
 INSERT INTO brine.job_counts (jid, lane, came, failed, last_at)
 SELECT jid, -1, 0, 0, now() FROM brine.orphans;
@@ -56,6 +59,7 @@ CREATE TABLE brine_archive.doubts (LIKE brine.doubts, PRIMARY KEY (jid, id))
 CREATE TABLE brine_archive.job_counts_default PARTITION OF brine_archive.job_counts DEFAULT;
 CREATE TABLE brine_archive.doubts_default PARTITION OF brine_archive.doubts DEFAULT;
 ALTER TABLE brine_archive.jobs ADD COLUMN targeted integer;
+ALTER TABLE brine_archive.jobs ADD COLUMN begun_by text;
 
 -- Days between archive_days and attach_archived.
 DO $$

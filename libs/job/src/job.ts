@@ -7,6 +7,7 @@
  * target           the expression in `tgt` and `tgt_type`; each minion judges it itself
  * expected minions those that the master expects to return: the target by its own data
  * missing          ids in a list target that the master does not know
+ * origin           what began a job: a command, the HTTP API, a minion, a duty of the master
  * principal        the name that was proven to ask for the job; `user` is the name in the load
  * publication      what minions receive of a job: a map with a serial, sealed and signed
  * serial           a number that rises with every publication under one AES key
@@ -23,6 +24,28 @@
  * event            a tag and a map, for everything that listens on the event bus
  * tag              the name of an event: `salt/job/<jid>/ret/<minion>` (tags.ts)
  */
+
+/**
+ * What can begin a job: a client of port 4506, the HTTP API, a minion (`publish.publish`), the
+ * schedule or the reactor of the master, or a run of a runner or wheel.
+ */
+export const JOB_ORIGINS = ['cli', 'api', 'minion', 'schedule', 'reactor', 'run'] as const;
+export type JobOrigin = (typeof JOB_ORIGINS)[number];
+
+/**
+ * What began a job as far as it is on record: also a publication of an earlier release, the view of
+ * the stock returner, a syndic, or a return of a job of which nothing else is known.
+ */
+export const STORED_ORIGINS = [
+  ...JOB_ORIGINS,
+  ...(['publication', 'pgjsonb', 'syndic', 'return'] as const),
+] as const;
+export type StoredOrigin = (typeof STORED_ORIGINS)[number];
+
+/** True for an origin that this release knows. */
+export function isJobOrigin(value: unknown): value is JobOrigin {
+  return JOB_ORIGINS.some((origin) => origin === value);
+}
 
 /**
  * A published job. It is one message in the stream PUBLICATIONS. The publication, the row in
@@ -55,4 +78,6 @@ export interface Job {
   /** The id of the request, if its caller chose the jid. */
   readonly piece?: string;
   readonly durable?: boolean;
+  /** Absent in jobs of earlier releases. */
+  readonly origin?: JobOrigin;
 }

@@ -94,6 +94,7 @@ it('a job has its counts, minions, returns, groups and causes', async () => {
     fun: ['test.echo'],
     tgt: ['*'],
     principal: 'all',
+    origin: 'api',
     arg: ['open'],
     metadata: { ticket: 'T1' },
     counts: { ...counts, unexpected: 0 },

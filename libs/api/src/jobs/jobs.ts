@@ -1,3 +1,4 @@
+import { STORED_ORIGINS } from '@brine/job';
 import { z } from 'zod';
 import { cursorSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
@@ -24,6 +25,10 @@ export const ledgerSchema = z
   .meta({ id: 'Ledger' });
 export type Ledger = z.infer<typeof ledgerSchema>;
 
+const originSchema = z
+  .enum(STORED_ORIGINS)
+  .meta({ id: 'Origin', description: 'What began a job; `publication`: not known.' });
+
 const whatOfJob = {
   jid: z.string(),
   fun: z.array(z.string()),
@@ -31,7 +36,7 @@ const whatOfJob = {
   tgtType: z.string().optional(),
   user: z.string().optional(),
   principal: z.string().optional().describe('Who published it, as rights name it.'),
-  origin: z.enum(['publication', 'pgjsonb', 'syndic', 'return']).optional(),
+  origin: originSchema.optional(),
   hidden: z.boolean().optional().describe('A command of a tool, such as find_job.'),
   published: timeSchema,
   deadline: timeSchema.nullable(),
@@ -80,6 +85,7 @@ export const jobsQuery = z.strictObject({
   user: glob.optional(),
   principal: glob.optional(),
   minion: z.string().min(1).max(255).optional().describe('A target, or a minion that returned.'),
+  origin: originSchema.optional().describe('What began it.'),
   from: z.iso.datetime({ offset: true }).optional().describe('Started at or after.'),
   to: z.iso.datetime({ offset: true }).optional().describe('Started before.'),
   hidden: z.stringbool().optional().describe('Also commands of tools, such as find_job.'),

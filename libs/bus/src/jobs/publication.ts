@@ -164,6 +164,7 @@ function isJob(value: unknown): value is Job & { readonly format: number } {
     isTexts(job['missing']) &&
     (job['piece'] === undefined || typeof job['piece'] === 'string') &&
     (job['durable'] === undefined || typeof job['durable'] === 'boolean') &&
+    (job['origin'] === undefined || typeof job['origin'] === 'string') &&
     typeof job['hidden'] === 'boolean'
   );
 }

@@ -130,6 +130,7 @@ test('a batch is kept with its order, and invalid settings are refused before', 
     principal: 'anne',
     command: 'c',
     host: 'h',
+    origin: 'api' as const,
     load: mapOf({ tgt: '*' }),
   };
   const invalid = handed.beginBatch({ ...order, settings: mapOf({ size: 'none' }) });

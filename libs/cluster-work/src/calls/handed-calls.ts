@@ -80,9 +80,9 @@ export class HandedCalls implements MasterFunctions {
   }
 
   async beginBatch(order: BatchOrder): Promise<void> {
-    const { jid, caller, principal, command, load, settings, host } = order;
+    const { jid, caller, principal, command, load, settings, host, origin } = order;
     this.#parts.checkBatch(settings);
-    const call = mapOf({ caller, principal, command, host });
+    const call = mapOf({ caller, principal, command, host, origin });
     await this.#offer(BATCH, jid, { call, input: mapOf({ load, settings }) });
     this.#parts.count('batch_begun');
   }

@@ -3,7 +3,7 @@ import type { EventMessage } from '@brine/bus/events';
 import { highestRetcode, isAway, LocalClient, RefusedError } from '@brine/client';
 import type { StoredRun } from '@brine/cluster-work';
 import type { MasterOptions } from '@brine/config';
-import type { EventKind } from '@brine/job';
+import { type EventKind, isJobOrigin } from '@brine/job';
 import type { WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
 import { callerNow, publishFor } from '@brine/master/functions';
@@ -155,7 +155,10 @@ class BatchPublisher {
     this.#run.check();
     const { call: by } = this.#run;
     const gatewayHost = textOf(by, 'host') ?? this.#parts.options.brine.host;
-    const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now() };
+    const began = by.get('origin');
+    // Batches of earlier releases do not have it.
+    const origin = isJobOrigin(began) ? began : undefined;
+    const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now(), origin };
     const startMs = nowMs();
     const ports = this.#parts.ports;
     const now = callerNow(ports, mapIn(by, 'caller') ?? mapOf({}));

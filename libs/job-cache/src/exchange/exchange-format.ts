@@ -79,6 +79,8 @@ const FIELDS: Readonly<Record<ExchangeKind, Readonly<Record<string, Test>>>> = {
     not_after: orNull(isTime),
     hidden: isFlag,
     origin: isNumber,
+    // Absent in files of earlier releases.
+    begun_by: (value) => value === undefined || orNull(isText)(value),
     host: isText,
     request_id: isText,
     incarnation: isText,

@@ -49,7 +49,9 @@ const forget = async (jid: string): Promise<void> => {
 
 test('a job goes out and comes in again, every byte the same, as often as one likes', async () => {
   const minions = Array.from({ length: 1_100 }, (_, index) => `web${index}`);
-  await cache.saveJobs([jobRow(JID, { minions, deadlineAt: Date.now() })]);
+  await cache.saveJobs([
+    { ...jobRow(JID, { minions, deadlineAt: Date.now() }), origin: 'reactor' },
+  ]);
   const odd = returnLoad(
     JID,
     'web0',

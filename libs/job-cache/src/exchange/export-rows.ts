@@ -23,7 +23,7 @@ const SOURCES: Readonly<
       'tgt', tgt, 'tgt_type', tgt_type, 'minions', minions, 'missing', missing,
       'published_at', published_at, 'deadline_at', deadline_at,
       'deadline_after', deadline_after::text, 'not_after', not_after, 'hidden', hidden,
-      'origin', origin, 'host', host, 'request_id', request_id, 'incarnation', incarnation,
+      'origin', origin, 'begun_by', begun_by, 'host', host, 'request_id', request_id, 'incarnation', incarnation,
       'seq', seq`,
     table: 'brine.jobs',
     key: "''",

@@ -31,8 +31,8 @@ export interface ImportCounts {
 }
 
 const JOB_COLUMNS = `jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions, missing,
-  published_at, deadline_at, deadline_after, not_after, hidden, origin, host, request_id,
-  incarnation, seq`;
+  published_at, deadline_at, deadline_after, not_after, hidden, origin, begun_by, host,
+  request_id, incarnation, seq`;
 
 const RETURN_COLUMNS = `jid, id, fun, retcode, success, failed, full_ret, raw, received_at,
   incarnation, seq, content`;
@@ -47,18 +47,19 @@ FROM jsonb_to_recordset($1::jsonb) AS i(jid text, id text, fun text, retcode int
 const INSERT_JOBS = `
 INSERT INTO brine.jobs AS j (${JOB_COLUMNS})
 SELECT jid, load, decode(load_raw, 'base64'), principal, "user", fun, tgt, tgt_type, minions,
-  missing, published_at, deadline_at, deadline_after, not_after, hidden, origin, host, request_id,
-  incarnation, seq
+  missing, published_at, deadline_at, deadline_after, not_after, hidden, origin, begun_by, host,
+  request_id, incarnation, seq
 FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, load_raw text, principal text,
   "user" text, fun text[], tgt text[], tgt_type text, minions text[], missing text[],
   published_at timestamptz, deadline_at timestamptz, deadline_after interval,
-  not_after timestamptz, hidden boolean, origin smallint, host text, request_id text,
+  not_after timestamptz, hidden boolean, origin smallint, begun_by text, host text, request_id text,
   incarnation text, seq bigint)
 ON CONFLICT (jid) DO UPDATE SET (${JOB_COLUMNS}) = ROW (excluded.jid, excluded.load,
   excluded.load_raw, excluded.principal, excluded."user", excluded.fun, excluded.tgt,
   excluded.tgt_type, excluded.minions, excluded.missing, excluded.published_at,
   excluded.deadline_at, excluded.deadline_after, excluded.not_after, excluded.hidden,
-  excluded.origin, excluded.host, excluded.request_id, excluded.incarnation, excluded.seq)
+  excluded.origin, excluded.begun_by, excluded.host, excluded.request_id, excluded.incarnation,
+  excluded.seq)
 WHERE excluded.origin < j.origin`;
 
 /** A return that differs from the counted one of the same minion is evidence. */

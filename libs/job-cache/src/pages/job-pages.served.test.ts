@@ -1,3 +1,4 @@
+import type { JobOrigin } from '@brine/job';
 import { jobRow, returnLoad, returnRow } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import fc from 'fast-check';
@@ -36,9 +37,14 @@ function jobOf(number: number): JobRow {
     user: number % 4 === 0 ? 'sudo_bob' : 'root',
     tgt: number % 2 === 0 ? '*' : 'web*',
     hidden: number % 10 === 9,
+    origin: originOf(number),
     publishedAt,
     deadlineAt: isOpen(number) ? NOW + HOUR : publishedAt + 10 * SECOND,
   };
+}
+
+function originOf(number: number): JobOrigin | undefined {
+  return ([undefined, 'api', 'cli'] as const)[number % 3];
 }
 
 function returnsOf(number: number): ReturnRow[] {
@@ -81,7 +87,8 @@ function meant(filter: JobFilter): string[] {
   const fits = (number: number): boolean => {
     const job = jobOf(number);
     const states = of(number);
-    const { state, result } = filter;
+    const { state, result, origin } = filter;
+    if (origin !== undefined && (originOf(number) ?? 'publication') !== origin) return false;
     if (filter.hidden !== true && job.hidden === true) return false;
     if (filter.principal !== undefined && job.principal !== filter.principal) return false;
     if (filter.user !== undefined && job.user !== filter.user) return false;
@@ -113,6 +120,7 @@ const filters: fc.Arbitrary<JobFilter> = fc.record(
     fun: fc.constantFrom('state.*', 'test.ping', 'x*'),
     tgt: fc.constantFrom('[*]', 'web[*]'),
     minion: fc.constantFrom('web1', 'wéb "3"', 'db9'),
+    origin: fc.constantFrom('api' as const, 'cli' as const, 'publication' as const),
     state: fc.constantFrom('open' as const, 'closed' as const),
     result: fc.constantFrom('ok' as const, 'failed' as const, 'late' as const, 'never' as const),
     from: fc.integer({ min: NOW - HOUR, max: NOW }),

@@ -1,6 +1,7 @@
+import type { StoredOrigin } from '@brine/job';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import { type JobOrigin, originOf } from '../read/get-job.ts';
+import { originOf } from '../read/get-job.ts';
 import { globToRegex } from '../read/glob.ts';
 import { getCounts, type Ledger } from '../read/ledger.ts';
 import { jidText } from '../read/list-jobs.ts';
@@ -13,7 +14,7 @@ export interface JobLine {
   readonly tgtType: string;
   readonly user: string;
   readonly principal: string;
-  readonly origin: JobOrigin;
+  readonly origin: StoredOrigin;
   readonly hidden: boolean;
   readonly publishedAt: number;
   readonly deadlineAt: number | undefined;
@@ -37,6 +38,7 @@ export interface JobFilter {
   readonly user?: string;
   /** A minion that was a target, or returned. */
   readonly minion?: string;
+  readonly origin?: StoredOrigin;
   readonly state?: JobState;
   readonly result?: JobResult;
   /** Started at or after, unix ms. */
@@ -60,7 +62,7 @@ const CHUNK = 200;
 const SEARCH_MS = 250;
 
 const LINES = `
-SELECT jid, fun, tgt, tgt_type, "user", principal, hidden, origin, incarnation,
+SELECT jid, fun, tgt, tgt_type, "user", principal, hidden, origin, begun_by, incarnation,
   extract(epoch FROM published_at)::float8 * 1000 AS published_at,
   extract(epoch FROM deadline_at)::float8 * 1000 AS deadline_at, CASE
     WHEN NOT $3::boolean AND hidden THEN false
@@ -85,6 +87,7 @@ interface Line {
   readonly principal: string;
   readonly hidden: boolean;
   readonly origin: number;
+  readonly begun_by: string | null;
   readonly incarnation: string;
   readonly published_at: number;
   readonly deadline_at: number | null;
@@ -113,7 +116,7 @@ export async function jobLines(
     const rows = await select<Line>(pool, LINES, parametersOf(filter, last, asked));
     const lines = await counted(
       pool,
-      rows.filter((row) => row.fits),
+      rows.filter((row) => row.fits && isOf(row, filter)),
     );
     for (const line of lines) {
       if (!fits(line, filter)) continue;
@@ -147,10 +150,11 @@ function isNarrow({
   tgt,
   user,
   minion,
+  origin,
   state,
   result,
 }: JobFilter): boolean {
-  const conditions = [principal, fun, tgt, user, minion, state, result];
+  const conditions = [principal, fun, tgt, user, minion, origin, state, result];
   return hidden !== true || conditions.some((value) => value !== undefined);
 }
 
@@ -180,6 +184,10 @@ function lineOf(row: Line, ledger: Ledger): JobLine {
     deadlineAt: row.deadline_at === null ? undefined : Math.round(row.deadline_at),
     ledger,
   };
+}
+
+function isOf(row: Line, { origin }: JobFilter): boolean {
+  return origin === undefined || originOf(row) === origin;
 }
 
 function fits({ ledger }: JobLine, { state, result }: JobFilter): boolean {

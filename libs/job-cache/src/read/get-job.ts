@@ -1,12 +1,9 @@
-import type { Job } from '@brine/job';
+import { isJobOrigin, type Job, type StoredOrigin } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
 import { type LoadColumns, readLoad } from './get-load.ts';
 import { getLedger, getStates, type Ledger, type ReturnState } from './ledger.ts';
-
-/** The source of a job: a publication, the view `jids`, a syndic, or a return alone. */
-export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
 
 /** The fields of a job that its row keeps unchanged. */
 type KeptFields =
@@ -19,7 +16,7 @@ export interface JobWithLedger extends Pick<Job, KeptFields> {
   readonly fun: readonly string[];
   readonly tgt: readonly string[];
   readonly deadlineAt: number | undefined;
-  readonly origin: JobOrigin;
+  readonly origin: StoredOrigin;
   readonly incarnation: string;
   readonly seq: number;
   readonly ledger: Ledger;
@@ -29,7 +26,7 @@ export interface JobWithLedger extends Pick<Job, KeptFields> {
 
 const JOB = `
 SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json, principal,
-  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, host, request_id, incarnation,
+  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, begun_by, host, request_id, incarnation,
   seq::float8 AS seq, extract(epoch FROM published_at)::float8 * 1000 AS published_at,
   extract(epoch FROM deadline_at)::float8 * 1000 AS deadline_at,
   (SELECT count(*)::integer FROM brine.evidence e WHERE e.jid = j.jid) AS evidence
@@ -46,6 +43,7 @@ interface JobColumns extends LoadColumns {
   readonly missing: string[];
   readonly hidden: boolean;
   readonly origin: number;
+  readonly begun_by: string | null;
   readonly host: string;
   readonly request_id: string;
   readonly incarnation: string;
@@ -90,12 +88,13 @@ export async function getJob(
   };
 }
 
-/** The source of a job, from its row. */
+/** What began a job, from its row. */
 export function originOf({
   origin,
+  begun_by: begunBy,
   incarnation,
-}: Pick<JobColumns, 'origin' | 'incarnation'>): JobOrigin {
-  if (origin === 0) return 'publication';
+}: Pick<JobColumns, 'origin' | 'begun_by' | 'incarnation'>): StoredOrigin {
+  if (origin === 0) return isJobOrigin(begunBy) ? begunBy : 'publication';
   if (origin === 2) return 'return';
   // Rows that come by the view have no position in a stream.
   return incarnation === '' ? 'pgjsonb' : 'syndic';

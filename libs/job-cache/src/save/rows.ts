@@ -1,4 +1,4 @@
-import type { Job } from '@brine/job';
+import type { Job, JobOrigin } from '@brine/job';
 
 /** The position of a row in the stream: of several rows the lowest counts. */
 export interface StreamPosition {
@@ -22,6 +22,8 @@ export interface JobRow extends StreamPosition, Pick<Job, JobFields> {
   readonly notAfter?: number | undefined;
   /** find_job and the like. */
   readonly hidden?: boolean;
+  /** What began it; undefined: not known. */
+  readonly origin?: JobOrigin | undefined;
   readonly host?: string;
   readonly requestId?: string;
   /** True without a publication: salt-call, schedule, runner. Default false. */

@@ -44,6 +44,7 @@ const OF_THE_LOWEST = [
   'host',
   'request_id',
   'origin',
+  'begun_by',
   'incarnation',
   'seq',
 ];
@@ -86,13 +87,13 @@ WITH input AS MATERIALIZED (
   SELECT i.* FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text,
     "user" text, fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb,
     published_at float8, deadline_at float8, not_after float8, hidden boolean, origin smallint,
-    host text, request_id text, incarnation text, seq bigint, start integer, length integer,
+    begun_by text, host text, request_id text, incarnation text, seq bigint, start integer, length integer,
     deadline_after float8, ${COUNTED_COLUMNS})
 ),
 saved AS (
   INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,
-    missing, published_at, deadline_at, not_after, hidden, origin, host, request_id, incarnation,
-    seq, newly_published, deadline_after, newly_targeted)
+    missing, published_at, deadline_at, not_after, hidden, origin, begun_by, host, request_id,
+    incarnation, seq, newly_published, deadline_after, newly_targeted)
   SELECT i.jid, i.load, substring($2::bytea FROM i.start FOR i.length), i.principal, i."user",
     ARRAY(SELECT jsonb_array_elements_text(i.fun)), ARRAY(SELECT jsonb_array_elements_text(i.tgt)),
     i.tgt_type, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
@@ -101,8 +102,8 @@ saved AS (
     greatest(to_timestamp(i.deadline_at / 1000.0), CASE WHEN i.deadline_at IS NOT NULL THEN
       brine.running_until(i.jid, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
         to_timestamp(i.published_at / 1000.0), i.deadline_after * interval '1 millisecond') END),
-    to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
-    i.seq, i.origin = 0, i.deadline_after * interval '1 millisecond',
+    to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.begun_by, i.host, i.request_id,
+    i.incarnation, i.seq, i.origin = 0, i.deadline_after * interval '1 millisecond',
     CASE WHEN i.origin = 0 THEN jsonb_array_length(i.minions) ELSE 0 END
   FROM input i
   ON CONFLICT (jid) DO UPDATE SET ${TAKE_LOWEST},
@@ -201,6 +202,7 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
     not_after: row.notAfter ?? null,
     hidden: row.hidden ?? false,
     origin: originOf(row),
+    begun_by: row.origin ?? null,
     host: row.host ?? '',
     request_id: row.requestId ?? '',
     incarnation: row.incarnation,

@@ -18,6 +18,7 @@ import {
   notAllowed,
   refusalOf,
 } from './caller.ts';
+import { originOf } from './job-origin.ts';
 import { keptCaller } from './kept-caller.ts';
 import { judgePublish } from './publish.ts';
 import { targetDigest } from './target-digest.ts';
@@ -61,6 +62,7 @@ export async function batch(
     caller: keptCaller(caller),
     settings,
     host: request.gatewayHost,
+    origin: originOf(request, caller),
     load: withoutSecrets(load, jid),
   };
   try {

@@ -23,6 +23,7 @@ import { freeJid } from '../functions/free-jid.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';
+import { originOf } from './job-origin.ts';
 import { REPEATABLE } from './repeatable.ts';
 import { EXPECT } from './target-digest.ts';
 
@@ -82,6 +83,7 @@ function newJob(ports: MasterPorts, request: Request, allowed: AllowedJob, jid: 
     hidden: asked.fun === FIND_JOB,
     host: request.gatewayHost,
     requestId: request.id,
+    origin: originOf(request, caller),
     ...(piece === undefined ? {} : { piece }),
   };
 }

@@ -1,4 +1,4 @@
-import type { AuditedAct, Event, Jid, Job } from '@brine/job';
+import type { AuditedAct, Event, Jid, Job, JobOrigin } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { Commands } from './command-ports.ts';
 import type { EventPages } from './event-pages.ts';
@@ -293,6 +293,8 @@ export interface Request {
   readonly receivedMs?: number | undefined;
   /** True if the asker finds jobs in the store, without the files of the gateway's host. */
   readonly readsStore?: boolean | undefined;
+  /** What began the job, where the process asks for work that was begun before. */
+  readonly origin?: JobOrigin | undefined;
 }
 
 /** The reply. `drop` leaves the peer without an answer, on purpose. */
@@ -397,6 +399,8 @@ export interface BatchOrder {
   readonly command: string;
   /** The host of its gateway, where files of its jobs are written first. */
   readonly host: string;
+  /** What began it. */
+  readonly origin: JobOrigin;
   /** The load of a publish, without credentials. */
   readonly load: SaltMap;
   /** Size, waits and limits: `BatchSettings` of libs/runners. */

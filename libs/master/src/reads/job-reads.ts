@@ -1,4 +1,5 @@
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { metadataOf } from '@brine/wire/load';
 import { pyStr } from '@brine/wire/text';
 import type { MasterPorts } from '../ports/ports.ts';
 import { type JobReader, type JobSight, sightOfJob } from './job-sight.ts';
@@ -141,12 +142,11 @@ async function again(ports: MasterPorts, reader: JobReader, args: SaltMap): Prom
   const sees = sight.kind === 'all' ? () => true : sight.sees;
   const states = await seenStates(ports, jid, sees);
   const load = mapIn(row, 'load') ?? mapOf({});
-  const metadata = mapIn(load, 'metadata') ?? mapIn(mapIn(load, 'kwargs') ?? load, 'metadata');
   return mapOf({
     fun: load.get('fun'),
     arg: load.get('arg'),
     ret: load.get('ret'),
-    metadata,
+    metadata: metadataOf(load),
     minions: [...states].flatMap(([id, state]) => (wanted.has(state) ? [id] : [])),
   });
 }

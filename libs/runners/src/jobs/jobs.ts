@@ -2,7 +2,7 @@ import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
 import { DateTextError, readDate } from '@brine/schedule';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { hasSecretArguments } from '@brine/wire/load';
+import { hasSecretArguments, metadataOf } from '@brine/wire/load';
 import { isTruthy, pyRepr, pyStr, typeName } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import {
@@ -31,19 +31,11 @@ function describeJob(jid: string, load: SaltMap | undefined): SaltMap {
     shown.set('Target', load.get('tgt') ?? 'unknown-target');
     shown.set('Target-type', load.get('tgt_type') ?? 'list');
     shown.set('User', load.get('user') ?? 'root');
-    const metadata = metadataOf(load, args);
+    const metadata = metadataOf(load);
     if (metadata !== undefined) shown.set('Metadata', metadata);
     if (load.has('Minions')) shown.set('Minions', load.get('Minions') ?? []);
   }
   return shown.set('StartTime', isJid(jid) ? jidStartTime(jid) : '');
-}
-
-function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | undefined {
-  const direct = load.get('metadata') ?? mapIn(load, 'kwargs')?.get('metadata');
-  if (direct !== undefined) return direct;
-  const isKeywords = (arg: SaltMap) => arg.get('__kwarg__') === true && arg.has('metadata');
-  const keywords = args.filter(isMap).find(isKeywords);
-  return keywords?.get('metadata');
 }
 
 /** The argument `jid` as text: a jid without quotes is a number to the parser of arguments. */

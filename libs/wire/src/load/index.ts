@@ -9,6 +9,7 @@ export {
 export { buildServeFile, parseFilePiece, parseFileReceive, parseServeFile } from './file.ts';
 export { hasFailed } from './has-failed.ts';
 export { withoutCredentials } from './kept-load.ts';
+export { metadataOf } from './metadata.ts';
 export { parseMineEntry } from './mine.ts';
 export type { MinionEventLoad } from './minion-event.ts';
 export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './minion-event.ts';

@@ -1,3 +1,4 @@
+import { STORED_ORIGINS } from '@brine/job';
 import type { JobCache } from '@brine/job-cache';
 import type { JobFilter, JobLine, MinionFilter } from '@brine/job-cache/pages';
 import type { SaltMap, SaltValue } from '@brine/wire';
@@ -25,9 +26,11 @@ async function jobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const [from, to] = [request.get('from'), request.get('to')];
   const state = textOf(request, 'state');
   const result = textOf(request, 'result');
+  const origin = STORED_ORIGINS.find((one) => one === textOf(request, 'origin'));
   const filter: JobFilter = {
     ...texts(request, ['principal', 'fun', 'tgt', 'user', 'minion']),
     ...(state === 'open' || state === 'closed' ? { state } : {}),
+    ...(origin === undefined ? {} : { origin }),
     ...(isResult(result) ? { result } : {}),
     ...(typeof from === 'number' ? { from } : {}),
     ...(typeof to === 'number' ? { to } : {}),

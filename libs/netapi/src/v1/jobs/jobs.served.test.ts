@@ -53,7 +53,7 @@ const ROW = mapOf({
   tgtType: 'glob',
   user: 'root',
   principal: 'root',
-  origin: 'publication',
+  origin: 'schedule',
   hidden: false,
   publishedAt: Date.UTC(2026, 10, 29, 20, 45),
   deadlineAt: null,
@@ -181,7 +181,9 @@ describe('a list of jobs', () => {
   test('has lines with counts, and a cursor', async () => {
     const { ask, loads } = await served({ jobs: mapOf({ jobs: [ROW], next: JID }) });
     const from = '2026-11-29T00:00:00Z';
-    const first = await ask(`?limit=1&result=failed&fun=state.*&from=${from}&hidden=true`);
+    const first = await ask(
+      `?limit=1&result=failed&fun=state.*&from=${from}&hidden=true&origin=schedule`,
+    );
     expect(first.json['items']).toEqual([
       {
         jid: JID,
@@ -190,7 +192,7 @@ describe('a list of jobs', () => {
         tgtType: 'glob',
         user: 'root',
         principal: 'root',
-        origin: 'publication',
+        origin: 'schedule',
         hidden: false,
         published: '2026-11-29T20:45:00.000000Z',
         deadline: null,
@@ -200,7 +202,14 @@ describe('a list of jobs', () => {
     await ask(`?after=${String(first.json['next'])}`);
     const args = loads('brine_read').map((load) => mapIn(load, 'args'));
     expect(args).toEqual([
-      mapOf({ limit: 1, result: 'failed', fun: 'state.*', hidden: true, from: Date.parse(from) }),
+      mapOf({
+        limit: 1,
+        result: 'failed',
+        fun: 'state.*',
+        origin: 'schedule',
+        hidden: true,
+        from: Date.parse(from),
+      }),
       mapOf({ limit: 50, before: JID }),
     ]);
   });

@@ -11,7 +11,9 @@ import {
   LEDGER_STATES,
 } from '@brine/api/jobs';
 import type { DescribedApp } from '@brine/http';
+import { STORED_ORIGINS } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { metadataOf } from '@brine/wire/load';
 import { readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
@@ -80,7 +82,7 @@ function addJob(app: DescribedApp, parts: V1Parts): void {
         at: at === undefined ? undefined : Date.parse(at),
       });
       const load = mapIn(found, 'load') ?? mapOf({});
-      const metadata = mapIn(load, 'metadata') ?? mapIn(mapIn(load, 'kwargs') ?? load, 'metadata');
+      const metadata = metadataOf(load);
       return {
         ...lineOf(found),
         arg: plain(listOf(load, 'arg') ?? []) as unknown[],
@@ -94,7 +96,7 @@ function addJob(app: DescribedApp, parts: V1Parts): void {
 function lineOf(row: SaltMap): JobLine {
   const tgt = listOf(row, 'tgt');
   const hidden = row.get('hidden');
-  const origin = ORIGINS.find((one) => one === row.get('origin'));
+  const origin = STORED_ORIGINS.find((one) => one === row.get('origin'));
   return {
     jid: textOf(row, 'jid') ?? '',
     fun: texts(listOf(row, 'fun')),
@@ -109,8 +111,6 @@ function lineOf(row: SaltMap): JobLine {
     counts: countsOf(mapIn(row, 'ledger') ?? mapOf({})),
   };
 }
-
-const ORIGINS = ['publication', 'pgjsonb', 'syndic', 'return'] as const;
 
 function countsOf(ledger: SaltMap): Ledger {
   const counts = ['targeted', ...LEDGER_STATES, 'unexpected'].map((name) => [
