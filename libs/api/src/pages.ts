@@ -12,12 +12,13 @@ export const cursorSchema = z
   .regex(/^[\w-]+$/)
   .describe('The `next` of the page before.');
 
+/** The form of a position (libs/bus position.ts). */
+const POSITION = /^\d{1,15}(\.\d{1,5})?-\d{1,15}(\.\d{1,5})?_[0-9a-f]{8}$/;
+
 /** A place in the streams of events. */
 export const positionSchema = z
   .string()
-  .min(1)
-  .max(CURSOR_MAX)
-  .regex(/^[\w.-]+$/)
+  .regex(POSITION, 'is no position of an event')
   .meta({ id: 'Position', description: 'A place in the streams of events.' });
 
 /** The parameters that each list takes. */
@@ -25,6 +26,9 @@ export const pageQuery = {
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(50).describe('Items of a page.'),
   after: cursorSchema.optional(),
 };
+
+/** A parameter that is on or off. */
+export const flagSchema = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /** For an address without parameters. */
 export const noQuery = z.strictObject({});

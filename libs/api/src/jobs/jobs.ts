@@ -1,6 +1,6 @@
 import { STORED_ORIGINS } from '@brine/job';
 import { z } from 'zod';
-import { cursorSchema, pageParts, pageQuery } from '../pages.ts';
+import { cursorSchema, flagSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 import { value } from './value.ts';
 
@@ -88,7 +88,7 @@ export const jobsQuery = z.strictObject({
   origin: originSchema.optional().describe('What began it.'),
   from: z.iso.datetime({ offset: true }).optional().describe('Started at or after.'),
   to: z.iso.datetime({ offset: true }).optional().describe('Started before.'),
-  hidden: z.stringbool().optional().describe('Also commands of tools, such as find_job.'),
+  hidden: flagSchema.optional().describe('Also commands of tools, such as find_job.'),
 });
 
 /** A page of jobs, newest first. A page of a rare match may be empty and have a next. */
@@ -137,7 +137,7 @@ export const jobReturnSchema = z
   .meta({ id: 'JobReturn' });
 
 export const jobReturnQuery = z.strictObject({
-  evidence: z.stringbool().optional().describe('Also other returns of this minion.'),
+  evidence: flagSchema.optional().describe('Also other returns of this minion.'),
 });
 
 /** Minions that gave the same. */

@@ -174,6 +174,24 @@ describe('a request', () => {
     await until('its place is free', () => scene.room.stats.inHand === 0);
   });
 
+  test.each([
+    [false, 403, 'forbidden'],
+    [true, 401, 'not-logged-in'],
+  ])('that lacks a right is refused, its log-in over: %s', async (isOver, status, code) => {
+    // A master names a missing right as it names a bad token.
+    const error = mapOf({ name: 'TokenAuthenticationError', message: 'Authentication failure' });
+    let isRefused = false;
+    const { ask, known } = await served({
+      answer: (load) => {
+        if (isRefused && isOver) return mapOf({});
+        isRefused = textOf(load, 'cmd') === 'brine_resolve';
+        return isRefused ? mapOf({ error }) : narrow(load);
+      },
+    });
+    const sent = { method: 'POST', headers: known, body: { tgt: '*' } };
+    expect((await ask('/targets/resolve', sent)).json).toMatchObject({ status, code });
+  });
+
   test('that fails by a fault of ours does not show it', async () => {
     const { ask, known, scene } = await served({
       answer: () => {
@@ -208,12 +226,20 @@ test('who asks sees its rights', async () => {
   expect(asked).toEqual(['get_token', 'brine_rights']);
 });
 
-test.each(['DELETE', 'PATCH', 'TRACE', 'QUERY'])(
-  'an address refuses %s by name',
-  async (method) => {
+test.each([
+  ['/v1/me', 'DELETE'],
+  ['/v1/me', 'PATCH'],
+  ['/v1/me', 'TRACE'],
+  ['/v1/me', 'QUERY'],
+  ['/v1/log-ins', 'TRACE'],
+])(
+  // An address that is open to all refuses it to all.
+  'an address refuses by name, with a log-in or without: %s, %s',
+  async (path, method) => {
     const { port, token } = await servedScene();
-    const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`;
-    const answer = await raw(port, `${method} /v1/me HTTP/1.1\r\n${head}`);
+    const log = path === '/v1/me' ? `Authorization: Bearer ${token}\r\n` : '';
+    const head = `Host: x\r\n${log}Connection: close\r\n\r\n`;
+    const answer = await raw(port, `${method} ${path} HTTP/1.1\r\n${head}`);
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
     expect(answer).toContain('"code":"bad-method"');
     expect(answer.toLowerCase()).toContain('allow: get, head');

@@ -1,4 +1,6 @@
 import { described, type HttpApp, type HttpReply, type HttpRequest } from '@brine/http';
+import { NetapiError } from '../errors.ts';
+import { addressOf } from '../rest-cherrypy/asked.ts';
 import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addCommands } from './commands/commands.ts';
 import { addDocument, API_INFO } from './document.ts';
@@ -21,7 +23,7 @@ import { addSchedule } from './runs/schedule.ts';
 import { addSession } from './session.ts';
 import { addStream } from './stream.ts';
 import { addTargets } from './targets.ts';
-import { admitAs, findWho, namesItsCaller } from './who.ts';
+import { admitAs, admitted, findWho, namesItsCaller } from './who.ts';
 
 /** The largest body of `/v1`: a list of 100,000 minions has some MiB. */
 const BODY_BYTES = 8 * 1024 * 1024;
@@ -94,7 +96,8 @@ function refuseOtherMethods(
       // OPTIONS is asked by browsers before they ask for anything else.
       method: scope.supportedMethods.filter((one) => one !== 'OPTIONS' && !known.has(one)),
       url: url.slice(base.length),
-      schema: { hide: true },
+      // Refused by name without a log-in too: an address that is open to all asks for none.
+      schema: { hide: true, security: [] },
       // Before a body is looked at: some methods are refused without one.
       onRequest: async (_request, reply) => {
         void reply.header('Allow', [...known].join(', '));
@@ -142,6 +145,27 @@ interface Served {
   readonly parts: V1Parts;
 }
 
+/**
+ * A refusal as it is meant: a master names a missing right as it names a bad token. With a token
+ * that is valid the caller has a log-in, and not the right.
+ */
+async function asMeant(
+  refusal: RefusedRequest | undefined,
+  request: HttpRequest,
+  { callers }: V1Parts,
+): Promise<RefusedRequest | undefined> {
+  const who = admitted(request);
+  const { cause } = refusal ?? {};
+  const isOfToken = cause instanceof NetapiError && cause.refusal === 'TokenAuthenticationError';
+  if (who === undefined || !isOfToken) return refusal;
+  try {
+    const caller = await callers.again(who.session.token, addressOf(request));
+    return caller === undefined ? refusal : new RefusedRequest('forbidden', '', { cause: refusal });
+  } catch (error) {
+    return refusalOf(error) ?? refusal;
+  }
+}
+
 /** Finds who asks, before a body is read; a log-in itself needs none. */
 async function admit(request: HttpRequest, parts: V1Parts): Promise<void> {
   // An empty list in the schema of a route: it is for all.
@@ -151,13 +175,13 @@ async function admit(request: HttpRequest, parts: V1Parts): Promise<void> {
   admitAs(request, who);
 }
 
-function refuse(
+async function refuse(
   error: unknown,
   request: HttpRequest,
   reply: HttpReply,
   { base, parts }: Served,
-): HttpReply {
-  const known = refusalOf(error);
+): Promise<HttpReply> {
+  const known = await asMeant(refusalOf(error), request, parts);
   if (known === undefined) {
     parts.onFault(error, `${request.method} ${request.url.split('?')[0]}`);
   }

@@ -53,9 +53,14 @@ export function admitAs(request: HttpRequest, who: Who): void {
   whoOf.set(request, who);
 }
 
+/** Who asks; undefined before that is known, and in a route that is open to all. */
+export function admitted(request: HttpRequest): Who | undefined {
+  return whoOf.get(request);
+}
+
 /** Who asks. @throws Error in a route that is open to all */
 export function whoAsks(request: HttpRequest): Who {
-  const who = whoOf.get(request);
+  const who = admitted(request);
   if (who === undefined) throw new Error('a route without a log-in asks for one');
   return who;
 }

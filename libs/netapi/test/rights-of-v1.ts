@@ -1,0 +1,150 @@
+import { mapOf, pack } from '@brine/wire';
+
+/** Six kinds of users, with their rights in `external_auth`. */
+export const RIGHTS_USERS = {
+  all: ['.*', '@runner', '@wheel', '@jobs'],
+  /** Narrow by minion. */
+  webs: [{ 'web*': ['.*'] }],
+  /** Narrow by function: it reaches each minion, and may read nothing of it. */
+  pinger: [{ '*': ['test.ping'] }],
+  lister: [{ '@runner': ['jobs.list_job'] }, { '@wheel': ['key.list_all'] }],
+  site: ['@events'],
+  nothing: [],
+} as const;
+export type RightsUser = keyof typeof RIGHTS_USERS;
+
+/** A minion with its job, events and keys, of which most users may not learn. */
+export interface Secret {
+  readonly id: string;
+  /** A job on it; before there is one, a jid of none. */
+  readonly jid: string;
+  /** An event about it; before there is one, a position of none. */
+  readonly position: string;
+}
+
+/** What an operation needs, and how it is asked about a {@link Secret}. */
+export interface RightsRow {
+  /** The right, in words. */
+  readonly needs: string;
+  /** The users whose answer differs once the secret is there. No other answer may. */
+  readonly seenBy: readonly RightsUser[];
+  readonly query?: (secret: Secret) => string;
+  readonly body?: (secret: Secret) => unknown;
+  /** Parameters of the path beside `id`, `jid` and `position`. */
+  readonly params?: Readonly<Record<string, string>>;
+}
+
+/** Of keys of the wheel `key.list_all`, and of jobs of the runner `jobs.list_job`. */
+const LISTERS = ['all', 'lister'] as const;
+/** Who reaches the minion, or sees its key. */
+const REACH = ['all', 'pinger', 'lister'] as const;
+
+const own = (needs: string): RightsRow => ({ needs, seenBy: [] });
+const ofJob: RightsRow = {
+  needs: 'the own job, jobs.list_job, or the function on the minion',
+  seenBy: LISTERS,
+};
+
+/**
+ * Each operation of `/v1`. A new one is missing here until it has a row: name the right that it
+ * needs, and who of the six learns by it of a minion that only `*` reaches.
+ */
+export const RIGHTS: Readonly<Record<string, RightsRow>> = {
+  'POST /v1/session': {
+    ...own('a password or a code'),
+    body: ({ id }) => ({ username: id, password: 'wrong', eauth: 'sharedsecret' }),
+  },
+  'GET /v1/session': own('a log-in'),
+  'DELETE /v1/session': own('a log-in'),
+  'GET /v1/log-ins': own('nothing'),
+  'GET /v1/me': own('a log-in'),
+  'POST /v1/targets/resolve': {
+    needs: 'the function on the minions',
+    seenBy: ['all', 'pinger'],
+    body: ({ id }) => ({ tgt: id, fun: 'test.ping' }),
+  },
+  'GET /v1/events': {
+    needs: 'the right to what the event is about',
+    seenBy: ['all', 'lister', 'site'],
+    query: () => '?from=oldest&limit=500',
+  },
+  'GET /v1/events/{position}': {
+    needs: 'the right to what the event is about',
+    seenBy: ['all', 'site'],
+    query: () => '?stream=events',
+  },
+  'GET /v1/minions': {
+    needs: 'some right to the minion, or key.list_all',
+    seenBy: REACH,
+    query: () => '?facets=true&limit=500',
+  },
+  'GET /v1/minions/{id}': { needs: 'some right to the minion, or key.list_all', seenBy: REACH },
+  'GET /v1/minions/{id}/grains': {
+    // For others who see the minion the answer is `forbidden` where it was `not-found`.
+    needs: 'grains.items on the minion',
+    seenBy: REACH,
+  },
+  'GET /v1/overview': { needs: 'as /v1/minions; services: all rights', seenBy: REACH },
+  'GET /v1/keys': { needs: 'key.list_all', seenBy: LISTERS, query: () => '?limit=500' },
+  'POST /v1/keys/act': {
+    needs: 'key.list_all, then the wheel of the act',
+    seenBy: LISTERS,
+    // Of a key that is there: refused, because the count is another.
+    body: ({ id }) => ({ act: 'delete', ids: [id], expect: { count: 0 } }),
+  },
+  'POST /v1/jobs': {
+    needs: 'the function on the minions',
+    seenBy: ['all'],
+    body: ({ id }) => ({ tgt: id, fun: 'test.echo', arg: ['x'] }),
+  },
+  'GET /v1/jobs': {
+    needs: 'the own jobs; jobs.list_job for those of others',
+    seenBy: LISTERS,
+    query: () => '?limit=500&hidden=true',
+  },
+  'GET /v1/jobs/{jid}': ofJob,
+  'GET /v1/jobs/{jid}/minions': ofJob,
+  'GET /v1/jobs/{jid}/groups': ofJob,
+  'GET /v1/jobs/{jid}/states': ofJob,
+  'GET /v1/jobs/{jid}/timeline': ofJob,
+  'GET /v1/jobs/{jid}/why': ofJob,
+  'GET /v1/jobs/{jid}/returns/{id}': ofJob,
+  'POST /v1/jobs/{jid}/rerun': {
+    needs: 'to see the job whole, and the function on the minions',
+    seenBy: LISTERS,
+    body: () => ({ states: ['returned'] }),
+  },
+  'POST /v1/jobs/{jid}/signal': {
+    needs: 'to see the job whole, and saltutil.kill_job on the minions',
+    seenBy: LISTERS,
+    body: () => ({ act: 'term' }),
+  },
+  'GET /v1/commands/options': own('a log-in'),
+  'GET /v1/commands/traces/{jid}': { needs: 'all rights', seenBy: ['all'] },
+  'POST /v1/commands/requests': {
+    needs: 'as at port 4506',
+    seenBy: ['all'],
+    body: ({ id }) => {
+      const load = { cmd: 'publish', fun: 'test.echo', arg: ['x'], tgt: id, tgt_type: 'glob' };
+      const whole = mapOf({ ...load, kwargs: mapOf({}), ret: '', jid: '', user: 'x' });
+      return { load: Buffer.from(pack(whole)).toString('base64') };
+    },
+  },
+};
+
+/** Streams of server-sent events: what is in them is a row of {@link TOPICS}. */
+export const STREAMS: readonly string[] = ['GET /v1/stream', 'GET /v1/commands/events'];
+
+/** A kind of topics, as it is asked for, and who of the six learns of the secret by it. */
+export interface TopicRow {
+  readonly topic: (secret: Pick<Secret, 'id'>) => string;
+  readonly seenBy: readonly RightsUser[];
+}
+
+/** Each kind of topics of `/v1/stream`, by its name. */
+export const TOPICS: Readonly<Record<string, TopicRow>> = {
+  events: { topic: () => 'events', seenBy: ['all', 'lister', 'site'] },
+  jobs: { topic: () => 'jobs', seenBy: LISTERS },
+  // The jid is not known before: no job of another is in such a stream.
+  job: { topic: () => 'job:20200101000000000000', seenBy: [] },
+};
