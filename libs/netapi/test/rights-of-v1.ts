@@ -147,4 +147,5 @@ export const TOPICS: Readonly<Record<string, TopicRow>> = {
   jobs: { topic: () => 'jobs', seenBy: LISTERS },
   // The jid is not known before: no job of another is in such a stream.
   job: { topic: () => 'job:20200101000000000000', seenBy: [] },
+  minions: { topic: () => 'minions::0..499', seenBy: REACH },
 };

@@ -3,7 +3,7 @@ import { type FleetIndex, pageOf } from '@brine/fleet';
 import type { FleetFeed } from '../fleet/fleet-feed.ts';
 import type { FleetSights } from '../fleet/fleet-sights.ts';
 import type { Sight } from '../live/sight.ts';
-import { facetsShown, fleetQuery, minionShown } from '../v1/fleet/minions.ts';
+import { facetsShown, fleetQuery, minionShown } from '../v1/fleet/minion-rows.ts';
 import { RefusedRequest } from '../v1/problem.ts';
 import type { LiveView, LiveViews } from './live-views.ts';
 import type { Message, TopicPart, TopicSource } from './topic.ts';

@@ -13,7 +13,7 @@ import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
 import { inPlace } from '../who.ts';
 import { type FleetView, fleetView } from './fleet-view.ts';
-import { minionShown } from './minions.ts';
+import { minionShown } from './minion-rows.ts';
 
 const tags = ['minions'];
 const codes = ['not-found', 'too-many', 'no-master'] as const;

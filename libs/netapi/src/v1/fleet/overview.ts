@@ -9,7 +9,7 @@ import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { inPlace, whoAsks } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
-import { facetsShown } from './minions.ts';
+import { facetsShown } from './minion-rows.ts';
 
 /** `/v1/overview`: the fleet in numbers, and the services of the master. */
 export function addOverview(app: DescribedApp, parts: V1Parts): void {
