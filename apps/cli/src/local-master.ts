@@ -5,11 +5,11 @@ import { readUserKey } from '@brine/cachedir';
 import {
   type ClientPorts,
   type ClientSettings,
+  clientSettings,
   LocalClient,
   MasterUnreachableError,
-  type Nodegroups,
 } from '@brine/client';
-import { clientInterface, type MasterOptions } from '@brine/config';
+import { clientInterface, type MasterOptions, nodegroupsOf } from '@brine/config';
 import { asOwnerOf } from '@brine/files';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
@@ -57,7 +57,7 @@ export function openLocalMaster(
     },
     logError: (text) => logLine(terminal, 'ERROR', text),
   };
-  const client = new LocalClient(ports, { ...clientSettings(options, user), ...overrides });
+  const client = new LocalClient(ports, { ...commandSettings(options, user), ...overrides });
   const close = async (): Promise<void> => {
     await client.close();
     await request.close();
@@ -65,20 +65,13 @@ export function openLocalMaster(
   return { client, listen: listenIfPresent, close };
 }
 
-/** How a client publishes and waits by the master's options. */
-export function clientSettings(options: MasterOptions, user: string): ClientSettings {
+/** How a command publishes and waits, in the trace of what runs it. */
+export function commandSettings(options: MasterOptions, user: string): ClientSettings {
+  const nodegroups = nodegroupsOf(options.nodegroups);
+  const traceparent = process.env['TRACEPARENT'];
   return {
-    user,
-    nodegroups: nodegroupsOf(options.nodegroups),
-    configFile: options.confFile,
-    timeoutMs: options.timeout * 1000,
-    gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
-    orderMasters: options.orderMasters,
-    syndicWaitMs: options.syndicWait * 1000,
-    sockDir: options.sockDir,
-    ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
-    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
-    ...(process.env['TRACEPARENT'] ? { traceparent: process.env['TRACEPARENT'] } : {}),
+    ...clientSettings(options, { user, nodegroups }),
+    ...(traceparent ? { traceparent } : {}),
   };
 }
 
@@ -89,14 +82,6 @@ async function readKey({ cachedir }: MasterOptions, user: string): Promise<strin
     // Missing or unreadable. The master refuses an empty key.
     return undefined;
   }
-}
-
-function nodegroupsOf(groups: Readonly<Record<string, unknown>>): Nodegroups {
-  const entries = Object.entries(groups).map(([name, value]): [string, string | string[]] => [
-    name,
-    Array.isArray(value) ? value.map(String) : String(value),
-  ]);
-  return new Map(entries);
 }
 
 /** Retries, because a restart of the master takes a second. */

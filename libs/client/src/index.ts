@@ -1,5 +1,7 @@
 export type { BatchSettings, BatchStep } from './batch-run.ts';
 export { batchSize, highestRetcode, resumeBatch, runBatch } from './batch-run.ts';
+export type { ClientSettings } from './client-settings.ts';
+export { clientSettings } from './client-settings.ts';
 export type { Command, JobReturn, LoadSettings, PublishedCommand } from './command.ts';
 export { publishLoad } from './command.ts';
 export {
@@ -21,9 +23,7 @@ export {
 export { NO_MATCH, noResponseText } from './gather.ts';
 export type { JobSearch } from './job-records.ts';
 export { JobRecords, minionsOf, splitInput } from './job-records.ts';
-export type { ClientSettings } from './local-client.ts';
 export { LocalClient } from './local-client.ts';
-export type { Nodegroups } from './nodegroup.ts';
 export { colorsOf } from './output/colors.ts';
 export type { DisplayOptions } from './output/display.ts';
 export { displayOf, jointOf } from './output/display.ts';

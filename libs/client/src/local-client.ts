@@ -4,31 +4,12 @@ import { isMap, listOf, mapIn, type SaltMap, type SaltValue, textOf, unpack } fr
 import { clearEnvelope } from '@brine/wire/frames';
 import { COMMAND_NAME } from '@brine/wire/load';
 import { pyRepr } from '@brine/wire/text';
-import {
-  type Command,
-  type JobReturn,
-  type LoadSettings,
-  type PublishedCommand,
-  publishLoad,
-} from './command.ts';
+import type { ClientSettings } from './client-settings.ts';
+import { type Command, type JobReturn, type PublishedCommand, publishLoad } from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { EventInbox, type EventQueue } from './event-inbox.ts';
 import { gatherReturns, type GatherSettings } from './gather.ts';
 import type { ClientPorts } from './ports.ts';
-
-/** How a client publishes and waits. Times in milliseconds. */
-export interface ClientSettings extends LoadSettings {
-  /** `timeout`: how long to wait before the minions are asked whether they still run the job. */
-  readonly timeoutMs: number;
-  /** `gather_job_timeout`: how long to wait for their answer. */
-  readonly gatherJobTimeoutMs: number;
-  /** `order_masters`: returns also come through syndics. */
-  readonly orderMasters: boolean;
-  /** `syndic_wait`: how long to wait for the minion lists of lower masters. */
-  readonly syndicWaitMs: number;
-  /** `sock_dir`, for the text when no master runs. */
-  readonly sockDir: string;
-}
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;

@@ -1,6 +1,7 @@
 import { Bucket, type Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import type { RequestSender } from '@brine/bus/rpc';
+import { clientSettings } from '@brine/client';
 import {
   type MasterOptions,
   nodegroupsOf,
@@ -68,7 +69,10 @@ export function openNetapi(given: NetapiParts): Netapi {
   const { followers } = liveParts;
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
-  const settings = settingsOf(options);
+  const settings = clientSettings(options, {
+    user: options.user,
+    nodegroups: nodegroupsOf(options.nodegroups),
+  });
   const { externalAuth, netapiEnableClients: enabled } = options;
   const parts = {
     client: clientOf(options, { requests, live, settings, onTrouble }),
@@ -126,19 +130,4 @@ function clientOf(
   parts: Pick<NetapiClientParts, 'requests' | 'live' | 'settings' | 'onTrouble'>,
 ): NetapiClient {
   return new NetapiClient({ ...parts, silentText: brine.httpSilentMinions, restTimeoutS });
-}
-
-function settingsOf(options: MasterOptions) {
-  return {
-    user: options.user,
-    nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
-    configFile: options.confFile,
-    timeoutMs: options.timeout * 1_000,
-    gatherJobTimeoutMs: options.gatherJobTimeout * 1_000,
-    orderMasters: options.orderMasters,
-    syndicWaitMs: options.syndicWait * 1_000,
-    sockDir: options.sockDir,
-    ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
-    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
-  };
 }

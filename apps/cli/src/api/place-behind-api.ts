@@ -2,7 +2,7 @@ import { type ClientPorts, LocalClient, MasterUnreachableError, RefusedError } f
 import type { MasterOptions } from '@brine/config';
 import type { Trace } from '@brine/telemetry';
 import { codeFor, EXIT, Exit } from '../exit-codes.ts';
-import { clientSettings, type LocalMaster } from '../local-master.ts';
+import { commandSettings, type LocalMaster } from '../local-master.ts';
 import { specificUser } from '../master-config.ts';
 import type { ApiCodes, MasterPlace, OpenMaster } from '../master-place.ts';
 import { type ParsedOptions, textValue } from '../options/command-form.ts';
@@ -108,7 +108,7 @@ function openByApi(
       logError: (text) => logLine(terminal, 'ERROR', text),
     },
     // The API expands node groups.
-    { ...clientSettings(config, specificUser()), nodegroups: undefined, ...overrides },
+    { ...commandSettings(config, specificUser()), nodegroups: undefined, ...overrides },
   );
   return {
     client,

@@ -47,12 +47,16 @@ test('what a runner sends under an id is one request, and anything else a new on
   expect(traced).toEqual([{ ...ABOUT, link: 'x' }, ABOUT, ABOUT, ABOUT]);
 });
 
-test('runners in a worker know the nodegroups of the master', () => {
+test('runners in a worker know the nodegroups and the job cache of the master', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
-  writeFileSync(join(dir, 'master'), 'nodegroups:\n  web: L@a,b\n  all: [N@web, or, c]\n');
+  writeFileSync(
+    join(dir, 'master'),
+    'ext_job_cache: redis\nnodegroups:\n  web: L@a,b\n  all: [N@web, or, c]\n',
+  );
   const { options } = loadMasterConfig({ configDir: dir, env: {} });
   rmSync(dir, { recursive: true });
-  const { nodegroups } = settingsFor(options, {});
+  const { nodegroups, extJobCache } = settingsFor(options, {});
+  expect(extJobCache).toBe('redis');
   expect([...(nodegroups ?? [])]).toEqual([
     ['web', 'L@a,b'],
     ['all', ['N@web', 'or', 'c']],

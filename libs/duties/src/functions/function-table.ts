@@ -5,7 +5,13 @@ import { eventData } from '@brine/bus/event-data';
 import { type EventMessage, EventReader } from '@brine/bus/events';
 import { LIMITS } from '@brine/bus/share';
 import { Timeline } from '@brine/bus/timeline';
-import { type ClientPorts, type ClientSettings, JobRecords, LocalClient } from '@brine/client';
+import {
+  type ClientPorts,
+  type ClientSettings,
+  clientSettings,
+  JobRecords,
+  LocalClient,
+} from '@brine/client';
 import {
   type MasterOptions,
   nodegroupsOf,
@@ -268,15 +274,9 @@ export function settingsFor(
     timeoutSeconds = options.timeout,
   }: Partial<Pick<FunctionCall, 'caller' | 'user' | 'timeoutSeconds'>>,
 ): ClientSettings {
-  return {
+  const settings = clientSettings(options, {
     user: caller === undefined ? options.user : user,
-    nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
-    configFile: options.confFile,
-    timeoutMs: timeoutSeconds * 1000,
-    gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
-    orderMasters: options.orderMasters,
-    syndicWaitMs: options.syndicWait * 1000,
-    sockDir: options.sockDir,
-    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
-  };
+    nodegroups: nodegroupsOf(options.nodegroups),
+  });
+  return { ...settings, timeoutMs: timeoutSeconds * 1000 };
 }
