@@ -29,6 +29,9 @@ const USERS: Readonly<Record<string, readonly unknown[]>> = {
   keys: [{ '@wheel': ['key.list_all'] }],
   pillars: [{ 'G@os:Debian': ['pillar.*'] }],
   site: ['@events'],
+  manages: [{ '@runner': ['manage.*'] }],
+  options: [{ '@wheel': ['config.values', { 'key.list_all': [] }] }],
+  limited: [{ '@runner': [{ 'http.query': { args: ['https://a/'] } }] }],
   'as for functions alone': ['.*'],
 };
 
@@ -73,7 +76,7 @@ const TABLE: readonly (readonly [name: string, thing: Readable, users: readonly 
     ['jobs', 'runner', 'as for functions alone'],
   ],
   ['a command', ret('web1', 'cmd.run', ['id']), ['jobs', 'runner', 'as for functions alone']],
-  ['a run of a runner', run('runner', 'manage.up', 'other'), ['runner']],
+  ['a run of a runner', run('runner', 'manage.up', 'other'), ['runner', 'manages']],
   ['a run of a jobs runner', run('runner', 'jobs.active', 'other'), ['jobs', 'runner']],
   ['a run of a wheel', run('wheel', 'key.accept', 'other'), ['wheel']],
   ['keys and log-ins', { kind: 'keys' }, ['wheel', 'keys']],
@@ -98,6 +101,38 @@ const TABLE: readonly (readonly [name: string, thing: Readable, users: readonly 
   ],
   ['the mine of web1', { kind: 'mine', minion: 'web1' }, ['as for functions alone']],
   ["an event of the site's own", { kind: 'site' }, ['site']],
+  ['the services', { kind: 'services' }, ['runner', 'manages']],
+  ['the options', { kind: 'config' }, ['wheel', 'options']],
+  [
+    'that test.ping is there',
+    { kind: 'function', of: 'module', fun: 'test.ping' },
+    ['tests', 'webs', 'as for functions alone'],
+  ],
+  [
+    'that a state is there',
+    { kind: 'function', of: 'state', fun: 'pkg.installed' },
+    ['as for functions alone'],
+  ],
+  [
+    'that a function is there that is limited to some arguments',
+    { kind: 'function', of: 'module', fun: 'state.apply' },
+    ['webs', 'as for functions alone'],
+  ],
+  [
+    'that a runner is there, even for some arguments alone',
+    { kind: 'function', of: 'runner', fun: 'http.query' },
+    ['runner', 'limited'],
+  ],
+  [
+    'that a wheel is there',
+    { kind: 'function', of: 'wheel', fun: 'key.list_all' },
+    ['wheel', 'keys'],
+  ],
+  [
+    'that a function without two parts is there',
+    { kind: 'function', of: 'runner', fun: 'jobs' },
+    [],
+  ],
 ];
 
 const reader = (name: string, rights: readonly unknown[]) => ({

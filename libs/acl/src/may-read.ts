@@ -1,7 +1,8 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { matchesFunction } from './expressions.ts';
 import { mayCall, type SpecialKind } from './may-call.ts';
-import { mayPublish } from './may-publish.ts';
-import type { Acl, AclEntry } from './rules.ts';
+import { allowsCall, mayPublish } from './may-publish.ts';
+import type { Acl, AclEntry, FunctionRule } from './rules.ts';
 
 /** A reader, its rights, and the minions that they reach. */
 export interface Reader {
@@ -38,7 +39,16 @@ export type Readable =
   /** That an accepted minion is there, connected or not, or what is kept of it. */
   | { readonly kind: MinionPart; readonly minion: string }
   /** An event that is none of Salt's own: of the site, of a web hook, of a beacon. */
-  | { readonly kind: 'site' };
+  | { readonly kind: 'site' }
+  /** The services of the master, with what they report. */
+  | { readonly kind: 'services' }
+  /** The options of the master, without secrets. */
+  | { readonly kind: 'config' }
+  /** That a function is there, with its documentation. */
+  | { readonly kind: 'function'; readonly of: FunctionKind; readonly fun: string };
+
+/** Kinds of functions. A state is run by the function `state.single`. */
+export type FunctionKind = SpecialKind | 'module' | 'state';
 
 /** A thing of one minion that is read without a job. */
 export type MinionPart = 'minion' | 'grains' | 'pillar' | 'mine';
@@ -93,7 +103,32 @@ export function mayRead(reader: Reader, thing: Readable): boolean {
       return partJudge(reader, thing.kind)(thing.minion);
     case 'site':
       return acl.some((entry) => isEverywhere(entry, EVENTS));
+    case 'services':
+      return may('runner', 'manage.status');
+    case 'config':
+      return may('wheel', 'config.values');
+    case 'function':
+      return acl.some((entry) => isNamed(entry, thing));
   }
+}
+
+/** True if an entry allows some call of a function: on some minion, with some arguments. */
+function isNamed(
+  entry: AclEntry,
+  { of, fun }: { readonly of: FunctionKind; readonly fun: string },
+): boolean {
+  const open = entry.kind === 'on' ? { ...entry, rules: withAnyArguments(entry.rules) } : entry;
+  if (of === 'runner' || of === 'wheel') {
+    return mayCall([open], { kind: of, fun, args: [], kwargs: mapOf({}) }) === true;
+  }
+  const called = of === 'state' ? 'state.single' : fun;
+  if (open.kind === 'everywhere') return matchesFunction(open.expression, called);
+  return !open.target.startsWith('@') && allowsCall(open.rules, called, [], new Map());
+}
+
+/** Rules without their limits of arguments; those that allow none are left out. */
+function withAnyArguments(rules: readonly FunctionRule[]): FunctionRule[] {
+  return rules.flatMap((rule) => (rule.arguments?.length === 0 ? [] : [{ fun: rule.fun }]));
 }
 
 /** True for a minion of which a part may be read. */

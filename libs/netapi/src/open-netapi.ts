@@ -5,12 +5,15 @@ import { clientSettings } from '@brine/client';
 import {
   type MasterOptions,
   nodegroupsOf,
+  optionsForCallers,
   readRestCherrypy,
   type RestCherrypyOptions,
   SERVED,
 } from '@brine/config';
+import { knownSecrets } from '@brine/config/reference';
 import type { Spans } from '@brine/gateway';
 import type { HttpApp } from '@brine/http';
+import { SecretScanner } from '@brine/operations/secrets';
 import { readTrace, traceDir } from '@brine/telemetry';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient, type NetapiClientParts } from './clients/netapi-client.ts';
@@ -28,6 +31,7 @@ import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { commandOptions } from './v1/commands/command-options.ts';
+import { readTemplates, TEMPLATES } from './v1/site/read-templates.ts';
 import { addV1 } from './v1/v1.ts';
 
 /** What the API works with. */
@@ -91,6 +95,8 @@ export function openNetapi(given: NetapiParts): Netapi {
     room,
     origins: options.brine.http.origins,
     onFault: (error: unknown, request: string) => onTrouble(`${request} failed`, error),
+    secrets: secretsOf(options),
+    templates: templatesOf(options, onTrouble),
   };
   return {
     rest,
@@ -123,6 +129,27 @@ export function openNetapi(given: NetapiParts): Netapi {
     },
   };
 }
+
+/** The scanner for secrets of the configuration, made when it is first needed. */
+function secretsOf({ configDir }: MasterOptions): () => SecretScanner {
+  let scanner: SecretScanner | undefined;
+  return () =>
+    (scanner ??= new SecretScanner(
+      knownSecrets({ configDir }).map(({ option, value }) => ({ from: `option ${option}`, value })),
+    ));
+}
+
+function templatesOf(options: MasterOptions, onTrouble: NetapiParts['onTrouble']) {
+  const { templates, dropped } = readTemplates(optionsForCallers(options).get(TEMPLATES));
+  if (dropped.length > 0) {
+    const names = dropped.slice(0, NAMED_MAX).join(', ');
+    onTrouble(`${dropped.length} entries of ${TEMPLATES} are no templates: ${names}`, undefined);
+  }
+  return templates;
+}
+
+/** Names in one line of the log. */
+const NAMED_MAX = 10;
 
 /** What runs the calls of lowstates. */
 function clientOf(

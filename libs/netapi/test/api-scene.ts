@@ -5,6 +5,7 @@ import { type ConfigMap, readRestCherrypy } from '@brine/config';
 import { FleetIndex } from '@brine/fleet';
 import { HttpListener } from '@brine/http';
 import type { EventKind } from '@brine/job';
+import { type Secret, SecretScanner } from '@brine/operations/secrets';
 import {
   isMap,
   mapIn,
@@ -30,6 +31,7 @@ import { RestCherrypy } from '../src/rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from '../src/sessions/callers.ts';
 import { Sessions } from '../src/sessions/sessions.ts';
 import type { V1Parts } from '../src/v1/parts.ts';
+import { readTemplates } from '../src/v1/site/read-templates.ts';
 import { addV1 } from '../src/v1/v1.ts';
 
 export const JID = '20261129204500123456';
@@ -170,6 +172,9 @@ export interface SceneOptions {
   readonly restTimeoutS?: number;
   /** Streams for `/v1/events`; without them there are none. */
   readonly bus?: Bus;
+  /** The option `saltgui_templates`. */
+  readonly templates?: SaltValue;
+  readonly secrets?: readonly Secret[];
 }
 
 /** A position in streams without events. */
@@ -248,6 +253,8 @@ export class ApiScene {
       apiAcl: read.apiAcl,
       logInModules: Object.keys(externalAuth),
       release: '0.2.0',
+      secrets: () => new SecretScanner(options.secrets ?? []),
+      templates: readTemplates(options.templates).templates,
       onFault,
     };
     this.api = new RestCherrypy({

@@ -19,7 +19,9 @@ export const overviewSchema = z
     services: z
       .array(serviceSchema)
       .nullable()
-      .describe('Those that answer now; null for a caller without all rights.'),
+      .describe(
+        'Those that answer now; null for a caller without the right to the runner `manage.status`.',
+      ),
     asOf: positionSchema,
   })
   .meta({ id: 'Overview' });

@@ -48,7 +48,10 @@ function targetOf({ tgt, tgtType, kwargs }: AskedTarget): Target {
 }
 
 /** The terms of a target that depend on a pillar. */
-function pillarTermsOf({ rules }: MasterPorts, asked: AskedTarget): PillarTerms {
+export function pillarTermsOf(
+  { rules }: Pick<MasterPorts, 'rules'>,
+  asked: AskedTarget,
+): PillarTerms {
   return pillarTerms(targetOf(asked), rules.nodegroups);
 }
 

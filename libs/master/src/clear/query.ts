@@ -97,6 +97,7 @@ export function refusalOfQuestion(ports: MasterPorts, cause: unknown, name = '')
   ports.count('query_failed');
   const reason = errorText(cause);
   if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
+  if (name === 'services') return buildErrorReply('SaltReqTimeoutError', reason);
   if (cause instanceof MasterUnavailableError) {
     const text = `The job cache is unreachable: ${reason}. ${MEANWHILE}`;
     return buildErrorReply('SaltReqTimeoutError', text);

@@ -6,8 +6,13 @@ import type { MasterPorts } from '../ports/ports.ts';
 import { JOB_READS, type Read } from './job-reads.ts';
 import { readerOf } from './job-sight.ts';
 import { ownJobs } from './own-jobs.ts';
+import { SITE_READS } from './site-reads.ts';
 
-const READS: ReadonlyMap<string, Read> = new Map([...JOB_READS, ['own_jobs', ownJobs] as const]);
+const READS: ReadonlyMap<string, Read> = new Map([
+  ...JOB_READS,
+  ...SITE_READS,
+  ['own_jobs', ownJobs] as const,
+]);
 
 /**
  * Brine's own clear command `brine_read`: what is on record, within the rights to read of its
@@ -31,6 +36,6 @@ export async function read(
     checkQuestion(args, name);
     return mapOf({ value: await wanted(ports, await readerOf(ports, caller), args) });
   } catch (cause) {
-    return refusalOfQuestion(ports, cause);
+    return refusalOfQuestion(ports, cause, name);
   }
 }

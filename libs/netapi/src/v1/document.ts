@@ -15,6 +15,7 @@ export const API_INFO = (version: string): ApiInfo => ({
     { name: 'keys', description: 'Keys of minions' },
     { name: 'targets', description: 'Which minions a command means' },
     { name: 'events', description: 'What happened, and what happens' },
+    { name: 'site', description: 'The master itself: services, options, functions' },
     { name: 'commands', description: 'For `brine --api`, elsewhere than on the host' },
   ],
 });

@@ -1,5 +1,6 @@
 import type { LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
+import type { SecretScanner } from '@brine/operations/secrets';
 import type { Trace } from '@brine/telemetry';
 import type { MasterRequests } from '../clients/master-requests.ts';
 import type { NetapiClient } from '../clients/netapi-client.ts';
@@ -11,6 +12,7 @@ import type { LiveParts } from '../live/live-parts.ts';
 import type { Places } from '../places.ts';
 import type { Callers } from '../sessions/callers.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { Template } from './site/read-templates.ts';
 
 /** What `/v1` is served with. */
 export interface V1Parts extends Pick<
@@ -41,5 +43,8 @@ export interface V1Parts extends Pick<
   readonly commandOptions: Readonly<Record<string, unknown>>;
   /** Reads the trace of a job from the files of this host. */
   readonly readTrace: (jid: string) => Promise<Trace>;
+  /** Finds secrets of the configuration in texts. */
+  readonly secrets: () => SecretScanner;
+  readonly templates: readonly Template[];
   readonly onFault: (error: unknown, request: string) => void;
 }

@@ -21,6 +21,7 @@ import { addAudit } from './runs/audit.ts';
 import { addReactor } from './runs/reactor.ts';
 import { addSchedule } from './runs/schedule.ts';
 import { addSession } from './session.ts';
+import { addSite } from './site/site.ts';
 import { addStream } from './stream.ts';
 import { addTargets } from './targets.ts';
 import { admitAs, admitted, findWho, namesItsCaller } from './who.ts';
@@ -67,6 +68,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addReactor(routes, parts);
         addSchedule(routes, parts);
         addAudit(routes, parts);
+        addSite(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);

@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  askCluster,
-  clusterOf,
-  firstSentence,
-  silentHere,
-  silentHosts,
-  silentTwice,
-  troubleOf,
-} from './cluster.ts';
+import { clusterOf, silentHosts, troubleOf } from '../roll/roll.ts';
+import { askCluster, firstSentence, silentHere, silentTwice } from './cluster.ts';
 import { drawCluster } from './draw-cluster.ts';
 import { queuesOf } from './queues.ts';
 import { sampleCluster, toldBy } from './sample-cluster.fixture.ts';

@@ -1,5 +1,5 @@
 import { plainText } from '@brine/wire/text';
-import { type Cluster, type ClusterService, troubleOf } from './cluster.ts';
+import { type Cluster, type ClusterService, troubleOf } from '../roll/roll.ts';
 import { columns, figures, uptime } from './figures.ts';
 import { type QueueLine, queuesOf } from './queues.ts';
 

@@ -1,5 +1,5 @@
 import { plainText } from '@brine/wire/text';
-import type { Cluster, ClusterService } from './cluster.ts';
+import type { Cluster, ClusterService } from '../roll/roll.ts';
 
 /** A queue with its load. */
 export interface QueueLine {

@@ -1,4 +1,4 @@
-import { type Cluster, clusterOf } from './cluster.ts';
+import { type Cluster, clusterOf } from '../roll/roll.ts';
 
 /** What one service of a sample tells, with what a test changes. */
 export function toldBy(

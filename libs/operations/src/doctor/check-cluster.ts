@@ -1,10 +1,5 @@
-import {
-  type Cluster,
-  type ClusterService,
-  silentHosts,
-  troubleOf,
-} from '../cluster-status/cluster.ts';
 import { type Finding, some } from '../findings/finding.ts';
+import { type Cluster, type ClusterService, silentHosts, troubleOf } from '../roll/roll.ts';
 
 /**
  * Allowed difference between the clocks of hosts. Deadlines of requests, job ids and expiry of

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { plainText } from '@brine/wire/text';
-import { type Cluster, silentHosts, troubleOf } from '../cluster-status/cluster.ts';
 import { stateOf } from '../cluster-status/draw-cluster.ts';
 import { figures, uptime } from '../cluster-status/figures.ts';
 import { queuesOf } from '../cluster-status/queues.ts';
+import { type Cluster, silentHosts, troubleOf } from '../roll/roll.ts';
 import type { JobLine, TopData } from './source.ts';
 import { type TopState, VIEWS } from './state.ts';
 

@@ -4,7 +4,8 @@ import { isSystemError } from '@brine/files';
 import { isJid, jidTimeMs } from '@brine/job';
 import { intOf, isMap, listOf, mapIn, type SaltMap, textOf } from '@brine/wire';
 import { plainText, pyStr } from '@brine/wire/text';
-import { askCluster, type Cluster, firstSentence } from '../cluster-status/cluster.ts';
+import { askCluster, firstSentence } from '../cluster-status/cluster.ts';
+import type { Cluster } from '../roll/roll.ts';
 import type { TopState } from './state.ts';
 
 /** Jobs that are shown: the newest. */

@@ -2,10 +2,8 @@ import type { Reader } from '@brine/acl';
 import type { RowSight } from '@brine/fleet';
 import type { HttpRequest } from '@brine/http';
 import type { WholeFleet } from '../../fleet/fleet-feed.ts';
-import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { callerAgain } from '../caller.ts';
 import type { V1Parts } from '../parts.ts';
-import { RefusedRequest } from '../problem.ts';
-import { whoAsks } from '../who.ts';
 
 /** The fleet, and what the caller of a request sees of it. */
 export interface FleetView extends WholeFleet {
@@ -21,10 +19,7 @@ export async function fleetView(
   request: HttpRequest,
   { callers, fleet, sights }: Pick<V1Parts, 'callers' | 'fleet' | 'sights'>,
 ): Promise<FleetView> {
-  const { session } = whoAsks(request);
-  const caller = await callers.again(session.token, addressOf(request));
-  if (caller === undefined) throw new RefusedRequest('not-logged-in');
-  const { reader } = caller;
+  const { reader } = await callerAgain(request, { callers });
   const whole = await fleet.whole();
   return { ...whole, reader, sight: await sights.of(whole.index, reader) };
 }

@@ -23,7 +23,7 @@ async function served(
 ) {
   const answer = (load: SaltMap) => {
     const cmd = textOf(load, 'cmd');
-    if (cmd === 'brine_query' && textOf(load, 'query') === 'roll') return ROLL;
+    if (cmd === 'brine_read' && textOf(load, 'read') === 'services') return ROLL;
     if (rights === undefined || cmd !== 'brine_rights') return usualAnswer(load);
     return mapOf({ principal: 'alice', acl: [...rights], reach: mapOf(reach) });
   };
@@ -123,6 +123,7 @@ describe('an overview', () => {
     expect(overviewSchema.parse(json)).toMatchObject({
       fleet: { total: 4, facets: { key: { accepted: 3, pending: 1 }, present: { yes: 0, no: 3 } } },
       services: [
+        { service: '', host: '', ready: false, release: '' },
         { service: 'http-api', host: 'a', ready: false, release: '' },
         { service: 'worker-pool', host: 'b', ready: true, release: '0.2.0' },
       ],
@@ -137,6 +138,6 @@ describe('an overview', () => {
       services: null,
     });
     const asked = scene.master.loads.map((load) => textOf(load, 'cmd'));
-    expect(asked).not.toContain('brine_query');
+    expect(asked).not.toContain('brine_read');
   });
 });

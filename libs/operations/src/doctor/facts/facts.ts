@@ -11,13 +11,8 @@ import {
   type SupervisorState,
   whoListens,
 } from '@brine/service/processes';
-import {
-  askCluster,
-  type Cluster,
-  firstSentence,
-  plainOf,
-  silentTwice,
-} from '../../cluster-status/cluster.ts';
+import { askCluster, firstSentence, silentTwice } from '../../cluster-status/cluster.ts';
+import { type Cluster, plainOf } from '../../roll/roll.ts';
 import { type BackendSeen, backendsOf, reachAll } from './backends.ts';
 import { type DiskSeen, seeDisks } from './disks.ts';
 

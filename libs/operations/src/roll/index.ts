@@ -1,0 +1,2 @@
+export type { Cluster, ClusterService } from './roll.ts';
+export { clusterOf, silentHosts, troubleOf } from './roll.ts';

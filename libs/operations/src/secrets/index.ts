@@ -1,0 +1,2 @@
+export type { Secret } from './secret-scanner.ts';
+export { SecretScanner } from './secret-scanner.ts';
