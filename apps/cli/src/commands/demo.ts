@@ -63,6 +63,7 @@ async function perform(demo: Demo, terminal: Terminal, stay: boolean): Promise<n
   await demo.showRecord(jid);
   await demo.showTrace(jid);
   if (!stay) return EXIT.ok;
+  await demo.showConsole();
   terminal.out(usage(demo.directory));
   throw new DemoError(await demo.anyEnd(), '');
 }
@@ -79,6 +80,7 @@ function usage(directory: DemoDirectory): string {
     `  ${program} run ${c} jobs.list_jobs`,
     `  ${program} trace ${c} <jid>`,
     `  ${program} status ${c}`,
+    `  ${program} console ${c}`,
     '',
     'Ctrl-C stops everything.',
     '',

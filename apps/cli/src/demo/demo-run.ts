@@ -6,6 +6,7 @@ import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { readStatus } from '@brine/operations/cluster-status';
 import { formatTrace, readTrace, traceDir } from '@brine/telemetry';
+import { runConsole } from '../commands/console.ts';
 import { runKey } from '../commands/key.ts';
 import { minionProgram } from '../commands/minion.ts';
 import { runSalt } from '../commands/salt.ts';
@@ -169,6 +170,11 @@ export class Demo {
     this.#terminal.out(`${formatTrace(trace)}\n`);
   }
 
+  /** Shows an address that logs a browser in. */
+  async showConsole(): Promise<void> {
+    await this.#command('console', [], runConsole);
+  }
+
   /** Resolves when a process ends unexpectedly. */
   async anyEnd(): Promise<string> {
     const ends = this.#processes.map(async (one) => `${one.name} ended: ${await one.ended}`);
@@ -204,8 +210,8 @@ export class Demo {
     words: readonly string[],
     run: (args: readonly string[], terminal: Terminal) => Promise<number>,
   ): Promise<number> {
-    const shown = words.map((word) => (/^[\w.,=/-]+$/.test(word) ? word : `'${word}'`)).join(' ');
-    this.#terminal.out(`$ brine ${name} ${shown}\n`);
+    const shown = words.map((word) => (/^[\w.,=/-]+$/.test(word) ? word : `'${word}'`));
+    this.#terminal.out(`$ ${['brine', name, ...shown].join(' ')}\n`);
     const code = await run(['-c', this.directory.root, ...words], this.#terminal);
     this.#terminal.out('\n');
     return code;
