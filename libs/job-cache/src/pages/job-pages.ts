@@ -4,10 +4,11 @@ import { loadAlone } from '../read/get-load.ts';
 import { readDigests } from './digests.ts';
 import { areSmall, type GroupsAsked, type ReturnGroups, returnGroups } from './job-groups.ts';
 import { type MinionFilter, type MinionLines, minionLines } from './job-minions.ts';
-import { type StoredReturn, storedReturn } from './job-return.ts';
+import { newestReturn, type StoredReturn, storedReturn } from './job-return.ts';
 import { type JobFilter, type JobLine, jobLine, type JobLines, jobLines } from './job-rows.ts';
 import { jobStates, type StateLines } from './job-states.ts';
 import { type JobTimeline, jobTimeline } from './job-timeline.ts';
+import { type MinionJobFilter, type MinionJobs, minionJobs } from './minion-jobs.ts';
 
 /** How long an answer may read returns, ms; a worker waits 4 s for it. */
 const READ_MS = 2_500;
@@ -53,6 +54,20 @@ export class JobPages {
   /** The return of a minion; undefined if there is none. */
   return(jid: string, id: string): Promise<StoredReturn | undefined> {
     return storedReturn(this.#pool, jid, id);
+  }
+
+  /** What a minion returned last for a function, among its newest returns. */
+  newestReturn(id: string, fun: string): ReturnType<typeof newestReturn> {
+    return newestReturn(this.#pool, id, fun);
+  }
+
+  /** What a minion did in each job, newest first. */
+  minionJobs(
+    id: string,
+    filter: MinionJobFilter,
+    page: Page & { readonly before?: string },
+  ): Promise<MinionJobs> {
+    return minionJobs(this.#pool, id, filter, page);
   }
 
   /**

@@ -15,6 +15,13 @@ export interface StoredReturn {
 
 const FIELDS = `raw, CASE WHEN raw IS NULL THEN full_ret::text END AS json,
   extract(epoch FROM received_at)::float8 * 1000 AS received_at`;
+/** Returns of a minion that are looked through for its newest one of a function. */
+const LOOKED_AT = 5_000;
+const NEWEST = `
+SELECT jid, ${FIELDS} FROM (
+  SELECT jid, fun, failed, raw, full_ret, received_at FROM brine.returns
+  WHERE id = $1 ORDER BY jid DESC LIMIT ${LOOKED_AT}
+) AS newest WHERE fun = $2 AND NOT failed ORDER BY jid DESC LIMIT 1`;
 const RETURN = `SELECT ${FIELDS} FROM brine.returns WHERE jid = $1 AND id = $2`;
 const EVIDENCE = `
 SELECT ${FIELDS} FROM brine.evidence WHERE jid = $1 AND id = $2 ORDER BY received_at, content`;
@@ -31,6 +38,16 @@ export async function storedReturn(
   if (row === undefined) return undefined;
   const others = await select<Line>(pool, EVIDENCE, [jid, id]);
   return { ...read(row), evidence: others.map(read) };
+}
+
+/** What a minion returned last for a function without a failure, among its newest returns. */
+export async function newestReturn(
+  pool: Pool,
+  id: string,
+  fun: string,
+): Promise<(Omit<StoredReturn, 'evidence'> & { readonly jid: string }) | undefined> {
+  const [row] = await select<Line & { readonly jid: string }>(pool, NEWEST, [id, fun]);
+  return row && { jid: row.jid, ...read(row) };
 }
 
 function read(row: Line): { readonly load: SaltMap; readonly receivedAt: number } {

@@ -19,6 +19,8 @@ export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
   ['page_groups', groups],
   ['page_states', states],
   ['page_timeline', timeline],
+  ['page_newest_return', newestReturn],
+  ['page_minion_jobs', minionJobs],
 ];
 
 /** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
@@ -49,9 +51,8 @@ async function job(cache: JobCache, request: SaltMap): Promise<SaltValue> {
 
 /** `{jid, state?, part?, ids?, after?, limit?}` → `{minions: [{id, …}], next}`. */
 async function minions(cache: JobCache, request: SaltMap): Promise<SaltValue> {
-  const state = STATES.find((one) => one === textOf(request, 'state'));
   const filter: MinionFilter = {
-    ...(state === undefined ? {} : { state }),
+    ...stateOf(request),
     ...texts(request, ['part']),
     ...idsOf(request),
   };
@@ -93,6 +94,40 @@ async function timeline(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const found = await cache.pages.timeline(needed(request, 'jid'), { bins, ...idsOf(request) });
   if (found === undefined) return mapOf({ bins: [] });
   return mapOf({ ...found, bins: found.bins.map(({ ok, failed }) => [ok, failed]) });
+}
+
+/** `{id, fun}` → `{jid, load, receivedAt}`; null without such a return. */
+async function newestReturn(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const found = await cache.pages.newestReturn(needed(request, 'id'), needed(request, 'fun'));
+  return found === undefined ? null : mapOf({ ...found });
+}
+
+/** `{id, fun?, state?, judged?, before?, limit?}` → `{jobs: [{jid, state, …}], next}`. */
+async function minionJobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const page = await cache.pages.minionJobs(
+    needed(request, 'id'),
+    {
+      ...texts(request, ['fun']),
+      ...stateOf(request),
+      judged: boolOf(request, 'judged') ?? false,
+    },
+    { limit: limitOf(request), ...before(request) },
+  );
+  const jobs = page.jobs.map(({ retcode, receivedAt, load, fun, ...line }) =>
+    mapOf({
+      ...line,
+      fun: [...fun],
+      retcode: retcode ?? null,
+      receivedAt: receivedAt ?? null,
+      load,
+    }),
+  );
+  return mapOf({ jobs, next: page.next ?? null });
+}
+
+function stateOf(request: SaltMap): Pick<MinionFilter, 'state'> {
+  const state = STATES.find((one) => one === textOf(request, 'state'));
+  return state === undefined ? {} : { state };
 }
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
