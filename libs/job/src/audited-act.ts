@@ -35,7 +35,7 @@ export type AuditOutcome =
 
 /** An act on record: its actor, its function, its target, its source and its outcome. */
 export interface AuditedAct {
-  readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request';
+  readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request' | 'read';
   readonly outcome: AuditOutcome;
   /**
    * The name that was proven: the owner of the local key, the token, the login or the minion key.
@@ -68,6 +68,8 @@ export interface AuditedAct {
    */
   readonly argsHash?: string;
   readonly target?: string;
+  /** Of a value that was revealed: its place in the pillar of `target`; absent for all of it. */
+  readonly path?: string;
   /** Version of the payload of a log-in: below `minimum_auth_version` the log-in is refused. */
   readonly version?: number;
   readonly jid?: string;

@@ -53,7 +53,7 @@ export function recordClear(
   if (ports.audit === undefined) return;
   const kind = kindOf(load);
   if (kind === undefined) return;
-  const outcome = outcomeOf(answer);
+  const outcome = outcomeOf(kind, answer);
   const kwargs = mapIn(load, 'kwargs') ?? new Map<SaltValue, SaltValue>();
   const isRefused = proven === undefined || /^(?:refused|[A-Za-z]*Auth\w+Error)/.test(outcome);
   ports.audit[isRefused ? 'recordRefusal' : 'record']({
@@ -63,14 +63,16 @@ export function recordClear(
     source: request.gatewayHost,
     ...given('peer', request.peer),
     argsHash: hashOf(argumentsOf(kind, load)),
-    ...given('fun', shown(load.get('fun') ?? load.get('query'))),
+    ...given('fun', shown(load.get('fun') ?? load.get('query') ?? load.get('read'))),
     ...given('target', shown(targetOf(kind, load))),
+    ...(kind === 'read' ? given('path', shown(mapIn(load, 'args')?.get('path'))) : {}),
     ...published(answer),
   });
 }
 
-/** The target minions; for a wheel that writes, the file or the key. */
+/** The target minions; for a wheel that writes, the file or the key; for a read its minion. */
 function targetOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue | undefined {
+  if (kind === 'read') return mapIn(load, 'args')?.get('id');
   const tgt = load.get('tgt') ?? load.get('match');
   if (tgt !== undefined || kind !== 'wheel') return tgt;
   return load.get('path') ?? load.get('file_name') ?? load.get('id_');
@@ -196,16 +198,22 @@ function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
   // Following a batch changes nothing.
   if (cmd === 'brine_batch' && load.has('follow')) return undefined;
   if (Object.hasOwn(KINDS, cmd)) return KINDS[cmd as keyof typeof KINDS];
+  if (cmd === 'brine_read') return isReveal(load) ? 'read' : undefined;
   const query = cmd === 'brine_query' ? load.get('query') : undefined;
   if (typeof query !== 'string' || !Object.hasOwn(ACTING_QUERIES, query)) return undefined;
   return ACTING_QUERIES[query];
+}
+
+/** True for a read that shows what is masked otherwise. */
+function isReveal(load: SaltMap): boolean {
+  return mapIn(load, 'args')?.get('reveal') === true;
 }
 
 function argumentsOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue {
   if (kind === 'wheel') return new Map([...load].filter(([name]) => !CREDENTIALS.has(name)));
   // Brine's own queries have their arguments in a map. Other commands ignore that map, so it could
   // hide nothing.
-  if (load.get('cmd') === 'brine_query') return load.get('args') ?? null;
+  if (kind === 'read' || load.get('cmd') === 'brine_query') return load.get('args') ?? null;
   return [load.get('arg') ?? null, load.get('kwarg') ?? null];
 }
 
@@ -221,9 +229,11 @@ function triedMethod(load: SaltMap, kwargs: SaltMap): string {
 }
 
 /** `done`, or the name of the answered error. */
-function outcomeOf(answer: SaltValue): AuditOutcome {
+function outcomeOf(kind: AuditedAct['kind'], answer: SaltValue): AuditOutcome {
   if (answer === '' || answer === null) return 'refused';
   if (!isMap(answer)) return 'done';
+  // What is not there, and what the caller may not see, look the same.
+  if (kind === 'read' && answer.get('value') === null) return 'refused';
   const error = answer.get('error');
   if (error === undefined) return 'done';
   const name = isMap(error) ? textOf(error, 'name') : undefined;

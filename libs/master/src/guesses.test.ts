@@ -55,6 +55,7 @@ function masterWith(rules: Partial<MasterRules>) {
   const pillars = {
     render: () => Promise.resolve(new Map()),
     ready: () => Promise.resolve(),
+    kept: async () => undefined,
     of: (id: string) => {
       read.push(id);
       return PILLARS[id];

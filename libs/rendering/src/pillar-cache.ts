@@ -41,6 +41,11 @@ export class CachedPillars implements Pillars {
     return this.#kept.of(id);
   }
 
+  async kept(id: string): ReturnType<Pillars['kept']> {
+    const kept = await this.#kept.fetch(id, this.#envOf(mapOf({})));
+    return kept && { data: kept.pillar, atMs: kept.madeMs };
+  }
+
   async #fresh(asked: SaltMap): Promise<SaltMap | undefined> {
     const { pillarCache, pillarCacheTtl } = this.#options;
     if (!pillarCache || asked.get('clean_cache') === true) return undefined;

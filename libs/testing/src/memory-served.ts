@@ -26,6 +26,10 @@ export function memoryServed(): ServedPorts {
     },
     mines: {
       fetch: (id) => Promise.resolve(mines.get(id)),
+      kept: async (id) => {
+        const data = mines.get(id);
+        return data && { data, atMs: 0 };
+      },
       change: (id, next) => {
         const changed = next(mines.get(id));
         if (changed === undefined) mines.delete(id);

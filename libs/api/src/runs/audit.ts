@@ -5,7 +5,7 @@ import { timeSchema } from '../times.ts';
 const text = z.string().min(1).max(255);
 
 /** The kinds of acts on record (libs/job audited-act). */
-const ACTS = ['login', 'key', 'publish', 'runner', 'wheel', 'token', 'request'] as const;
+const ACTS = ['login', 'key', 'publish', 'runner', 'wheel', 'token', 'request', 'read'] as const;
 
 /** The parameters of a list of acts. */
 export const auditQuery = z.strictObject({
@@ -29,6 +29,7 @@ export const auditSchema = z
           claimed: z.string().optional().describe('A name that was only given.'),
           fun: z.string().optional(),
           target: z.string().optional(),
+          path: z.string().optional().describe('Of a pillar that was revealed in part.'),
           jid: z.string().optional(),
           via: z.string().optional().describe('The call that it came from.'),
           peer: z.string().optional(),

@@ -25,6 +25,12 @@ export class BucketMines implements Mines {
     return mineIn(await fromHotState('the mine', this.#bucket.get(escapeKey(id))));
   }
 
+  async kept(id: string): ReturnType<Mines['kept']> {
+    const entry = await fromHotState('the mine', this.#bucket.get(escapeKey(id)));
+    const data = mineIn(entry);
+    return data && { data, atMs: entry?.timeMs ?? 0 };
+  }
+
   async change(
     id: string,
     next: (now: SaltMap | undefined) => SaltMap | undefined,

@@ -32,6 +32,7 @@ function start(rules: Partial<MasterRules> = {}): { ports: MasterPorts; loaded: 
         render: () => Promise.resolve(new Map()),
         ready: load('pillars'),
         of: (id) => (loaded.has('pillars') ? pillars.get(id) : undefined),
+        kept: async () => undefined,
       },
     },
   };

@@ -12,7 +12,7 @@ import type {
 } from './key-ports.ts';
 import type { AccessRules, Codes, Logins, Tokens } from './login-ports.ts';
 import type { MinionPresence } from './presence-port.ts';
-import type { ServedPorts, ServedRules } from './served-ports.ts';
+import type { KeptPart, ServedPorts, ServedRules } from './served-ports.ts';
 
 /**
  * An event for the stream EVENTS, which stores one event per `msgId`. Only returns of jobs need no
@@ -190,6 +190,8 @@ export interface Pillars {
   ready(): Promise<void>;
   /** The last pillar of a minion. */
   of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined;
+  /** Reads the last pillar of one minion, of the environment of the master. */
+  kept(id: string): Promise<KeptPart | undefined>;
 }
 
 /** Everything an answer may need. */

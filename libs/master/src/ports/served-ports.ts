@@ -56,10 +56,19 @@ export interface Files {
   envs(back?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
+/** Data that are kept of a minion. */
+export interface KeptPart {
+  readonly data: SaltMap;
+  /** When they were stored, unix ms. */
+  readonly atMs: number;
+}
+
 /** The minions' mines: one map of values by function for each, shared by all workers. */
 export interface Mines {
   /** Undefined if the mine is empty. */
   fetch(id: string): Promise<SaltMap | undefined>;
+  /** The same, and when it was stored. */
+  kept(id: string): Promise<KeptPart | undefined>;
   /**
    * Replaces the map of a minion by the result of `next`; undefined removes it. Calls `next` again
    * with the newer map if another worker wrote meanwhile. False: it became too large.

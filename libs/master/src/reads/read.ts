@@ -1,16 +1,25 @@
 import { checkQuestion, isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import { authenticate, type ClearRequest, isStranger, refusalOf } from '../clear/caller.ts';
+import {
+  authenticate,
+  type ClearRequest,
+  isStranger,
+  notAllowed,
+  refusalOf,
+} from '../clear/caller.ts';
 import { refusalOfQuestion } from '../clear/query.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { JOB_READS, type Read } from './job-reads.ts';
 import { readerOf } from './job-sight.ts';
+import { MINION_READS } from './minion-parts.ts';
+import { ReadNotAllowedError } from './minion-sight.ts';
 import { ownJobs } from './own-jobs.ts';
 import { SITE_READS } from './site-reads.ts';
 
 const READS: ReadonlyMap<string, Read> = new Map([
   ...JOB_READS,
   ...SITE_READS,
+  ...MINION_READS,
   ['own_jobs', ownJobs] as const,
 ]);
 
@@ -36,6 +45,9 @@ export async function read(
     checkQuestion(args, name);
     return mapOf({ value: await wanted(ports, await readerOf(ports, caller), args) });
   } catch (cause) {
+    if (cause instanceof ReadNotAllowedError) {
+      return buildErrorReply('AuthorizationError', notAllowed(caller).message);
+    }
     return refusalOfQuestion(ports, cause, name);
   }
 }

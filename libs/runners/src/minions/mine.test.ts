@@ -63,6 +63,7 @@ const matches = async (expr: string, id: string, more: Parameters<typeof sceneOf
       pillars: {
         render: async () => mapOf({}),
         ready: async () => undefined,
+        kept: async () => undefined,
         of: () => mapOf({ secret: 'abc' }),
       },
     },

@@ -13,6 +13,7 @@ function scene(configured: Readonly<Record<string, boolean>> = { minion_data_cac
           return mapOf({ made: true });
         },
         ready: async () => undefined,
+        kept: async () => undefined,
         of: () => undefined,
       },
       pillarTop: async (what) => {

@@ -80,11 +80,11 @@ const list: RunnerFunction = {
     ['before', null],
   ],
   doc:
-    'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts and log-ins, ' +
-    'allowed or refused. principal is the name that was proven, claimed the one that was only ' +
-    'given. kind (publish, runner, wheel, token, key, login) and principal, which finds both ' +
-    'names, narrow them; so does since, a time. before has the time and the row of a shown one: ' +
-    'those that come after it in this list.',
+    'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts, log-ins ' +
+    'and revealed pillars, allowed or refused. principal is the name that was proven, claimed ' +
+    'the one that was only given. kind (publish, runner, wheel, token, key, login, read) and ' +
+    'principal, which finds both names, narrow them; so does since, a time. before has the time ' +
+    'and the row of a shown one: those that come after it in this list.',
   async run(given, { jobs }) {
     const text = (name: string): string | undefined => {
       const value = given.named.get(name);

@@ -171,6 +171,22 @@ export const ACTS: readonly Act[] = [
     may: ['root'],
   },
   {
+    name: 'see that a minion has a pillar (`brine_read`)',
+    form: 'clear',
+    cmd: 'brine_read',
+    fields: { read: 'minion_part', args: mapOf({ id: 'b', part: 'pillar' }) },
+    done: /"isMasked":true/,
+    may: ['root'],
+  },
+  {
+    name: 'reveal a pillar on record (`brine_read`)',
+    form: 'clear',
+    cmd: 'brine_read',
+    fields: { read: 'minion_part', args: mapOf({ id: 'b', part: 'pillar', reveal: true }) },
+    done: /"isMasked":false/,
+    may: ['root'],
+  },
+  {
     name: 'make a token',
     form: 'clear',
     cmd: 'mk_token',

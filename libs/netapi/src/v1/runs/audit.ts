@@ -61,6 +61,7 @@ function actOf(row: SaltMap): AuditPage['items'][number] {
     ...textIn(row, 'claimed'),
     ...textIn(row, 'fun'),
     ...textIn(row, 'target'),
+    ...textIn(row, 'path'),
     ...textIn(row, 'jid'),
     ...textIn(row, 'via'),
     ...textIn(row, 'peer'),
