@@ -45,6 +45,16 @@ const ofJob: RightsRow = {
   seenBy: LISTERS,
 };
 
+/** A part of a minion: who sees the minion has `forbidden` where it was `not-found`. */
+function ofMinionPart(part: string, fun: string): Readonly<Record<string, RightsRow>> {
+  return { [`GET /v1/minions/{id}/${part}`]: { needs: `${fun} on the minion`, seenBy: REACH } };
+}
+
+function ofRefresh(part: string, fun: string): Readonly<Record<string, RightsRow>> {
+  const needs = `to see the minion, and ${fun} on it`;
+  return { [`POST /v1/minions/{id}/${part}/refresh`]: { needs, seenBy: REACH } };
+}
+
 /**
  * Each operation of `/v1`. A new one is missing here until it has a row: name the right that it
  * needs, and who of the six learns by it of a minion that only `*` reaches.
@@ -84,6 +94,19 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
     needs: 'grains.items on the minion',
     seenBy: REACH,
   },
+  ...ofMinionPart('pillar', 'pillar.items'),
+  ...ofMinionPart('mine', 'mine.get'),
+  ...ofMinionPart('schedule', 'schedule.list'),
+  ...ofMinionPart('beacons', 'beacons.list'),
+  'GET /v1/minions/{id}/jobs': {
+    needs: 'the own job, jobs.list_job, or the function on the minion',
+    seenBy: REACH,
+  },
+  ...ofRefresh('grains', 'saltutil.refresh_grains'),
+  ...ofRefresh('pillar', 'saltutil.refresh_pillar'),
+  ...ofRefresh('mine', 'mine.update'),
+  ...ofRefresh('schedule', 'schedule.list'),
+  ...ofRefresh('beacons', 'beacons.list'),
   'GET /v1/overview': { needs: 'as /v1/minions; services: manage.status', seenBy: REACH },
   'GET /v1/services': { needs: 'manage.status', seenBy: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),

@@ -1,5 +1,12 @@
 export type { KeyAct, KeyActed, KeyShown, KeysPage } from './keys.ts';
 export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
+export type { MinionJobsPage } from './minion-parts.ts';
+export {
+  minionJobsPageSchema,
+  minionJobsQuery,
+  minionPartSchema,
+  pillarQuery,
+} from './minion-parts.ts';
 export type {
   MinionDetail,
   MinionsFilter,

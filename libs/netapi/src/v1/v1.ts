@@ -7,6 +7,8 @@ import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
 import { addKeys } from './fleet/keys.ts';
 import { addMinion } from './fleet/minion.ts';
+import { addMinionJobs } from './fleet/minion-jobs.ts';
+import { addMinionParts } from './fleet/minion-parts.ts';
 import { addMinions } from './fleet/minions.ts';
 import { addOverview } from './fleet/overview.ts';
 import { addJobCourse } from './jobs/job-course.ts';
@@ -63,6 +65,8 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addReruns(routes, parts);
         addCommands(routes, parts);
         addMinion(routes, parts);
+        addMinionParts(routes, parts);
+        addMinionJobs(routes, parts);
         addKeys(routes, parts);
         addOverview(routes, parts);
         addReactor(routes, parts);

@@ -77,7 +77,7 @@ export function addMinion(app: DescribedApp, parts: V1Parts): void {
 }
 
 /** The row of a minion. @throws RefusedRequest for one that the caller may not see, as for none */
-function seenRow({ index, sight }: FleetView, id: string): number {
+export function seenRow({ index, sight }: FleetView, id: string): number {
   const row = index.find(id);
   if (row === undefined || !sight.sees(row)) throw new RefusedRequest('not-found');
   return row;

@@ -122,7 +122,8 @@ function addGroups(app: DescribedApp, parts: V1Parts): void {
   );
 }
 
-function stateOf(value: SaltValue | undefined): (typeof LEDGER_STATES)[number] {
+/** The state of a minion in a job. */
+export function stateOf(value: SaltValue | undefined): (typeof LEDGER_STATES)[number] {
   return LEDGER_STATES.find((one) => one === value) ?? 'waiting';
 }
 

@@ -48,7 +48,7 @@ export function addNewJob(app: DescribedApp, parts: V1Parts): void {
 
 /** The path of `/v1/jobs` as the peer wrote it. */
 export function addressOfJobs({ url }: HttpRequest): string {
-  return url.slice(0, url.indexOf('/v1/') + '/v1/jobs'.length);
+  return `${url.slice(0, url.indexOf('/v1/'))}/v1/jobs`;
 }
 
 /** The clients of `netapi_enable_clients` of which one stands for jobs. */
