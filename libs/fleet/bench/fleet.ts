@@ -33,6 +33,7 @@ for (let at = 0; at < COUNT; at += 1) {
   index.seen(id, 'return', 1_764_500_000 + (at % 7_000));
   const jid = `202611301200${String(at % 60).padStart(8, '0')}`;
   index.stateRun(id, { jid, at: 1_764_400_000, hasFailed: at % 90 === 0 });
+  index.testRun(id, { jid, at: 1_764_300_000 + at, hasFailed: false, would: at % 5 });
 }
 const filledMs = performance.now() - begun;
 pageOf(index, new RowSight(index, undefined), { limit: 1 });
@@ -56,6 +57,7 @@ const filters: readonly Partial<FleetQuery>[] = [
   { keys: ['accepted'], present: false },
   { grains: [{ name: 'os', texts: ['Debian', 'Windows'] }], present: true },
   { silentSince: 1_764_503_000 },
+  { drifts: ['failed', 'would'] },
 ];
 const orders: readonly FleetOrder[] = [
   'id',

@@ -1,4 +1,4 @@
-import { type FleetKey, KEYS, Rows, SEEN_BY, type SeenBy } from './rows.ts';
+import { type Drift, DRIFTS, type FleetKey, KEYS, Rows, SEEN_BY, type SeenBy } from './rows.ts';
 
 /** What a minion has of a state run. */
 export interface StateRun {
@@ -6,6 +6,12 @@ export interface StateRun {
   /** Unix seconds. */
   readonly at: number;
   readonly hasFailed: boolean;
+}
+
+/** What a minion has of a state run with `test=True`. */
+export interface TestRun extends StateRun {
+  /** States that would change; undefined: not known. */
+  readonly would: number | undefined;
 }
 
 /** One minion. Times are unix seconds; undefined: not known. */
@@ -21,6 +27,9 @@ export interface FleetRow {
   /** In the order of the names that the index keeps; '' for none, or none that may be read. */
   readonly grains: readonly string[];
   readonly stateRun: StateRun | undefined;
+  readonly testRun: TestRun | undefined;
+  /** `unknown` also for a reader that may not see its runs. */
+  readonly drift: Drift;
 }
 
 /** The parts of a row that may be read. */
@@ -119,6 +128,14 @@ export class FleetIndex {
     this.#version += 1;
   }
 
+  /** A state run with `test=True` has ended. */
+  testRun(id: string, { jid, at, hasFailed, would = -1 }: TestRun): void {
+    const row = this.rows.find(id);
+    if (row === undefined || at < (this.rows.columns.testAt[row] ?? 0)) return;
+    this.rows.setTest(row, jid, at, { hasFailed, would });
+    this.#version += 1;
+  }
+
   /** The state of a minion's key; undefined without one. */
   keyOf(id: string): FleetKey | undefined {
     const row = this.find(id);
@@ -133,11 +150,10 @@ export class FleetIndex {
 
   /** Reads a row. */
   read(row: number, parts: RowParts): FleetRow {
-    const { columns, ids, grains, jids } = this.rows;
+    const { columns, ids, grains } = this.rows;
     const key = KEYS[(columns.key[row] ?? 0) - 1] ?? 'denied';
     const at = columns.seenAt[row] ?? 0;
     const by = SEEN_BY[columns.seenBy[row] ?? 0] ?? 'event';
-    const runAt = columns.runAt[row] ?? 0;
     const since = columns.since[row] ?? 0;
     return {
       id: ids[row] ?? '',
@@ -147,14 +163,29 @@ export class FleetIndex {
       since: since > 0 && key === 'accepted' ? since : undefined,
       seen: at > 0 ? { at, by } : undefined,
       grains: grains.map(({ codes, texts }) => (parts.grains ? texts.textOf(codes[row] ?? 0) : '')),
-      stateRun:
-        parts.runs && runAt > 0
-          ? {
-              jid: jids.textOf(columns.runJid[row] ?? 0),
-              at: runAt,
-              hasFailed: columns.runFailed[row] === 1,
-            }
-          : undefined,
+      stateRun: parts.runs ? this.#run(row) : undefined,
+      testRun: parts.runs ? this.#test(row) : undefined,
+      drift: DRIFTS[parts.runs ? this.rows.driftOf(row) : 0] ?? 'unknown',
+    };
+  }
+
+  #run(row: number): StateRun | undefined {
+    const { runAt, runJid, runFailed } = this.rows.columns;
+    const at = runAt[row] ?? 0;
+    const jid = this.rows.jids.textOf(runJid[row] ?? 0);
+    return at > 0 ? { jid, at, hasFailed: runFailed[row] === 1 } : undefined;
+  }
+
+  #test(row: number): TestRun | undefined {
+    const { testAt, testJid, testFailed, testWould } = this.rows.columns;
+    const at = testAt[row] ?? 0;
+    if (at === 0) return undefined;
+    const would = testWould[row] ?? 0;
+    return {
+      jid: this.rows.jids.textOf(testJid[row] ?? 0),
+      at,
+      hasFailed: testFailed[row] === 1,
+      would: would < 0 ? undefined : would,
     };
   }
 

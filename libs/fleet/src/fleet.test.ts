@@ -4,7 +4,7 @@ import { inOrder, TEXT_MAX } from './dictionary.ts';
 import { FleetIndex } from './fleet-index.ts';
 import { facetsOf, type FleetOrder, type FleetPlace, type FleetQuery, pageOf } from './page.ts';
 import { type Judge, RowSight } from './row-sight.ts';
-import { type FleetKey, KEYS, type SeenBy } from './rows.ts';
+import { type Drift, DRIFTS, type FleetKey, KEYS, type SeenBy } from './rows.ts';
 
 const GRAINS = ['os', 'saltversion'];
 
@@ -15,6 +15,7 @@ interface Known {
   presence?: { present: boolean; since: number } | undefined;
   seen: number;
   run?: { jid: string; at: number; hasFailed: boolean };
+  test?: { jid: string; at: number; hasFailed: boolean; would: number | undefined };
 }
 
 /** The same fleet as a map that is searched, filtered and sorted whole. */
@@ -94,6 +95,15 @@ const acts: fc.Arbitrary<Act> = fc.oneof(
       if (time >= (one.run?.at ?? 0)) one.run = run;
     });
   }),
+  fc
+    .tuple(ids, at, fc.boolean(), fc.constantFrom(undefined, 0, 0, 3, 7))
+    .map(([id, time, hasFailed, would]): Act => (index, model) => {
+      const run = { jid: String(time), at: time, hasFailed, would };
+      index.testRun(id, run);
+      model.change(id, false, (one) => {
+        if (time >= (one.test?.at ?? 0)) one.test = run;
+      });
+    }),
 );
 
 const orders = fc.constantFrom<FleetOrder>(
@@ -103,6 +113,8 @@ const orders = fc.constantFrom<FleetOrder>(
   'since',
   'seen',
   'stateRun',
+  'testRun',
+  'would',
   { grain: 'os' },
   { grain: 'saltversion' },
 );
@@ -115,6 +127,7 @@ const queries = fc.record({
     { name: 'os', texts: ['Debian', '__proto__'] },
     { name: 'saltversion', texts: ['3006.30'] },
   ]),
+  drifts: fc.option(fc.subarray([...DRIFTS]), { nil: undefined }),
   hasDenied: fc.constantFrom<true | undefined>(true, undefined, undefined),
   silentSince: fc.option(at, { nil: undefined }),
   order: orders,
@@ -142,7 +155,8 @@ function shown(model: Model, by: Judge | undefined) {
     const sees = by === undefined || by.seesKeys || (key === 'accepted' && by.seesMinion(id));
     if (!sees) return [];
     const grains = by?.seesGrains(id) === false ? undefined : one.grains;
-    const run = by?.seesRuns(id) === false ? undefined : one.run;
+    const seesRuns = by?.seesRuns(id) !== false;
+    const [run, testRun] = seesRuns ? [one.run, one.test] : [undefined, undefined];
     const isAccepted = key === 'accepted';
     return [
       {
@@ -154,9 +168,19 @@ function shown(model: Model, by: Judge | undefined) {
         seenAt: one.seen,
         grains: grains ?? ['', ''],
         stateRun: run,
+        testRun,
+        drift: driftOf(run, testRun),
       },
     ];
   });
+}
+
+function driftOf(run: Known['run'], tested: Known['test']): Drift {
+  const isNewer = tested !== undefined && tested.at > (run?.at ?? 0);
+  if (isNewer && tested.hasFailed) return 'failed';
+  if (isNewer && tested.would !== undefined) return tested.would > 0 ? 'would' : 'clean';
+  if (run === undefined) return 'unknown';
+  return run.hasFailed ? 'failed' : 'clean';
 }
 
 type Shown = ReturnType<typeof shown>[number];
@@ -173,13 +197,15 @@ function compareBy(order: FleetOrder, a: Shown, b: Shown): number {
     if (order === 'present') return one.present === undefined ? -1 : Number(one.present);
     if (order === 'since') return one.key === 'accepted' ? (one.since ?? 0) : -1;
     if (order === 'seen') return one.seenAt;
+    if (order === 'testRun') return one.testRun?.at ?? 0;
+    if (order === 'would') return one.testRun === undefined ? 0 : (one.testRun.would ?? -1);
     return one.stateRun?.at ?? 0;
   };
   return order === 'id' ? compareIds(a.id, b.id) : number(a) - number(b);
 }
 
 function fits(one: Shown, query: FleetQuery, except?: string): boolean {
-  const { id, keys, present, hasDenied, grains = [], silentSince } = query;
+  const { id, keys, present, hasDenied, grains = [], drifts, silentSince } = query;
   const glob =
     id === undefined ? undefined : new RegExp(`^${id.replace('?', '.').replace('*', '.*')}$`, 'u');
   const isGlob = id !== undefined && /[*?]/.test(id);
@@ -187,6 +213,7 @@ function fits(one: Shown, query: FleetQuery, except?: string): boolean {
     (id === undefined || (isGlob ? glob?.test(one.id) === true : one.id.includes(id))) &&
     (except === 'key' || keys === undefined || keys.includes(one.key)) &&
     (except === 'present' || present === undefined || one.present === present) &&
+    (except === 'drift' || drifts === undefined || drifts.includes(one.drift)) &&
     (hasDenied === undefined || one.hasDenied) &&
     (silentSince === undefined || one.seenAt < silentSince) &&
     grains.every(
@@ -206,6 +233,9 @@ function facetsOfModel(all: readonly Shown[], query: FleetQuery) {
       yes: of('present').filter(({ present }) => present === true).length,
       no: of('present').filter(({ present }) => present === false).length,
     },
+    drift: Object.fromEntries(
+      DRIFTS.map((drift) => [drift, of('drift').filter((one) => one.drift === drift).length]),
+    ),
     grains: GRAINS.map((name, place) => {
       const counts = new Map<string, number>();
       for (const { grains } of of(name)) {

@@ -1,11 +1,19 @@
 import type { FleetIndex, FleetRow } from './fleet-index.ts';
 import { idTest } from './id-test.ts';
 import type { RowSight } from './row-sight.ts';
-import { type FleetKey, type GrainColumn, KEYS } from './rows.ts';
+import { type Drift, DRIFTS, type FleetKey, type GrainColumn, KEYS } from './rows.ts';
 
 /** What rows are ordered by; a grain by its name. The id decides between equal ones. */
 export type FleetOrder =
-  'id' | 'key' | 'present' | 'since' | 'seen' | 'stateRun' | { grain: string };
+  | 'id'
+  | 'key'
+  | 'present'
+  | 'since'
+  | 'seen'
+  | 'stateRun'
+  | 'testRun'
+  | 'would'
+  | { grain: string };
 
 /** Which minions are wanted, in which order. Filters that are absent let all pass. */
 export interface FleetQuery {
@@ -17,6 +25,7 @@ export interface FleetQuery {
   readonly hasDenied?: true | undefined;
   /** Each grain has one of these texts. */
   readonly grains?: readonly { readonly name: string; readonly texts: readonly string[] }[];
+  readonly drifts?: readonly Drift[] | undefined;
   /** Not seen since then, unix seconds. */
   readonly silentSince?: number | undefined;
   readonly order?: FleetOrder;
@@ -39,6 +48,7 @@ export interface FleetPlace {
 export interface FleetFacets {
   readonly key: Readonly<Record<FleetKey, number>>;
   readonly present: { readonly yes: number; readonly no: number };
+  readonly drift: Readonly<Record<Drift, number>>;
   readonly grains: readonly {
     readonly name: string;
     /** The most frequent ones. */
@@ -67,7 +77,8 @@ const PRESENT = 2;
 const KEY_BIT = 1;
 const PRESENT_BIT = 2;
 const OTHER_BIT = 4;
-const FIRST_GRAIN_BIT = 8;
+const DRIFT_BIT = 8;
+const FIRST_GRAIN_BIT = 16;
 
 /** The minions that a reader sees and wants, in one pass over the fleet. */
 export function pageOf(index: FleetIndex, sight: RowSight, query: FleetQuery): FleetPage {
@@ -175,13 +186,16 @@ function sortingOf(index: FleetIndex, sight: RowSight, query: FleetQuery): Sorti
     since: columns.since,
     seen: columns.seenAt,
     stateRun: columns.runAt,
+    testRun: columns.testAt,
+    would: columns.testWould,
   }[order];
   // A row is not ordered by what it does not show.
   const isOfAccepted = order === 'since' || order === 'present';
+  const isOfRuns = order === 'stateRun' || order === 'testRun' || order === 'would';
   const numberOf = (row: number): number => {
     if (isOfAccepted && columns.key[row] !== ACCEPTED) return -1;
     // As one that is not known.
-    if (order === 'stateRun' && !sight.seesRuns(row)) return 0;
+    if (isOfRuns && !sight.seesRuns(row)) return 0;
     const number = numbers[row] ?? 0;
     return order === 'present' ? Number(number === PRESENT) : number;
   };
@@ -216,10 +230,11 @@ function columnOf({ rows }: FleetIndex, name: string): GrainColumn {
 function filterOf(
   index: FleetIndex,
   sight: RowSight,
-  { id, keys, present, hasDenied, grains = [], silentSince }: FleetQuery,
+  { id, keys, present, hasDenied, grains = [], drifts, silentSince }: FleetQuery,
 ): (row: number) => number {
   const { columns, ids } = index.rows;
   const wantedKeys = keys && new Set(keys.map((key) => KEYS.indexOf(key) + 1));
+  const wantedDrifts = drifts && new Set(drifts.map((drift) => DRIFTS.indexOf(drift)));
   const fitsId = id === undefined ? undefined : idTest(id);
   const byGrain = grains.map(({ name, texts }) => {
     const column = columnOf(index, name);
@@ -235,6 +250,7 @@ function filterOf(
       const fits = key === ACCEPTED && (columns.presence[row] === PRESENT) === present;
       if (!fits) fails |= PRESENT_BIT;
     }
+    if (wantedDrifts?.has(driftOf(index, row, sight)) === false) fails |= DRIFT_BIT;
     if (silentSince !== undefined && (columns.seenAt[row] ?? 0) >= silentSince) fails |= OTHER_BIT;
     if (hasDenied === true && columns.denied[row] === 0) fails |= OTHER_BIT;
     for (const { column, codes, bit } of byGrain) {
@@ -245,6 +261,11 @@ function filterOf(
     if ((fails & OTHER_BIT) === 0 && fitsId?.(ids[row] ?? '') === false) fails |= OTHER_BIT;
     return fails;
   };
+}
+
+/** What a reader may not see is not known to it. */
+function driftOf({ rows }: FleetIndex, row: number, sight: RowSight): number {
+  return sight.seesRuns(row) ? rows.driftOf(row) : 0;
 }
 
 /** The first rows of an order. */
@@ -280,6 +301,7 @@ class FacetCounts {
   readonly #index: FleetIndex;
   readonly #keys = new Uint32Array(KEYS.length + 1);
   readonly #present = new Uint32Array(2);
+  readonly #drifts = new Uint32Array(DRIFTS.length);
   readonly #grains: readonly Uint32Array[];
 
   constructor(index: FleetIndex) {
@@ -295,6 +317,10 @@ class FacetCounts {
       const place = Number(columns.presence[row] === PRESENT);
       this.#present[place] = (this.#present[place] ?? 0) + 1;
     }
+    if ((fails & ~DRIFT_BIT) === 0) {
+      const drift = driftOf(this.#index, row, sight);
+      this.#drifts[drift] = (this.#drifts[drift] ?? 0) + 1;
+    }
     // Two failed filters: it counts nowhere.
     if ((fails & (fails - 1)) !== 0 || !sight.seesGrains(row)) return;
     this.#grains.forEach((counts, place) => {
@@ -307,9 +333,11 @@ class FacetCounts {
   shown(): FleetFacets {
     const [, accepted = 0, pending = 0, rejected = 0, denied = 0] = this.#keys;
     const [no = 0, yes = 0] = this.#present;
+    const [unknown = 0, failed = 0, would = 0, clean = 0] = this.#drifts;
     return {
       key: { accepted, pending, rejected, denied },
       present: { yes, no },
+      drift: { unknown, failed, would, clean },
       grains: this.#index.rows.grains.map(({ name, texts }, place) => {
         const all = [...(this.#grains[place] ?? [])].flatMap((count, code) =>
           count > 0 && code > 0 ? [{ code, count }] : [],

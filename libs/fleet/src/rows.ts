@@ -8,9 +8,15 @@ export type FleetKey = (typeof KEYS)[number];
 export const SEEN_BY = ['return', 'event', 'grains'] as const;
 export type SeenBy = (typeof SEEN_BY)[number];
 
+/** How a minion stands to its states, by its last run and its last run with `test=True`. */
+export const DRIFTS = ['unknown', 'failed', 'would', 'clean'] as const;
+export type Drift = (typeof DRIFTS)[number];
+
 /** Different texts of one grain. A fleet has some ten. */
 const TEXTS_MAX = 10_000;
 const START_ROWS = 1_024;
+
+const [UNKNOWN, FAILED, WOULD, CLEAN] = [0, 1, 2, 3];
 
 /** What each row has, by its number; arrays with room for more rows than there are. */
 interface Columns {
@@ -30,6 +36,11 @@ interface Columns {
   runAt: Float64Array;
   /** 1: it failed. */
   runFailed: Uint8Array;
+  testJid: Uint32Array;
+  testAt: Float64Array;
+  testFailed: Uint8Array;
+  /** States that would change; -1: not known. */
+  testWould: Int32Array;
   /** Differs for each minion that ever had this row. */
   serial: Uint32Array;
   /** 1: it is in the order of ids. */
@@ -48,6 +59,10 @@ function columnsOf(rows: number): Columns {
     runJid: new Uint32Array(rows),
     runAt: new Float64Array(rows),
     runFailed: new Uint8Array(rows),
+    testJid: new Uint32Array(rows),
+    testAt: new Float64Array(rows),
+    testFailed: new Uint8Array(rows),
+    testWould: new Int32Array(rows),
     serial: new Uint32Array(rows),
     isPlaced: new Uint8Array(rows),
   };
@@ -118,6 +133,7 @@ export class Rows {
     this.ids[row] = '';
     since[row] = seenAt[row] = seenBy[row] = denied[row] = 0;
     this.setRun(row, '', 0, false);
+    this.setTest(row, '', 0, { hasFailed: false, would: 0 });
     this.columns.serial[row] = 0;
     this.columns.isPlaced[row] = 0;
     this.#fresh.delete(row);
@@ -138,6 +154,34 @@ export class Rows {
     this.jids.release(before);
     runAt[row] = at;
     runFailed[row] = Number(hasFailed);
+  }
+
+  setTest(
+    row: number,
+    jid: string,
+    at: number,
+    { hasFailed, would }: { readonly hasFailed: boolean; readonly would: number },
+  ): void {
+    const { testJid, testAt, testFailed, testWould } = this.columns;
+    const before = testJid[row] ?? NONE;
+    testJid[row] = this.jids.take(jid);
+    this.jids.release(before);
+    testAt[row] = at;
+    testFailed[row] = Number(hasFailed);
+    testWould[row] = would;
+  }
+
+  /** A place in {@link DRIFTS}: the newer one of the two runs counts. */
+  driftOf(row: number): number {
+    const { runAt, runFailed, testAt, testFailed, testWould } = this.columns;
+    const [ran, tested] = [runAt[row] ?? 0, testAt[row] ?? 0];
+    const would = testWould[row] ?? 0;
+    if (tested > ran) {
+      if (testFailed[row] === 1) return FAILED;
+      if (would >= 0) return would > 0 ? WOULD : CLEAN;
+    }
+    if (ran === 0) return UNKNOWN;
+    return runFailed[row] === 1 ? FAILED : CLEAN;
   }
 
   /** All rows in the order of their ids. */

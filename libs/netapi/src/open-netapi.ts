@@ -21,6 +21,7 @@ import { addConsole } from './console/console.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
 import { FleetRecords } from './fleet/fleet-records.ts';
 import { FleetSights } from './fleet/fleet-sights.ts';
+import { PastRuns } from './fleet/past-runs.ts';
 import type { Followers } from './live/followers.ts';
 import { LiveEvents } from './live/live-events.ts';
 import { makeLiveParts } from './live/live-parts.ts';
@@ -69,6 +70,7 @@ export function openNetapi(given: NetapiParts): Netapi {
   const live = new LiveEvents(bus, onTrouble);
   const fleet = new FleetFeed({ bus, live, onTrouble });
   const sights = new FleetSights();
+  const pastRuns = new PastRuns(onTrouble);
   const liveParts = makeLiveParts({ bus, live, requests, fleet, sights, onTrouble });
   const { followers } = liveParts;
   const counts = new RequestCounts();
@@ -90,6 +92,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     fleet,
     records: new FleetRecords(bus),
     sights,
+    pastRuns,
     hooks: new EventWriter(bus),
     counts,
     room,
@@ -125,6 +128,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     }),
     close: () => {
       fleet.close();
+      pastRuns.close();
       liveParts.close();
     },
   };

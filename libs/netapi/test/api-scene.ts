@@ -22,6 +22,7 @@ import { addConsole } from '../src/console/console.ts';
 import type { StoredGrains } from '../src/fleet/fleet-records.ts';
 import { FleetSights } from '../src/fleet/fleet-sights.ts';
 import type { KeyRecord } from '../src/fleet/key-record.ts';
+import { PastRuns } from '../src/fleet/past-runs.ts';
 import { type LiveEvent, LiveEvents, type LivePlace } from '../src/live/live-events.ts';
 import { type LiveParts, makeLiveParts } from '../src/live/live-parts.ts';
 import { CALL_PLACES, Places } from '../src/places.ts';
@@ -243,6 +244,7 @@ export class ApiScene {
       room: this.room,
       fleet,
       sights,
+      pastRuns: new PastRuns(() => undefined),
       records: {
         keys: async (ids) => ids.map((id) => this.keyRecords.get(id)),
         grains: async (id) => this.grains.get(id),

@@ -118,6 +118,11 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'GET /v1/schedule': own('schedule.list'),
   'POST /v1/schedule/act': own('the runner of the act'),
   'GET /v1/audit': { needs: 'audit.list', seenBy: ['all'] },
+  'GET /v1/drift': {
+    needs: 'as /v1/minions; runs: the functions of states, or jobs.list_job',
+    seenBy: REACH,
+    query: () => '?facets=true&limit=500',
+  },
   'GET /v1/keys': { needs: 'key.list_all', seenBy: LISTERS, query: () => '?limit=500' },
   'POST /v1/keys/act': {
     needs: 'key.list_all, then the wheel of the act',

@@ -1,3 +1,5 @@
+export type { DriftPage, DriftQuery, DriftShown } from './drift.ts';
+export { driftPageSchema, driftQuery } from './drift.ts';
 export type { KeyAct, KeyActed, KeyShown, KeysPage } from './keys.ts';
 export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
 export type { MinionJobsPage } from './minion-parts.ts';

@@ -9,7 +9,7 @@ const TEXT_MAX = 255;
 const VALUES_MAX = 32;
 
 /** One value, or the parameter again for each of several. */
-function several<T extends z.ZodType>(one: T): z.ZodUnion<readonly [T, z.ZodArray<T>]> {
+export function several<T extends z.ZodType>(one: T): z.ZodUnion<readonly [T, z.ZodArray<T>]> {
   return z.union([one, z.array(one).min(1).max(VALUES_MAX)]);
 }
 
@@ -59,6 +59,10 @@ const grainsShown = z.object(
   >,
 );
 
+export const runSchema = z
+  .object({ jid: z.string(), at: timeSchema, result: z.enum(['ok', 'failed']) })
+  .meta({ id: 'StateRun' });
+
 const minionParts = {
   id: z.string(),
   key: keyStateSchema,
@@ -76,10 +80,9 @@ const minionParts = {
     .nullable()
     .describe('When it sent something last, as far as this process knows.'),
   grains: grainsShown.describe('Null: it has none, or the caller may not read its grains.'),
-  stateRun: z
-    .object({ jid: z.string(), at: timeSchema, result: z.enum(['ok', 'failed']) })
+  stateRun: runSchema
     .nullable()
-    .describe('The last run of states that this process saw. Runs with test=True are left out.'),
+    .describe('The last run of states that is known. Runs with test=True are left out.'),
 };
 
 /** One minion. */

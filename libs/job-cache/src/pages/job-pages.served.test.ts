@@ -352,3 +352,76 @@ describe('runs of states', () => {
     expect(rows).toEqual([]);
   });
 });
+
+describe('runs of states before', () => {
+  const jid = (second: number) =>
+    `${new Date(NOW - second * SECOND).toISOString().replace(/\D/g, '')}900`;
+  const of = (result: boolean | null) => mapOf({ result, changes: mapOf({}) });
+  const run = (
+    second: number,
+    id: string,
+    more: Readonly<Record<string, SaltValue>>,
+  ): ReturnRow => {
+    const { value = mapOf({ a: of(true) }), ...rest } = more;
+    const load = returnLoad(jid(second), id, value, { fun: 'state.apply', retcode: 0, ...rest });
+    return returnRow(jid(second), id, 0, { load, receivedAt: NOW, seq: 90_000 + second });
+  };
+  const FUNS = ['state.apply', 'state.highstate', 'state.sls'];
+
+  /** All of them, as by who reads on until the end. */
+  async function read() {
+    const runs = [];
+    let place: { readonly jid: string; readonly id: string } | undefined;
+    let questions = 0;
+    do {
+      const page = await cache.pages.pastRuns(FUNS, place);
+      runs.push(...page.runs);
+      place = page.next;
+      questions += 1;
+    } while (place !== undefined);
+    return { runs, questions };
+  }
+
+  test('come newest first, tests among them with what would change', async () => {
+    await pool.query('DELETE FROM brine.returns');
+    const would = mapOf({ a: of(null), b: of(true), c: of(null), d: 'no state' });
+    await cache.saveReturns([
+      run(5, 'web1', {}),
+      run(4, 'web2', { fun: 'state.highstate', retcode: 2 }),
+      run(3, 'web1', { fun_args: ['mods', 'test=True'], value: would }),
+      run(2, 'web2', { fun_args: [mapOf({ __kwarg__: true, test: true })], value: ['an error'] }),
+      run(1, 'web3', { fun_args: [mapOf({ test: false })] }),
+      run(0, 'web3', { fun: 'test.ping' }),
+    ]);
+    const { runs } = await read();
+    expect(runs.map((one) => [one.id, one.failed, one.isTest, one.would])).toEqual([
+      ['web3', false, false, undefined],
+      ['web2', false, true, undefined],
+      ['web1', false, true, 2],
+      ['web2', true, false, undefined],
+      ['web1', false, false, undefined],
+    ]);
+    expect(runs[0]).toMatchObject({ jid: jid(1), at: NOW });
+  });
+
+  test('come by and by among many other returns, each once', async () => {
+    await pool.query('DELETE FROM brine.returns');
+    const all = Array.from({ length: 450 }, (_, n) =>
+      run(10 + (n >> 2), `m${n % 4}`, { fun: n % 9 === 0 ? 'state.sls' : 'test.ping', seq: n }),
+    );
+    await cache.saveReturns(all.map((row, seq) => ({ ...row, seq })));
+    const { runs, questions } = await read();
+    expect(questions).toBe(3);
+    expect(new Set(runs.map(({ jid: of, id }) => `${of} ${id}`)).size).toBe(50);
+    expect(runs).toHaveLength(50);
+    const jids = runs.map(({ jid: of }) => of);
+    expect(jids).toEqual([...jids].sort().reverse());
+  });
+
+  test('of more than a week ago, and of jobs without a time, are not looked at', async () => {
+    await pool.query('DELETE FROM brine.returns');
+    const old = run(8 * 24 * 3_600, 'web1', {});
+    await cache.saveReturns([old, { ...run(1, 'web2', {}), jid: 'zz-odd' }, run(2, 'web3', {})]);
+    expect((await read()).runs.map(({ id }) => id)).toEqual(['web3']);
+  });
+});

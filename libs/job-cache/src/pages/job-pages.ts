@@ -9,6 +9,7 @@ import { type JobFilter, type JobLine, jobLine, type JobLines, jobLines } from '
 import { jobStates, type StateLines } from './job-states.ts';
 import { type JobTimeline, jobTimeline } from './job-timeline.ts';
 import { type MinionJobFilter, type MinionJobs, minionJobs } from './minion-jobs.ts';
+import { type PastPlace, pastRuns } from './past-runs.ts';
 
 /** How long an answer may read returns, ms; a worker waits 4 s for it. */
 const READ_MS = 2_500;
@@ -95,6 +96,11 @@ export class JobPages {
     asked: { readonly bins: number; readonly ids?: readonly string[] },
   ): Promise<JobTimeline | undefined> {
     return jobTimeline(this.#pool, jid, asked);
+  }
+
+  /** Runs of these functions of all minions, newest first, by and by. */
+  pastRuns(functions: readonly string[], after?: PastPlace): ReturnType<typeof pastRuns> {
+    return pastRuns(this.#pool, functions, after);
   }
 
   /** Those who ask for the same job meanwhile share the work. */

@@ -215,6 +215,20 @@ describe('a list of jobs', () => {
   });
 });
 
+test('earlier runs of all minions are for who sees all jobs', async () => {
+  const args = { funs: ['state.apply'] };
+  for (const user of ['root', 'lists', 'word']) {
+    expect((await ask(user, 'past_runs', args)).get('value')).toEqual(
+      mapOf({ from: 'page_past_runs' }),
+    );
+  }
+  expect(asked).toHaveLength(3);
+  for (const user of ['anne', 'webs', 'debian', 'runs']) {
+    expect((await ask(user, 'past_runs', args)).get('value')).toBeNull();
+  }
+  expect(asked).toHaveLength(3);
+});
+
 test('a read needs a proof of its caller, and a known name', async () => {
   made.ports.userKeys.all();
   const sent = mapOf({ cmd: 'brine_read', read: 'jobs', args: mapOf({}), user: 'root', key: 'no' });

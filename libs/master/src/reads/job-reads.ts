@@ -19,6 +19,7 @@ export const JOB_READS: readonly (readonly [string, Read])[] = [
   ['job_timeline', within('page_timeline')],
   ['job_again', again],
   ['job_why', why],
+  ['past_runs', pastRuns],
 ];
 
 /** Jobs with their counts; of a limited caller its own. */
@@ -28,6 +29,11 @@ async function jobs(ports: MasterPorts, reader: JobReader, args: SaltMap): Promi
   const asked = textOf(args, 'principal') ?? principal;
   if (asked !== principal) return mapOf({ jobs: [], next: null });
   return ports.jobs.ask('page_jobs', new Map([...args, ['principal', principal]]));
+}
+
+/** `{funs, jid?, id?}`: runs of all minions, for a caller that sees all jobs. */
+async function pastRuns(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
+  return reader.seesAllJobs ? ports.jobs.ask('page_past_runs', args) : null;
 }
 
 /** A job that a caller may see, at least in part. */

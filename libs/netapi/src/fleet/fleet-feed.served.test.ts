@@ -90,6 +90,8 @@ test('a fleet is read whole, and follows keys, grains, presence, returns and sta
     seen: { at: 1, by: 'grains' },
     grains: ['Debian', '12', '', '3006.5'],
     stateRun: undefined,
+    testRun: undefined,
+    drift: 'unknown',
   });
   expect(await row('new1')).toMatchObject({ key: 'pending', present: undefined });
   expect([await row('old1'), await row('a*')]).toEqual([undefined, undefined]);
@@ -106,7 +108,11 @@ test('a fleet is read whole, and follows keys, grains, presence, returns and sta
 
   const written = new WrittenEvents(worker);
   await written.returns(jidOf(1), 'web1', { fun: 'state.apply', retcode: 2 });
-  await written.returns(jidOf(2), 'web1', { fun: 'state.apply', fun_args: ['test=True'] });
+  await written.returns(jidOf(2), 'web1', {
+    fun: 'state.apply',
+    fun_args: ['test=True'],
+    return: mapOf({ a: mapOf({ result: null }), b: mapOf({ result: true }) }),
+  });
   await written.returns(jidOf(3), 'stranger', { fun: 'state.apply' });
   await written.returns(jidOf(4), 'new1', { fun: 'state.highstate', retcode: 0 });
   await until('the last one has come', async () => (await row('new1'))?.stateRun !== undefined);
@@ -114,6 +120,8 @@ test('a fleet is read whole, and follows keys, grains, presence, returns and sta
   expect(await row('web1')).toMatchObject({
     seen: { by: 'return' },
     stateRun: { jid: jidOf(1), hasFailed: true },
+    testRun: { jid: jidOf(2), hasFailed: false, would: 1 },
+    drift: 'would',
   });
   expect(index.rows.find('stranger')).toBeUndefined();
   await written.site('salt/job/20261130000000000000/ret/web1', { fun: 'state.apply' });

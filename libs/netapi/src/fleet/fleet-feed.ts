@@ -10,6 +10,7 @@ import type { Following, LiveEvent, LiveEvents } from '../live/live-events.ts';
 import { keptGrains } from './kept-grains.ts';
 import { keyRecord } from './key-record.ts';
 import { PastPosition } from './past-position.ts';
+import { wouldChange } from './would-change.ts';
 
 /** What the index is fed with. */
 export interface FleetFeedParts {
@@ -238,8 +239,10 @@ function takeReturn(index: FleetIndex, { tag, packed }: LiveEvent, at: number): 
   index.seen(id, 'return', at);
   try {
     const body = scanMap(packed);
-    if (!STATE_RUNS.has(body.text('fun') ?? '') || isTest(body)) return;
-    index.stateRun(id, { jid, at, hasFailed: intOf(body, 'retcode') !== 0 });
+    if (!STATE_RUNS.has(body.text('fun') ?? '')) return;
+    const run = { jid, at, hasFailed: intOf(body, 'retcode') !== 0 };
+    if (isTest(body)) index.testRun(id, { ...run, would: wouldChange(body.raw('return')) });
+    else index.stateRun(id, run);
   } catch (error) {
     // Readers of events get an empty body then, which is no run of states.
     if (!(error instanceof WireError)) throw error;

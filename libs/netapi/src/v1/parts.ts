@@ -7,6 +7,7 @@ import type { NetapiClient } from '../clients/netapi-client.ts';
 import type { FleetFeed } from '../fleet/fleet-feed.ts';
 import type { FleetRecords } from '../fleet/fleet-records.ts';
 import type { FleetSights } from '../fleet/fleet-sights.ts';
+import type { PastRuns } from '../fleet/past-runs.ts';
 import type { EventSearch } from '../live/event-search.ts';
 import type { LiveParts } from '../live/live-parts.ts';
 import type { Places } from '../places.ts';
@@ -26,6 +27,7 @@ export interface V1Parts extends Pick<
   readonly events: Pick<EventSearch, 'page' | 'one'>;
   readonly fleet: Pick<FleetFeed, 'whole'>;
   readonly sights: FleetSights;
+  readonly pastRuns: Pick<PastRuns, 'read'>;
   readonly records: Pick<FleetRecords, 'keys' | 'grains'>;
   readonly client: Pick<NetapiClient, 'run'>;
   /** Origins whose pages may use the API from a browser. */

@@ -5,6 +5,7 @@ import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addCommands } from './commands/commands.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events.ts';
+import { addDrift } from './fleet/drift.ts';
 import { addKeys } from './fleet/keys.ts';
 import { addMinion } from './fleet/minion.ts';
 import { addMinionJobs } from './fleet/minion-jobs.ts';
@@ -73,6 +74,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addSchedule(routes, parts);
         addAudit(routes, parts);
         addSite(routes, parts);
+        addDrift(routes, parts);
         addDocument(routes, base);
       });
       refuseOtherMethods(scope, base, methods);

@@ -21,6 +21,7 @@ export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
   ['page_timeline', timeline],
   ['page_newest_return', newestReturn],
   ['page_minion_jobs', minionJobs],
+  ['page_past_runs', pastRuns],
 ];
 
 /** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
@@ -128,6 +129,18 @@ async function minionJobs(cache: JobCache, request: SaltMap): Promise<SaltValue>
 function stateOf(request: SaltMap): Pick<MinionFilter, 'state'> {
   const state = STATES.find((one) => one === textOf(request, 'state'));
   return state === undefined ? {} : { state };
+}
+
+/** `{funs, jid?, id?}` → `{runs: [{jid, id, at, failed, isTest, would}], next: {jid, id}}`. */
+async function pastRuns(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const funs = listOf(request, 'funs')?.filter((fun) => typeof fun === 'string') ?? [];
+  const [jid, id] = [textOf(request, 'jid'), textOf(request, 'id')];
+  const after = jid === undefined || id === undefined ? undefined : { jid, id };
+  const { runs, next } = await cache.pages.pastRuns(funs, after);
+  return mapOf({
+    runs: runs.map((run) => mapOf({ ...run, would: run.would ?? null })),
+    next: next === undefined ? null : mapOf({ ...next }),
+  });
 }
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;

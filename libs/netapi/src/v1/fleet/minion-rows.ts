@@ -54,8 +54,8 @@ function grainsOf({
 }
 
 /** Facets as answers have them. */
-export function facetsShown(facets: FleetFacets): Facets {
-  return facets as Facets;
+export function facetsShown({ key, present, grains }: FleetFacets): Facets {
+  return { key, present, grains } as Facets;
 }
 
 type Facets = NonNullable<MinionsPage['facets']>;
@@ -75,13 +75,12 @@ export function minionShown({ seen, since, stateRun, grains, ...row }: FleetRow)
     since: timeOr(since),
     seen: seen === undefined ? null : { at: timeText(seen.at), by: seen.by },
     grains: Object.fromEntries(texts) as MinionShown['grains'],
-    stateRun:
-      stateRun === undefined
-        ? null
-        : {
-            jid: stateRun.jid,
-            at: timeText(stateRun.at),
-            result: stateRun.hasFailed ? 'failed' : 'ok',
-          },
+    stateRun: runShown(stateRun),
   };
+}
+
+/** A run of states as answers have it. */
+export function runShown(run: FleetRow['stateRun']): MinionShown['stateRun'] {
+  if (run === undefined) return null;
+  return { jid: run.jid, at: timeText(run.at), result: run.hasFailed ? 'failed' : 'ok' };
 }
