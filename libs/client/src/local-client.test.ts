@@ -11,10 +11,11 @@ import {
 import { clearReply } from '@brine/wire/frames';
 import { COMMAND_NAME } from '@brine/wire/load';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ClientSettings } from './client-settings.ts';
 import type { JobReturn } from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { JobRecords } from './job-records.ts';
-import { type ClientSettings, LocalClient } from './local-client.ts';
+import { LocalClient } from './local-client.ts';
 import type { ClientPorts } from './ports.ts';
 
 const JID = '20261120171037123456';
