@@ -38,9 +38,9 @@ const PAGE_MS = 30_000;
 
 /** The job cache, asked through the master by the clear command `brine_query`. */
 export class JobRecords {
-  readonly #client: LocalClient;
+  readonly #client: Pick<LocalClient, 'command'>;
 
-  constructor(client: LocalClient) {
+  constructor(client: Pick<LocalClient, 'command'>) {
     this.#client = client;
   }
 

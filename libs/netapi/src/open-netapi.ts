@@ -1,6 +1,7 @@
 import { Bucket, type Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import type { RequestSender } from '@brine/bus/rpc';
+import type { JobRecords } from '@brine/client';
 import { clientSettings } from '@brine/client';
 import {
   type MasterOptions,
@@ -32,6 +33,7 @@ import { RestCherrypy } from './rest-cherrypy/rest-cherrypy.ts';
 import { Callers } from './sessions/callers.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { commandOptions } from './v1/commands/command-options.ts';
+import { examineHost } from './v1/site/examine-host.ts';
 import { readTemplates, TEMPLATES } from './v1/site/read-templates.ts';
 import { addV1 } from './v1/v1.ts';
 
@@ -98,6 +100,8 @@ export function openNetapi(given: NetapiParts): Netapi {
     room,
     origins: options.brine.http.origins,
     onFault: (error: unknown, request: string) => onTrouble(`${request} failed`, error),
+    host: options.brine.host,
+    examine: (jobs: JobRecords) => examineHost(options, jobs),
     secrets: secretsOf(options),
     templates: templatesOf(options, onTrouble),
   };

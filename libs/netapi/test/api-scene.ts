@@ -176,6 +176,7 @@ export interface SceneOptions {
   /** The option `saltgui_templates`. */
   readonly templates?: SaltValue;
   readonly secrets?: readonly Secret[];
+  readonly examine?: V1Parts['examine'];
 }
 
 /** A position in streams without events. */
@@ -255,6 +256,8 @@ export class ApiScene {
       apiAcl: read.apiAcl,
       logInModules: Object.keys(externalAuth),
       release: '0.2.0',
+      host: 'host1',
+      examine: options.examine ?? (async () => []),
       secrets: () => new SecretScanner(options.secrets ?? []),
       templates: readTemplates(options.templates).templates,
       onFault,

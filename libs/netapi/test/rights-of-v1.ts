@@ -109,6 +109,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   ...ofRefresh('beacons', 'beacons.list'),
   'GET /v1/overview': { needs: 'as /v1/minions; services: manage.status', seenBy: REACH },
   'GET /v1/services': { needs: 'manage.status', seenBy: ['all'] },
+  'GET /v1/doctor': { needs: 'all rights', seenBy: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),
   'GET /v1/templates': own('the functions of the template, somewhere'),
   'GET /v1/config': own('config.values'),

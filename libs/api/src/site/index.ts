@@ -5,5 +5,7 @@ export {
   nodegroupsSchema,
   templatesSchema,
 } from './configuration.ts';
+export type { Doctor } from './doctor.ts';
+export { doctorSchema } from './doctor.ts';
 export type { Services } from './services.ts';
 export { servicesSchema } from './services.ts';

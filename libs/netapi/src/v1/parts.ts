@@ -1,5 +1,6 @@
-import type { LoadSettings } from '@brine/client';
+import type { JobRecords, LoadSettings } from '@brine/client';
 import type { ApiAcl } from '@brine/config';
+import type { Finding } from '@brine/operations/findings';
 import type { SecretScanner } from '@brine/operations/secrets';
 import type { Trace } from '@brine/telemetry';
 import type { MasterRequests } from '../clients/master-requests.ts';
@@ -45,6 +46,10 @@ export interface V1Parts extends Pick<
   readonly commandOptions: Readonly<Record<string, unknown>>;
   /** Reads the trace of a job from the files of this host. */
   readonly readTrace: (jid: string) => Promise<Trace>;
+  /** `brine.host`. */
+  readonly host: string;
+  /** What the doctor finds on this host. */
+  readonly examine: (jobs: JobRecords) => Promise<readonly Finding[]>;
   /** Finds secrets of the configuration in texts. */
   readonly secrets: () => SecretScanner;
   readonly templates: readonly Template[];

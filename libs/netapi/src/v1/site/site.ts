@@ -1,6 +1,7 @@
 import type { DescribedApp } from '@brine/http';
 import type { V1Parts } from '../parts.ts';
 import { addConfig } from './config.ts';
+import { addDoctor } from './doctor.ts';
 import { addNodegroups } from './nodegroups.ts';
 import { addServices } from './services.ts';
 import { addTemplates } from './templates.ts';
@@ -8,6 +9,7 @@ import { addTemplates } from './templates.ts';
 /** What a caller sees of the master itself. */
 export function addSite(app: DescribedApp, parts: V1Parts): void {
   addServices(app, parts);
+  addDoctor(app, parts);
   addNodegroups(app, parts);
   addTemplates(app, parts);
   addConfig(app, parts);
