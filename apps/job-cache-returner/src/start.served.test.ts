@@ -11,7 +11,7 @@ import type { TestNats, TestPostgres } from '@brine/testing';
 import { returnLoad, startNats, startPostgres } from '@brine/testing';
 import { loadPauses } from '@brine/testing/waits';
 import type { SaltMap } from '@brine/wire';
-import { isMap, mapOf, pack } from '@brine/wire';
+import { isMap, listOf, mapOf, pack } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Returner } from './start.ts';
@@ -168,6 +168,19 @@ test('a job is written, reported to its waiter, and answered with its returns', 
   const question = mapOf({ searchFunction: 'nope,test.*', limit: 1 });
   const list = (await ask(worker, 'jobs.list_jobs', question, 5_000)) as SaltMap;
   expect([...(list.get('jobs') as SaltMap).keys()]).toEqual([jid]);
+  const given = { id: 'm1', state: 'returned', judged: true, limit: 1 };
+  const ofMinion = await ask(worker, 'jobs.page_minion_jobs', mapOf(given), 5_000);
+  const [line] = listOf(ofMinion as SaltMap, 'jobs') ?? [];
+  expect(Object.fromEntries(line as SaltMap)).toMatchObject({
+    jid,
+    fun: ['test.ping'],
+    state: 'returned',
+    retcode: 0,
+    load: mapOf({ fun: 'test.ping', arg: [] }),
+  });
+  const newest = mapOf({ id: 'm1', fun: 'test.ping' });
+  const last = await ask(worker, 'jobs.page_newest_return', newest, 5_000);
+  expect(isMap(last) && last.get('jid')).toBe(jid);
   expect(spans.map(({ part, parentPart }) => [part, parentPart])).toEqual([
     ['store-job', 'record'],
     ['store.m1', 'worker.return.m1'],
