@@ -101,6 +101,21 @@ describe('pillars that were made', () => {
     }
   });
 
+  it('are read for one minion by any worker, in the environment of the master', async () => {
+    const { nats, all, render } = await workers(OPTIONS);
+    await using _nats = nats;
+    const [one, other] = all as [CachedPillars, CachedPillars];
+    expect(await other.kept('web1.example')).toBeUndefined();
+    await one.render(asked({ pillarenv: 'dev' }));
+    expect(await other.kept('web1.example')).toBeUndefined();
+    await one.render(asked());
+    const kept = await other.kept('web1.example');
+    expect(kept?.data.get('secret')).toBe('hush-hush');
+    expect(kept?.data.get('env')).toBeNull();
+    expect(kept?.atMs).toBeGreaterThan(0);
+    expect(render).toHaveBeenCalledTimes(2);
+  });
+
   it('too large to be kept are given to the minion all the same', async () => {
     const { nats, all, render, trouble } = await workers(OPTIONS, 1);
     await using _nats = nats;

@@ -71,7 +71,11 @@ it('a minion that is deleted leaves nothing, and may come again', async () => {
   expect(await other.banks.ids('grains')).toEqual([]);
   expect(await other.banks.ids('mine')).toEqual([]);
   expect(await other.banks.fetch('mine', 'web1')).toBeUndefined();
+  expect(await other.mines.kept('web1')).toBeUndefined();
   await other.mines.change('web1', () => mapOf({ 'test.ping': false }));
+  const kept = await one.mines.kept('web1');
+  expect(kept?.data).toEqual(mapOf({ 'test.ping': false }));
+  expect(kept?.atMs).toBeGreaterThan(0);
   expect(await one.banks.fetch('mine', 'web1')).toEqual(mapOf({ 'test.ping': false }));
 });
 
