@@ -175,7 +175,7 @@ export const ACTS: readonly Act[] = [
     form: 'clear',
     cmd: 'brine_read',
     fields: { read: 'minion_part', args: mapOf({ id: 'b', part: 'pillar' }) },
-    done: /"isMasked":true/,
+    done: /"secret":"\*{8}"/,
     may: ['root'],
   },
   {
@@ -183,7 +183,7 @@ export const ACTS: readonly Act[] = [
     form: 'clear',
     cmd: 'brine_read',
     fields: { read: 'minion_part', args: mapOf({ id: 'b', part: 'pillar', reveal: true }) },
-    done: /"isMasked":false/,
+    done: /"secret":"[^*"]+"/,
     may: ['root'],
   },
   {
