@@ -107,7 +107,10 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   ...ofRefresh('mine', 'mine.update'),
   ...ofRefresh('schedule', 'schedule.list'),
   ...ofRefresh('beacons', 'beacons.list'),
-  'GET /v1/overview': { needs: 'as /v1/minions; services: manage.status', seenBy: REACH },
+  'GET /v1/overview': {
+    needs: 'as /v1/minions and /v1/jobs; services: manage.status',
+    seenBy: REACH,
+  },
   'GET /v1/services': { needs: 'manage.status', seenBy: ['all'] },
   'GET /v1/doctor': { needs: 'all rights', seenBy: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { positionSchema } from '../pages.ts';
+import { timeSchema } from '../times.ts';
 import { facetsSchema } from './minions.ts';
 
 /** A process of the master, as it reports itself. */
@@ -12,10 +13,27 @@ const serviceSchema = z
   })
   .meta({ id: 'Service' });
 
+const count = z.int().min(0);
+
+const jobNumbersSchema = z
+  .object({
+    open: count.describe('Jobs of the last day that wait for minions.'),
+    perMinute: z
+      .array(z.object({ at: timeSchema, jobs: count, returns: count, failed: count }))
+      .describe('The last 60 minutes: jobs that began then, and what came of these until now.'),
+    isWhole: z.boolean().describe('False: only the newest 20,000 jobs were counted.'),
+  })
+  .meta({ id: 'JobNumbers' });
+
 /** The state of the master and its fleet. */
 export const overviewSchema = z
   .object({
     fleet: z.object({ total: z.int().min(0), facets: facetsSchema }),
+    jobs: jobNumbersSchema
+      .nullable()
+      .describe(
+        'All jobs for a caller that sees them, else its own; null while the job cache is unreachable.',
+      ),
     services: z
       .array(serviceSchema)
       .nullable()

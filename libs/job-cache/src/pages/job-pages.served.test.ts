@@ -353,6 +353,26 @@ describe('runs of states', () => {
   });
 });
 
+describe('numbers of jobs', () => {
+  test('are of the last hour by minutes, and of those that are open', async () => {
+    const shown = numbers.filter((number) => number % 10 !== 9);
+    for (const principal of [undefined, 'anne', 'nobody']) {
+      const found = await cache.pages.numbers(principal);
+      const all = shown.filter((n) => principal === undefined || jobOf(n).principal === principal);
+      const late = all.filter((number) => jidOf(number) >= jidOf(1));
+      const minutes = found.minutes.filter(({ minute }) => minute >= jidOf(1).slice(0, 12));
+      expect(minutes.reduce((sum, { jobs }) => sum + jobs, 0)).toBe(late.length);
+      const returned = late.flatMap(returnsOf);
+      expect(minutes.reduce((sum, { returns }) => sum + returns, 0)).toBe(returned.length);
+      const failed = late.flatMap((n) => MINIONS.filter((_, at) => deedOf(n, at) === 'failed'));
+      expect(minutes.reduce((sum, one) => sum + one.failed, 0)).toBe(failed.length);
+      const waits = all.filter((n) => isOpen(n) && returnsOf(n).length < MINIONS.length);
+      expect(found.open).toBe(waits.length);
+      expect(found.isWhole).toBe(true);
+    }
+  });
+});
+
 describe('runs of states before', () => {
   const jid = (second: number) =>
     `${new Date(NOW - second * SECOND).toISOString().replace(/\D/g, '')}900`;

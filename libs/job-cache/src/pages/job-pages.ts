@@ -4,6 +4,7 @@ import { loadAlone } from '../read/get-load.ts';
 import { readDigests } from './digests.ts';
 import { areSmall, type GroupsAsked, type ReturnGroups, returnGroups } from './job-groups.ts';
 import { type MinionFilter, type MinionLines, minionLines } from './job-minions.ts';
+import { type JobNumbers, jobNumbers } from './job-numbers.ts';
 import { newestReturn, type StoredReturn, storedReturn } from './job-return.ts';
 import { type JobFilter, type JobLine, jobLine, type JobLines, jobLines } from './job-rows.ts';
 import { jobStates, type StateLines } from './job-states.ts';
@@ -34,6 +35,11 @@ export class JobPages {
   /** Jobs with their counts, newest first. */
   jobs(filter: JobFilter, page: Page & { readonly before?: string }): Promise<JobLines> {
     return jobLines(this.#pool, filter, page);
+  }
+
+  /** What jobs of late came to; of one principal, or of all. */
+  numbers(principal?: string): Promise<JobNumbers> {
+    return jobNumbers(this.#pool, principal);
   }
 
   /** One of them with its load; undefined for an unknown jid. */

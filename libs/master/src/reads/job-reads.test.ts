@@ -215,6 +215,17 @@ describe('a list of jobs', () => {
   });
 });
 
+test('numbers of jobs are of its own for a limited user, whatever it asks for', async () => {
+  for (const user of ['root', 'lists', 'anne']) {
+    await ask(user, 'job_numbers', { principal: 'root' });
+  }
+  expect(asked).toEqual([
+    ['page_numbers', mapOf({})],
+    ['page_numbers', mapOf({})],
+    ['page_numbers', mapOf({ principal: 'anne' })],
+  ]);
+});
+
 test('earlier runs of all minions are for who sees all jobs', async () => {
   const args = { funs: ['state.apply'] };
   for (const user of ['root', 'lists', 'word']) {

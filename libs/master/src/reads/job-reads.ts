@@ -20,6 +20,7 @@ export const JOB_READS: readonly (readonly [string, Read])[] = [
   ['job_again', again],
   ['job_why', why],
   ['past_runs', pastRuns],
+  ['job_numbers', numbers],
 ];
 
 /** Jobs with their counts; of a limited caller its own. */
@@ -29,6 +30,12 @@ async function jobs(ports: MasterPorts, reader: JobReader, args: SaltMap): Promi
   const asked = textOf(args, 'principal') ?? principal;
   if (asked !== principal) return mapOf({ jobs: [], next: null });
   return ports.jobs.ask('page_jobs', new Map([...args, ['principal', principal]]));
+}
+
+/** What jobs of late came to; of a limited caller its own. */
+function numbers(ports: MasterPorts, { seesAllJobs, rights }: JobReader): Promise<SaltValue> {
+  const { principal } = rights;
+  return ports.jobs.ask('page_numbers', mapOf(seesAllJobs ? {} : { principal }));
 }
 
 /** `{funs, jid?, id?}`: runs of all minions, for a caller that sees all jobs. */

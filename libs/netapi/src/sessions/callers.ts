@@ -60,9 +60,9 @@ export class Callers {
   async ofToken(token: string, peer: string): Promise<ApiCaller | undefined> {
     const known = await tokenRecord(this.#requests, token, peer);
     if (known === undefined) return undefined;
-    const { expire, groups } = known;
+    const { expire, groups, user, eauth } = known;
     try {
-      const by = { asker: `token ${peer}`, peer };
+      const by = { asker: `user ${eauth} ${user}`, peer };
       const rights = await this.#requests.ask(mapOf({ cmd: 'brine_rights', token }), by);
       return isMap(rights) ? { token, expire, groups, reader: readerOf(rights) } : undefined;
     } catch (error) {

@@ -22,6 +22,7 @@ export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
   ['page_newest_return', newestReturn],
   ['page_minion_jobs', minionJobs],
   ['page_past_runs', pastRuns],
+  ['page_numbers', numbers],
 ];
 
 /** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
@@ -141,6 +142,12 @@ async function pastRuns(cache: JobCache, request: SaltMap): Promise<SaltValue> {
     runs: runs.map((run) => mapOf({ ...run, would: run.would ?? null })),
     next: next === undefined ? null : mapOf({ ...next }),
   });
+}
+
+/** `{principal?}` → `{open, minutes: [{minute, jobs, returns, failed}], isWhole}`. */
+async function numbers(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const { minutes, ...rest } = await cache.pages.numbers(textOf(request, 'principal'));
+  return mapOf({ ...rest, minutes: minutes.map((one) => mapOf({ ...one })) });
 }
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;

@@ -17,13 +17,30 @@ const ROLL = mapOf({
   }),
 });
 
+const NOW = Date.now();
+const NUMBERS = mapOf({
+  open: 3,
+  isWhole: true,
+  minutes: [
+    mapOf({ minute: minuteOf(NOW - 600_000), jobs: 2, returns: 9, failed: 1 }),
+    mapOf({ minute: minuteOf(NOW - 7_200_000), jobs: 5, returns: 5, failed: 5 }),
+    'no minute',
+  ],
+});
+
+function minuteOf(ms: number): string {
+  return new Date(ms).toISOString().replace(/\D/g, '').slice(0, 12);
+}
+
 async function served(
   rights?: readonly SaltValue[],
   reach: Readonly<Record<string, string[]>> = {},
+  numbers: () => SaltValue = () => mapOf({ value: NUMBERS }),
 ) {
   const answer = (load: SaltMap) => {
     const cmd = textOf(load, 'cmd');
     if (cmd === 'brine_read' && textOf(load, 'read') === 'services') return ROLL;
+    if (cmd === 'brine_read' && textOf(load, 'read') === 'job_numbers') return numbers();
     if (rights === undefined || cmd !== 'brine_rights') return usualAnswer(load);
     return mapOf({ principal: 'alice', acl: [...rights], reach: mapOf(reach) });
   };
@@ -131,13 +148,33 @@ describe('an overview', () => {
     });
   });
 
+  test('has the jobs of the last hour, minute by minute', async () => {
+    const { get } = await served();
+    const { jobs } = overviewSchema.parse((await get('/overview')).json);
+    expect(jobs).toMatchObject({ open: 3, isWhole: true });
+    expect(jobs?.perMinute).toHaveLength(60);
+    const busy = jobs?.perMinute.filter((one) => one.jobs > 0);
+    expect(busy).toMatchObject([{ jobs: 2, returns: 9, failed: 1 }]);
+    expect(busy?.[0]?.at.replace(/\D/g, '').slice(0, 12)).toBe(minuteOf(NOW - 600_000));
+  });
+
+  test('has no jobs while the job cache is unreachable, and all else', async () => {
+    const error = mapOf({ name: 'SaltReqTimeoutError', message: 'The job cache is unreachable' });
+    const { get } = await served(undefined, {}, () => mapOf({ error }));
+    expect(await get('/overview')).toMatchObject({
+      status: 200,
+      json: { fleet: { total: 4 }, jobs: null },
+    });
+  });
+
   test('of a narrow caller counts what it sees, without services', async () => {
     const { get, scene } = await served(WEBS, REACH);
     expect((await get('/overview')).json).toMatchObject({
       fleet: { total: 1, facets: { key: { accepted: 1, pending: 0 }, present: { yes: 0, no: 1 } } },
       services: null,
     });
-    const asked = scene.master.loads.map((load) => textOf(load, 'cmd'));
-    expect(asked).not.toContain('brine_read');
+    const asked = scene.master.loads.map((load) => textOf(load, 'read'));
+    expect(asked).not.toContain('services');
+    expect(asked).toContain('job_numbers');
   });
 });

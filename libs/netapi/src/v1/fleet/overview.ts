@@ -8,9 +8,10 @@ import { problems } from '../schemas.ts';
 import { clusterFor } from '../site/services.ts';
 import { inPlace } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
+import { jobNumbers } from './job-numbers.ts';
 import { facetsShown } from './minion-rows.ts';
 
-/** `/v1/overview`: the fleet in numbers, and the services of the master. */
+/** `/v1/overview`: the fleet and its jobs in numbers, and the services of the master. */
 export function addOverview(app: DescribedApp, parts: V1Parts): void {
   app.get(
     '/overview',
@@ -18,8 +19,8 @@ export function addOverview(app: DescribedApp, parts: V1Parts): void {
       exposeHeadRoute: true,
       schema: {
         tags: ['minions'],
-        summary: 'The fleet in numbers, and the services of the master',
-        description: 'Counts the minions that the caller may see.',
+        summary: 'The fleet and its jobs in numbers, and the services of the master',
+        description: 'Counts the minions and jobs that the caller may see.',
         querystring: noQuery,
         response: { 200: overviewSchema, ...problems('too-many', 'no-master') },
       },
@@ -28,9 +29,12 @@ export function addOverview(app: DescribedApp, parts: V1Parts): void {
       inPlace(request, parts.room, async () => {
         const { index, sight, asOf, reader } = await fleetView(request, parts);
         const { total, facets } = facetsOf(index, sight);
-        const cluster = await clusterFor(request, parts, reader);
+        const [cluster, jobs] = await Promise.all([
+          clusterFor(request, parts, reader),
+          jobNumbers(request, parts),
+        ]);
         const services = cluster?.services.map(serviceShown) ?? null;
-        return { fleet: { total, facets: facetsShown(facets) }, services, asOf };
+        return { fleet: { total, facets: facetsShown(facets) }, jobs, services, asOf };
       }),
   );
 }
