@@ -1,4 +1,4 @@
-import { serveAdmissions } from '@brine/cluster-work';
+import { serveAdmissions, serveUnderWay } from '@brine/cluster-work';
 import { cryptoInUse } from '@brine/crypt';
 import {
   ClusterRuns,
@@ -89,6 +89,8 @@ export async function startRunnerPool(
 
   const admissions = serveAdmissions(bus, (kind, fun) => admission(functions, runs, kind, fun));
   releasers.add(() => admissions.close());
+  const underWay = serveUnderWay(bus, () => runs.underWay());
+  releasers.add(() => underWay.close());
   if (python !== undefined) {
     const served = servePython(bus, python);
     releasers.add(() => served.close());

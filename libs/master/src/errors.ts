@@ -11,3 +11,8 @@ export class MasterUnavailableError extends Error {
     super(what, options);
   }
 }
+
+/** A call was handed over before: its job id has or had a run. */
+export class RunIsKnownError extends Error {
+  override readonly name = 'RunIsKnownError';
+}

@@ -88,6 +88,8 @@ const withMaster = (service: ServiceName): readonly string[] => [
   'brine.presence.ask',
   // whether a call of a function may begin
   'brine.functions.admits',
+  // which runs have not ended
+  'brine.functions.runs',
   'brine.events.*',
   'brine.publications.*',
   'brine.kept.>',
@@ -162,6 +164,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
     subscribe: [
       ...subscribeAsMaster('runner-pool'),
       'brine.functions.admits',
+      'brine.functions.runs',
       'brine.python.call',
       'brine.delay',
       'brine.presence.told',

@@ -116,11 +116,22 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),
   'GET /v1/templates': own('the functions of the template, somewhere'),
   'GET /v1/config': own('config.values'),
+  'POST /v1/runs': own('the runner or the wheel'),
+  // Each request of a runner is a run itself.
+  'GET /v1/runs': { needs: 'the own run, or its function', seenBy: ['all'] },
+  'GET /v1/runs/{jid}': own('the own run, or its function'),
+  'GET /v1/batches': own('the own batch, or batch.list_active'),
+  'GET /v1/batches/{jid}': own('the own batch, or batch.status'),
+  'POST /v1/batches/{jid}/pause': own('batch.pause'),
+  'POST /v1/batches/{jid}/resume': own('batch.resume'),
+  'POST /v1/batches/{jid}/stop': own('batch.stop'),
   'GET /v1/reactor': own('reactor.list'),
   'GET /v1/reactor/failures': own('reactor.failed'),
   'POST /v1/reactor/act': own('the runner of the act'),
   'GET /v1/schedule': own('schedule.list'),
   'POST /v1/schedule/act': own('the runner of the act'),
+  // The jid of its run is a new one each time.
+  'POST /v1/audit/verify': { needs: 'audit.verify', seenBy: ['all'] },
   'GET /v1/audit': { needs: 'audit.list', seenBy: ['all'] },
   'GET /v1/drift': {
     needs: 'as /v1/minions; runs: the functions of states, or jobs.list_job',

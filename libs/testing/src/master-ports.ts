@@ -12,7 +12,7 @@ import type {
   StoredMinionKey,
   TokenRecord,
 } from '@brine/master';
-import { type BatchOrder, runBetweenEvents } from '@brine/master/functions';
+import { type BatchOrder, runBetweenEvents, type RunUnderWay } from '@brine/master/functions';
 import { callFunction } from '@brine/runners';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { memoryServed } from './memory-served.ts';
@@ -53,6 +53,8 @@ export interface MemoryMasterOptions {
   readonly runRunner?: LocalFunctions['run'];
   /** True if no more runners may run. */
   readonly isFull?: () => boolean;
+  /** The runs that have not ended. */
+  readonly underWay?: readonly RunUnderWay[];
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -248,6 +250,8 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         const found = batches.find((order) => order.jid === jid);
         return found && { ...found, state: found.settings };
       },
+      underWay: async () => options.underWay ?? [],
+      run: async (jid) => options.underWay?.find(({ call }) => call.jid === jid),
     },
     inShare: (_peer, _bytes, work) => work(),
     ...memoryServed(),

@@ -6,6 +6,8 @@ import { value } from './value.ts';
 const TEXT_MAX = 1_024;
 const DEADLINE_MAX_S = 365 * 86_400;
 
+const share = z.string().regex(/^\d{1,6}((\.\d{1,6})?%)?$/);
+
 /** A command for minions. */
 export const newJobSchema = z
   .strictObject({
@@ -34,6 +36,16 @@ export const newJobSchema = z
       .max(30 * 86_400)
       .optional()
       .describe('Seconds for which it is sent again to minions that are away.'),
+    batch: z
+      .strictObject({
+        size: share.describe('Minions that run at a time, as `10` or `25%`.'),
+        canary: share.optional().describe('These run first; the others wait for their success.'),
+        halt: share.optional().describe('It stops when more than these have failed.'),
+        failhard: z.boolean().default(false).describe('It stops with the first failure.'),
+        wait: z.number().min(0).max(86_400).default(0).describe('Seconds between two minions.'),
+      })
+      .optional()
+      .describe('On some minions at a time. Not with `durable`.'),
     expect: z
       .strictObject({
         count: z.int().min(0),

@@ -1,5 +1,7 @@
 export type { AuditPage } from './audit.ts';
 export { auditQuery, auditSchema } from './audit.ts';
+export type { BatchDetail, BatchesShown } from './batches.ts';
+export { batchesSchema, batchSchema, stopSchema } from './batches.ts';
 export type { Acted, ReactionFailures, Reactor } from './reactor.ts';
 export {
   actedSchema,
@@ -8,5 +10,7 @@ export {
   reactorActSchema,
   reactorSchema,
 } from './reactor.ts';
+export type { NewRun, RunDetail, RunsPage, RunStep } from './runs.ts';
+export { newRunSchema, runSchema, runsQuery, runsSchema } from './runs.ts';
 export type { Schedule, ScheduleAct, ScheduledRun } from './schedule.ts';
 export { scheduleActSchema, scheduleSchema } from './schedule.ts';

@@ -9,6 +9,7 @@ import { RunOffers } from '../ownership/run-offers.ts';
 import { RunStore } from '../ownership/run-store.ts';
 import { keptCallOf } from './call-record.ts';
 import { HandedCalls, reportOutcome, serveAdmissions } from './handed-calls.ts';
+import { serveUnderWay, underWayOf } from './under-way.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
@@ -140,4 +141,39 @@ test('a batch is kept with its order, and invalid settings are refused before', 
   const state = mapOf({ ended: false });
   expect(await handed.batch(CALL.jid)).toEqual({ principal: 'anne', command: 'c', state });
   expect(counts).toEqual(['batch_begun']);
+});
+
+test('what has not ended is known to processes that run nothing, without what is large', async () => {
+  const { handed } = await handing();
+  const bus = await nats.connect('runner-pool');
+  const store = new RunStore({
+    box,
+    bucket: new Bucket(bus, 'brine_runs'),
+    processId: 'r1',
+    releasedError: (jid) => new Error(jid),
+    onTrouble: () => undefined,
+  });
+  const served = serveUnderWay(bus, async () =>
+    (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
+  );
+  ends.push(
+    () => store.close(),
+    () => served.close(),
+  );
+  const origin = 'api' as const;
+  const who = { caller: mapOf({}), principal: 'anne', host: 'h', origin };
+  const order = { ...who, command: 'c', load: mapOf({}) };
+  await handed.begin(CALL);
+  const [large, batch] = ['20261129120000123457', '20261129120000123458'];
+  await handed.begin({ ...CALL, jid: large, args: ['x'.repeat(3_000)] });
+  await handed.beginBatch({ ...order, jid: batch, settings: mapOf({ size: '1' }) });
+  await until('all are known', async () => (await handed.underWay()).length === 3);
+  const found = new Map((await handed.underWay()).map(({ call }) => [call.jid, call]));
+  const { kind, fun, user, principal, args, kwargs } = CALL;
+  expect(found.get(CALL.jid)).toEqual({ jid: CALL.jid, kind, fun, user, principal, args, kwargs });
+  expect(found.get(large)?.args).toEqual([]);
+  expect(found.get(batch)).toMatchObject({ kind: 'batch', principal: 'anne' });
+  expect((await handed.run(large))?.call.args).toEqual(['x'.repeat(3_000)]);
+  expect(await handed.run(batch)).toBeUndefined();
+  expect(await handed.run('20261129120000123459')).toBeUndefined();
 });

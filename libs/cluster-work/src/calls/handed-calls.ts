@@ -1,11 +1,23 @@
 import type { Bus } from '@brine/bus';
 import { type Answering, ask, askPatiently, serve } from '@brine/bus/rpc';
-import { type FunctionCall, type FunctionOutcome, MasterUnavailableError } from '@brine/master';
-import type { Admission, BatchOrder, KnownBatch, MasterFunctions } from '@brine/master/functions';
+import {
+  type FunctionCall,
+  type FunctionOutcome,
+  MasterUnavailableError,
+  RunIsKnownError,
+} from '@brine/master';
+import type {
+  Admission,
+  BatchOrder,
+  KnownBatch,
+  MasterFunctions,
+  RunUnderWay,
+} from '@brine/master/functions';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { RunOffers } from '../ownership/run-offers.ts';
 import { CALL } from '../ownership/run-record.ts';
 import { keepCall } from './call-record.ts';
+import { askUnderWay, underWayOf } from './under-way.ts';
 
 export interface HandedCallsParts {
   readonly bus: Bus;
@@ -96,6 +108,15 @@ export class HandedCalls implements MasterFunctions {
     return { principal: of('principal'), command: of('command'), state };
   }
 
+  underWay(): Promise<readonly RunUnderWay[]> {
+    return askUnderWay(this.#parts.bus);
+  }
+
+  async run(jid: string): Promise<RunUnderWay | undefined> {
+    const found = await this.#parts.runs.find(jid);
+    return found === undefined || found.kind === BATCH ? undefined : underWayOf(found);
+  }
+
   /** Waits for no more outcomes. */
   async close(): Promise<void> {
     await this.#outcomes.close();
@@ -107,7 +128,7 @@ export class HandedCalls implements MasterFunctions {
     given: { readonly call: SaltMap; readonly input?: SaltMap | undefined },
   ): Promise<void> {
     const isNew = await this.#parts.runs.offer(kind, jid, { data: mapOf({}), ...given });
-    if (!isNew) throw new Error(`a run with the job id ${jid} is there already`);
+    if (!isNew) throw new RunIsKnownError(`a run with the job id ${jid} is there already`);
   }
 }
 

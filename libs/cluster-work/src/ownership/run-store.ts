@@ -227,7 +227,7 @@ export class RunStore {
   }
 
   /** The calls that began all current runs, runners included. @throws MasterUnavailableError */
-  async calls(): Promise<readonly Pick<FoundRun, 'jid' | 'owner' | 'call'>[]> {
+  async calls(): Promise<readonly FoundRun[]> {
     await this.#allKnown();
     return [...this.#known]
       .map(([jid, { value }]) => foundRun(this.#records, jid, value))

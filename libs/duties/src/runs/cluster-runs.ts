@@ -12,6 +12,7 @@ import {
   RunStore,
   type RunStoreOptions,
   type StoredRun,
+  underWayOf,
 } from '@brine/cluster-work';
 import { SecretBox } from '@brine/crypt';
 import {
@@ -20,7 +21,12 @@ import {
   type LocalFunctions,
   MasterUnavailableError,
 } from '@brine/master';
-import { fireOutcome, runBetweenEvents, RUNNERS_MAX } from '@brine/master/functions';
+import {
+  fireOutcome,
+  runBetweenEvents,
+  RUNNERS_MAX,
+  type RunUnderWay,
+} from '@brine/master/functions';
 import {
   adoptStockBatch,
   OWNED_WORK,
@@ -129,6 +135,11 @@ export class ClusterRuns {
       send: (jid, message) => store.send(jid, message),
       messages: (jid) => store.messages(jid),
     };
+  }
+
+  /** The runs and batches of the cluster that have not ended. */
+  async underWay(): Promise<readonly RunUnderWay[]> {
+    return (await this.#store.calls()).flatMap((run) => underWayOf(run) ?? []);
   }
 
   /** True if another process owns the run of a call now. */

@@ -92,9 +92,8 @@ function meant(filter: JobFilter): string[] {
     if (filter.hidden !== true && job.hidden === true) return false;
     if (filter.principal !== undefined && job.principal !== filter.principal) return false;
     if (filter.user !== undefined && job.user !== filter.user) return false;
-    if (filter.fun !== undefined && !String(job.fun).startsWith(filter.fun.replace('*', ''))) {
-      return false;
-    }
+    const isOf = (glob: string): boolean => String(job.fun).startsWith(glob.replace('*', ''));
+    if (filter.fun !== undefined && ![filter.fun].flat().some(isOf)) return false;
     if (filter.tgt !== undefined && job.tgt !== filter.tgt.replace('[*]', '*')) return false;
     if (filter.minion !== undefined && !MINIONS.includes(filter.minion)) return false;
     if (filter.from !== undefined && job.publishedAt < filter.from) return false;
@@ -117,7 +116,7 @@ const filters: fc.Arbitrary<JobFilter> = fc.record(
   {
     principal: fc.constantFrom('anne', 'root', 'nobody'),
     user: fc.constantFrom('root', 'sudo_bob'),
-    fun: fc.constantFrom('state.*', 'test.ping', 'x*'),
+    fun: fc.constantFrom('state.*', 'test.ping', 'x*', ['x*', 'test.ping']),
     tgt: fc.constantFrom('[*]', 'web[*]'),
     minion: fc.constantFrom('web1', 'wéb "3"', 'db9'),
     origin: fc.constantFrom('api' as const, 'cli' as const, 'publication' as const),

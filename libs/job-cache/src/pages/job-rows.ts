@@ -31,8 +31,8 @@ export type JobResult = 'ok' | 'failed' | 'late' | 'never';
 export interface JobFilter {
   /** Only jobs of this principal. */
   readonly principal?: string;
-  /** A glob for one of its functions. */
-  readonly fun?: string;
+  /** A glob, or several, for one of its functions. */
+  readonly fun?: string | readonly string[];
   /** A glob for its target. */
   readonly tgt?: string;
   readonly user?: string;
@@ -206,7 +206,7 @@ function conditionsOf({ hidden, principal, fun, tgt, user, state, minion }: JobF
   return [
     hidden ?? false,
     principal ?? null,
-    fun === undefined ? null : globToRegex(fun),
+    fun === undefined ? null : [fun].flat().map(globToRegex).join('|'),
     tgt === undefined ? null : globToRegex(tgt),
     user ?? null,
     state === 'open',

@@ -21,7 +21,8 @@ import {
 import { originOf } from './job-origin.ts';
 import { keptCaller } from './kept-caller.ts';
 import { judgePublish } from './publish.ts';
-import { targetDigest } from './target-digest.ts';
+import { beginCommand, knownCommand, REPEATABLE, repeatableIn } from './repeatable.ts';
+import { changedTarget, EXPECT, targetDigest } from './target-digest.ts';
 
 /** The function that finds the minions of a batch (salt/cli/batch.py gather_minions). */
 const PING = 'test.ping';
@@ -46,6 +47,10 @@ export async function batch(
   if (follow !== undefined) return howItStands(ports, caller, follow);
   const settings = load.get('batch');
   if (!isMap(settings)) return unfit('batch must be formatted as a dictionary');
+  const command = repeatableIn(load, caller);
+  if (command instanceof Map) return command;
+  const known = command && (await knownCommand(ports, command));
+  if (known instanceof Map) return known;
   // Both are judged for the whole target: a batch that ends half way helps no one.
   for (const fun of [PING, asked.fun]) {
     const arg = fun === PING ? [] : asked.arg;
@@ -53,8 +58,13 @@ export async function batch(
     if (expected instanceof Map) return expected;
     if (expected.minions.length === 0 && !ports.rules.orderMasters)
       return mapOf({ matched: false });
+    const changed =
+      known === undefined && fun === asked.fun && changedTarget(load, expected.minions);
+    if (changed instanceof Map) return changed;
   }
-  const jid = isJid(asked.jid) ? asked.jid : ports.nextJid();
+  const begun = known ?? (command && (await beginCommand(ports, command)));
+  if (begun instanceof Map) return begun;
+  const jid = begun?.jid ?? (isJid(asked.jid) ? asked.jid : ports.nextJid());
   const order: BatchOrder = {
     jid,
     principal: caller.principal,
@@ -66,10 +76,10 @@ export async function batch(
     load: withoutSecrets(load, jid),
   };
   try {
-    const known = await ports.functions.batch(jid);
+    const there = await ports.functions.batch(jid);
     // The same command, sent again because its answer was lost.
-    if (known !== undefined) {
-      return isSame(known, order) ? mapOf({ jid }) : unfit(`${jid} is another batch`);
+    if (there !== undefined) {
+      return isSame(there, order) ? mapOf({ jid }) : unfit(`${jid} is another batch`);
     }
     await ports.functions.beginBatch(order);
     return mapOf({ jid });
@@ -171,9 +181,12 @@ async function howItStands(ports: MasterPorts, caller: Caller, jid: string): Pro
   return mapOf({ state: found.state });
 }
 
+/** Fields of the order alone, and not of the publishes that it leads to. */
+const OF_ORDER = ['cmd', 'batch', 'traceparent', 'tracestate', REPEATABLE, EXPECT];
+
 function withoutSecrets(load: SaltMap, jid: string): SaltMap {
   const kept = withoutCredentials(load).set('jid', jid);
-  for (const name of ['cmd', 'batch', 'traceparent', 'tracestate']) kept.delete(name);
+  for (const name of OF_ORDER) kept.delete(name);
   return kept;
 }
 

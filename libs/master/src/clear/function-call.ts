@@ -1,5 +1,6 @@
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { FunctionCall } from '../ports/ports.ts';
+import { REPEATABLE } from './repeatable.ts';
 
 /** The parts of a call that are in its load. */
 export type AskedFunction = Pick<FunctionCall, 'kind' | 'fun' | 'args' | 'kwargs'>;
@@ -20,6 +21,7 @@ const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
   'username',
   'version',
   'full_return',
+  REPEATABLE,
 ]);
 
 /**

@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MasterUnavailableError } from '../errors.ts';
+import { MasterUnavailableError, RunIsKnownError } from '../errors.ts';
 import { runClearCommand } from './commands.ts';
 import { targetDigest } from './target-digest.ts';
 
@@ -39,11 +39,16 @@ function accept(id: string): void {
 
 let requests = 0;
 
-async function publish(more: Record<string, SaltValue>, cmd = 'publish'): Promise<SaltMap> {
+const PUBLISH = { fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', ret: '', jid: '' };
+
+function publish(more: Record<string, SaltValue>, cmd = 'publish'): Promise<SaltMap> {
+  return sent({ cmd, ...PUBLISH, ...more });
+}
+
+async function sent(load: Record<string, SaltValue>): Promise<SaltMap> {
   const request = { id: `r${(requests += 1)}`, body: Buffer.alloc(0), gatewayHost: 'host1' };
-  const load = { cmd, fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', ret: '', jid: '' };
   const who = { user: 'root', key: 'root-key' };
-  const { value } = await runClearCommand(made.ports, request, mapOf({ ...load, ...who, ...more }));
+  const { value } = await runClearCommand(made.ports, request, mapOf({ ...who, ...load }));
   return isMap(value) ? value : mapOf({});
 }
 
@@ -159,5 +164,86 @@ describe('a command that comes again', () => {
     expect(jidIn(await publish(nobody))).toBeUndefined();
     accept('db1');
     expect(jidIn(await publish(nobody))).toMatch(/^\d{20}$/);
+  });
+});
+
+describe('a run and a batch that come again', () => {
+  const RUNNER = { cmd: 'runner', fun: 'test.arg', kwarg: mapOf({ arg: [1], kwarg: mapOf({}) }) };
+  const WHEEL = {
+    cmd: 'wheel',
+    fun: 'key.list_all',
+    arg: [1],
+    kwarg: mapOf({}),
+    brine_async: true,
+  };
+  const BATCH = { ...PUBLISH, cmd: 'brine_batch', batch: mapOf({ size: '1' }) };
+
+  /** Sends it with a key of its own; counts what begins. */
+  function counting(given: Record<string, SaltValue>) {
+    const begun: string[] = [];
+    const { functions } = made.ports;
+    functions.begin = async (call) => {
+      if (begun.includes(call.jid)) throw new RunIsKnownError('there already');
+      begun.push(call.jid);
+    };
+    const beginBatch = functions.beginBatch.bind(functions);
+    functions.beginBatch = async (order) => {
+      begun.push(order.jid);
+      await beginBatch(order);
+    };
+    return { begun, send: (more: Record<string, SaltValue>) => sent({ ...given, ...more }) };
+  }
+
+  test.each([
+    ['a runner', RUNNER],
+    ['a wheel', WHEEL],
+    ['a batch', BATCH],
+  ])('%s begins once, and its key is for it and its user alone', async (_, given) => {
+    const { begun, send } = counting(given);
+    const [first, again] = [await send(named('k')), await send(named('k'))];
+    expect(jidIn(first)).toMatch(/^\d{20}$/);
+    expect(jidIn(again)).toBe(jidIn(first));
+    expect(again.get('tag')).toEqual(first.get('tag'));
+    expect(begun).toEqual([jidIn(first)]);
+    expect(errorOf(await send(named('k', 'another body')))).toBe('CommandKeyError');
+    expect(errorOf(await send({ brine_repeatable: mapOf({ key: '' }) }))).toBe(
+      'SaltInvocationError',
+    );
+    const other = await send({ ...named('k'), user: 'anne', key: 'anne-key' });
+    expect(jidIn(other) ?? '').not.toBe(jidIn(first));
+    expect(begun.length).toBe(jidIn(other) === undefined ? 1 : 2);
+  });
+
+  test('a worker that died before it recorded the begin changes nothing', async () => {
+    const { begun, send } = counting(RUNNER);
+    const { commands } = made.ports;
+    const done = commands.done.bind(commands);
+    commands.done = async () => {
+      throw new MasterUnavailableError('died');
+    };
+    await expect(send(named('k'))).rejects.toThrow('died');
+    commands.done = done;
+    expect(jidIn(await send(named('k')))).toBe(begun[0]);
+    expect(begun).toHaveLength(1);
+  });
+
+  test('the name of a command is no argument of a wheel', async () => {
+    const { functions } = made.ports;
+    let args: unknown;
+    functions.begin = async (call) => void (args = [call.args, call.kwargs]);
+    await sent({ ...WHEEL, ...named('k') });
+    expect(args).toEqual([[1], mapOf({})]);
+  });
+
+  test('a batch expects what was counted when it began, and its publishes expect nothing', async () => {
+    const { begun, send } = counting(BATCH);
+    expect(errorOf(await send(expecting(3)))).toBe('TargetChangedError');
+    expect(begun).toEqual([]);
+    const first = await send({ ...named('k'), ...expecting(2) });
+    accept('web3');
+    expect(jidIn(await send({ ...named('k'), ...expecting(2) }))).toBe(jidIn(first));
+    const [order] = made.batches;
+    expect(order?.load.has('brine_expect')).toBe(false);
+    expect(order?.load.has('brine_repeatable')).toBe(false);
   });
 });

@@ -8,6 +8,7 @@ import {
   hasSecretArguments,
   hasSecretReturn,
 } from '@brine/wire/load';
+import { RunIsKnownError } from '../errors.ts';
 import type { FunctionCall, FunctionOutcome, LocalFunctions, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
@@ -20,6 +21,7 @@ import {
 } from './caller.ts';
 import { readCall } from './function-call.ts';
 import { keptCaller } from './kept-caller.ts';
+import { beginCommand, knownCommand, type Repeatable, repeatableIn } from './repeatable.ts';
 
 /** Limit of concurrent runners in one process; each may wait for minions. */
 export const RUNNERS_MAX = 32;
@@ -42,10 +44,20 @@ export async function runner(
   request: ClearRequest,
   load: SaltMap,
 ): Promise<SaltMap> {
-  const call = await allowedCall(ports, request, load, 'runner');
-  if (call instanceof Map) return call;
-  await ports.functions.begin(call);
-  return mapOf({ tag: tagOf(call), jid: call.jid });
+  const allowed = await allowedCall(ports, request, load, { kind: 'runner', isAsync: true });
+  return allowed instanceof Map ? allowed : begin(ports, allowed);
+}
+
+/** Begins a call, and answers with the tag of its events. One that comes again began before. */
+async function begin(ports: MasterPorts, { call, command }: AllowedCall): Promise<SaltMap> {
+  const { jid } = call;
+  try {
+    await ports.functions.begin(call);
+  } catch (cause) {
+    if (command === undefined || !(cause instanceof RunIsKnownError)) throw cause;
+  }
+  if (command !== undefined) await ports.commands.done(command.key, { jid, body: command.body });
+  return mapOf({ tag: tagOf(call), jid });
 }
 
 /** Runs a function between its events `new` and `ret`. */
@@ -71,12 +83,10 @@ export async function wheel(
 ): Promise<SaltMap> {
   const isAsync = load.get(ASYNC) === true;
   load.delete(ASYNC);
-  const call = await allowedCall(ports, request, load, 'wheel');
-  if (call instanceof Map) return call;
-  if (isAsync) {
-    await ports.functions.begin(call);
-    return mapOf({ tag: tagOf(call), jid: call.jid });
-  }
+  const allowed = await allowedCall(ports, request, load, { kind: 'wheel', isAsync });
+  if (allowed instanceof Map) return allowed;
+  if (isAsync) return begin(ports, allowed);
+  const { call } = allowed;
   const outcome = await ports.functions.call(call);
   const data = mapOf({
     fun: `wheel.${call.fun}`,
@@ -89,13 +99,20 @@ export async function wheel(
   return mapOf({ tag: tagOf(call), data });
 }
 
-/** The call in a load, if its caller may make it; else an error map. */
+/** A call that its caller may make. */
+interface AllowedCall {
+  readonly call: FunctionCall;
+  /** Present if its client may send it again. */
+  readonly command: Repeatable | undefined;
+}
+
+/** The call in a load, if its caller may make it; else an answer without one. */
 async function allowedCall(
   ports: MasterPorts,
   request: ClearRequest,
   load: SaltMap,
-  kind: SpecialKind,
-): Promise<FunctionCall | SaltMap> {
+  { kind, isAsync }: { readonly kind: SpecialKind; readonly isAsync: boolean },
+): Promise<AllowedCall | SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
   const asked = readCall(kind, load);
@@ -116,11 +133,13 @@ async function allowedCall(
       ports.count('runner_busy');
       return buildErrorReply('SaltRunnerError', RUNNERS_FULL);
     }
-    const jid = kind === 'runner' ? await runFor(ports, caller, load) : ports.nextJid();
+    const command = isAsync ? repeatableIn(load, caller) : undefined;
+    if (command instanceof Map) return command;
+    const jid = await jidFor(ports, { kind, caller, load, command });
     if (typeof jid !== 'string') return jid;
     const seconds = load.get('timeout');
     const traceparent = textOf(load, 'traceparent');
-    return {
+    const call = {
       ...asked,
       jid,
       user: userOf(ports, load, caller),
@@ -129,10 +148,37 @@ async function allowedCall(
       ...(isTimeout(seconds) && { timeoutSeconds: seconds }),
       ...(kind === 'runner' && traceparent !== undefined ? { traceparent } : {}),
     };
+    return { call, command };
   }
   ports.count(`${kind}_not_allowed`);
   return refusalOf(notAllowed(caller));
 }
+
+/** The job id for a run, or the answer to a command that began one before. */
+async function jidFor(
+  ports: MasterPorts,
+  {
+    kind,
+    caller,
+    load,
+    command,
+  }: Omit<AllowedCall, 'call'> & {
+    readonly kind: SpecialKind;
+    readonly caller: Caller;
+    readonly load: SaltMap;
+  },
+): Promise<string | SaltMap> {
+  if (command === undefined) {
+    return kind === 'runner' ? runFor(ports, caller, load) : ports.nextJid();
+  }
+  const begun = (await knownCommand(ports, command)) ?? (await beginCommand(ports, command));
+  if (begun === undefined) return buildErrorReply('SaltRunnerError', NO_JID);
+  if (begun instanceof Map) return begun;
+  const { jid, isDone } = begun;
+  return isDone ? mapOf({ tag: tagOf({ kind, jid }), jid }) : jid;
+}
+
+const NO_JID = 'Could not allocate a job id';
 
 /**
  * The job id for the run of a runner: that of `salt-run --jid` if it is free, or a new one. Else
@@ -174,7 +220,7 @@ function userOf({ rules }: MasterPorts, load: SaltMap, caller: Caller): string {
   return user.startsWith(SUDO_PREFIX) ? rules.user : user;
 }
 
-function tagOf({ kind, jid }: FunctionCall): string {
+function tagOf({ kind, jid }: Pick<FunctionCall, 'kind' | 'jid'>): string {
   return `salt/${kind === 'runner' ? 'run' : 'wheel'}/${jid}`;
 }
 

@@ -16,5 +16,11 @@ export type { KeyAct } from '../clear/key-acts.ts';
 export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from '../clear/key-acts.ts';
 export { publishFor } from '../clear/publish.ts';
 export { announce, fireOutcome, runBetweenEvents, RUNNERS_MAX } from '../clear/special.ts';
-export type { Admission, BatchOrder, KnownBatch, MasterFunctions } from '../ports/ports.ts';
+export type {
+  Admission,
+  BatchOrder,
+  KnownBatch,
+  MasterFunctions,
+  RunUnderWay,
+} from '../ports/ports.ts';
 export { freeJid } from './free-jid.ts';

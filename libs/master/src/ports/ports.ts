@@ -417,6 +417,18 @@ export interface KnownBatch {
   readonly state: SaltMap;
 }
 
+/** A run of a function, or a batch, that has not ended. */
+export interface RunUnderWay {
+  /** Its caller and what it runs; a batch has no arguments here. */
+  readonly call: Pick<FunctionCall, 'fun' | 'jid' | 'user' | 'principal' | 'args' | 'kwargs'> & {
+    readonly kind: FunctionCall['kind'] | 'batch';
+  };
+  /** True once a process works on it. */
+  readonly isBegun: boolean;
+  /** What is saved of it: steps of an orchestration, the state of a batch. */
+  readonly data: SaltMap;
+}
+
 /** Admission of a call: `unknown` function, or `full` with running calls. */
 export type Admission = 'yes' | 'unknown' | 'full';
 
@@ -427,7 +439,8 @@ export interface MasterFunctions {
   /**
    * Hands a judged call over; resolves when it is stored. The function runs between its events
    * `new` and `ret`; if its process dies, another one fires `ret` with the failure.
-   * @throws MasterUnavailableError, or Error with a text for its caller
+   * @throws RunIsKnownError if its jid has or had a run, MasterUnavailableError, or Error with a text
+   * for its caller
    */
   begin(call: FunctionCall): Promise<void>;
   /** As {@link begin}; resolves with the outcome, once the event `ret` is stored. */
@@ -439,6 +452,13 @@ export interface MasterFunctions {
   beginBatch(order: BatchOrder): Promise<void>;
   /** A current or ended batch; undefined if it is unknown. */
   batch(jid: string): Promise<KnownBatch | undefined>;
+  /**
+   * The runs and batches that have not ended, without the data of runs. Arguments that are large
+   * are left out. @throws MasterUnavailableError if no process answers
+   */
+  underWay(): Promise<readonly RunUnderWay[]>;
+  /** One run that has not ended; undefined for another jid, also of a batch. */
+  run(jid: string): Promise<RunUnderWay | undefined>;
 }
 
 /** The functions of the master in the process that runs them. */

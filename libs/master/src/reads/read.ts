@@ -14,10 +14,12 @@ import { readerOf } from './job-sight.ts';
 import { MINION_READS } from './minion-parts.ts';
 import { ReadNotAllowedError } from './minion-sight.ts';
 import { ownJobs } from './own-jobs.ts';
+import { RUN_READS } from './run-reads.ts';
 import { SITE_READS } from './site-reads.ts';
 
 const READS: ReadonlyMap<string, Read> = new Map([
   ...JOB_READS,
+  ...RUN_READS,
   ...SITE_READS,
   ...MINION_READS,
   ['own_jobs', ownJobs] as const,

@@ -1,7 +1,6 @@
 import type { HttpRequest } from '@brine/http';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { AskedBy } from '../clients/master-requests.ts';
-import { NetapiError } from '../errors.ts';
 import { addressOf } from '../rest-cherrypy/asked.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
@@ -26,23 +25,4 @@ export async function readAs(
   const value = isMap(answer) ? answer.get('value') : undefined;
   if (value === undefined || !isMap(value)) throw new RefusedRequest('not-found');
   return value;
-}
-
-/**
- * Makes a call of a runner or a wheel, whose missing right a master names as it names a bad token.
- * @throws RefusedRequest `forbidden` with a token that is valid
- */
-export async function asCall<T>(
-  request: HttpRequest,
-  { callers }: Pick<V1Parts, 'callers'>,
-  call: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await call();
-  } catch (cause) {
-    if (!(cause instanceof NetapiError) || cause.status !== 401) throw cause;
-    const { token } = whoAsks(request).session;
-    const isValid = (await callers.ofToken(token, addressOf(request))) !== undefined;
-    throw new RefusedRequest(isValid ? 'forbidden' : 'not-logged-in', '', { cause });
-  }
 }

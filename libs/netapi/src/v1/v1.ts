@@ -21,7 +21,9 @@ import { addMe } from './me.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
 import { addAudit } from './runs/audit.ts';
+import { addBatches } from './runs/batches.ts';
 import { addReactor } from './runs/reactor.ts';
+import { addRuns } from './runs/runs.ts';
 import { addSchedule } from './runs/schedule.ts';
 import { addSession } from './session.ts';
 import { addSite } from './site/site.ts';
@@ -70,6 +72,8 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addMinionJobs(routes, parts);
         addKeys(routes, parts);
         addOverview(routes, parts);
+        addRuns(routes, parts);
+        addBatches(routes, parts);
         addReactor(routes, parts);
         addSchedule(routes, parts);
         addAudit(routes, parts);

@@ -28,11 +28,13 @@ export const PAGE_QUERIES: readonly (readonly [string, Query])[] = [
 /** `{limit?, before?, principal?, fun?, tgt?, user?, minion?, state?, result?, from?, to?, …}`. */
 async function jobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const [from, to] = [request.get('from'), request.get('to')];
+  const funs = listOf(request, 'fun')?.filter((one) => typeof one === 'string');
   const state = textOf(request, 'state');
   const result = textOf(request, 'result');
   const origin = STORED_ORIGINS.find((one) => one === textOf(request, 'origin'));
   const filter: JobFilter = {
     ...texts(request, ['principal', 'fun', 'tgt', 'user', 'minion']),
+    ...(funs === undefined ? {} : { fun: funs }),
     ...(state === 'open' || state === 'closed' ? { state } : {}),
     ...(origin === undefined ? {} : { origin }),
     ...(isResult(result) ? { result } : {}),

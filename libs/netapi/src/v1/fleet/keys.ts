@@ -16,7 +16,6 @@ import type { DescribedApp } from '@brine/http';
 import { isMap, mapIn, mapOf, type SaltMap } from '@brine/wire';
 import type { KeyRecord } from '../../fleet/key-record.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
-import { asCall } from '../asking.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
@@ -83,9 +82,7 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
         const caller = await parts.callers.again(session.token, peer);
         if (caller === undefined) throw new RefusedRequest('not-logged-in');
         if (!mayRead(caller.reader, { kind: 'keys' })) throw new RefusedRequest('forbidden');
-        return asCall(request, parts, () =>
-          actOn(parts, request.body, { token: session.token, peer }),
-        );
+        return actOn(parts, request.body, { token: session.token, peer });
       }),
   );
 }

@@ -52,8 +52,8 @@ export function addressOfJobs({ url }: HttpRequest): string {
 }
 
 /** The clients of `netapi_enable_clients` of which one stands for jobs. */
-const CLIENTS = ['local', 'local_async'] as const;
-const NOT_ENABLED = `netapi_enable_clients has neither ${CLIENTS.join(' nor ')}`;
+const CLIENTS = ['local', 'local_async'];
+const BATCH_CLIENTS = ['local', 'local_batch'];
 
 /** A command as a caller of `/v1` gives it. */
 export interface AskedCommand {
@@ -64,6 +64,8 @@ export interface AskedCommand {
   readonly ret: string;
   readonly metadata: SaltMap;
   readonly expect: { readonly count: number; readonly digest?: string | undefined } | undefined;
+  /** Present for one that runs on some minions at a time. */
+  readonly batch?: NewJob['batch'];
 }
 
 /**
@@ -72,13 +74,15 @@ export interface AskedCommand {
  */
 export async function publishAs(
   request: HttpRequest,
-  { requests, room, settings, enabled }: V1Parts,
+  { requests, room, enabled, ...options }: V1Parts,
   command: AskedCommand,
 ): Promise<BegunJob> {
-  if (!CLIENTS.some((name) => enabled.includes(name))) {
-    throw new RefusedRequest('forbidden', NOT_ENABLED);
+  const clients = command.batch === undefined ? CLIENTS : BATCH_CLIENTS;
+  if (!clients.some((name) => enabled.includes(name))) {
+    const text = `netapi_enable_clients has neither ${clients.join(' nor ')}`;
+    throw new RefusedRequest('forbidden', text);
   }
-  const body = clearEnvelope(loadOf(request, settings, command));
+  const body = clearEnvelope(loadOf(request, options, command));
   const answer = await inPlace(request, room, () =>
     requests.publish(body, askedBy(request), requests.newId()),
   );
@@ -86,19 +90,30 @@ export async function publishAs(
 }
 
 function commandOf(job: NewJob): AskedCommand {
-  const { tgt, tgtType, fun, arg, kwarg, ret, expect } = job;
+  const { tgt, tgtType, fun, arg, kwarg, ret, expect, batch } = job;
+  if (batch !== undefined && job.durable !== undefined) {
+    throw new RefusedRequest('bad-request', 'batch: not with durable');
+  }
   const keywords = fromObject(kwarg);
   const given = arg.map(fromJson);
   const named =
     keywords.size === 0 ? [] : [new Map<SaltValue, SaltValue>([['__kwarg__', true], ...keywords])];
-  const metadata = metadataOf(job);
-  return { tgt, tgtType, fun, arg: [...given, ...named], ret: ret.join(','), metadata, expect };
+  return {
+    tgt,
+    tgtType,
+    fun,
+    expect,
+    batch,
+    arg: [...given, ...named],
+    ret: ret.join(','),
+    metadata: metadataOf(job),
+  };
 }
 
 function loadOf(
   request: HttpRequest,
-  settings: V1Parts['settings'],
-  { metadata, expect, ...command }: AskedCommand,
+  { settings, commandOptions }: Pick<V1Parts, 'settings' | 'commandOptions'>,
+  { metadata, expect, batch, ...command }: AskedCommand,
 ): SaltMap {
   const { token } = whoAsks(request).session;
   const traceparent = headerOf(request, 'traceparent');
@@ -109,12 +124,35 @@ function loadOf(
   });
   load.delete('key');
   if (expect !== undefined) load.set('brine_expect', mapOf(expect));
+  const repeatable = repeatableOf(request);
+  if (repeatable !== undefined) load.set('brine_repeatable', repeatable);
+  if (batch === undefined) return load;
+  const { size, canary, halt, failhard, wait } = batch;
+  const ms = (name: string): number | undefined => {
+    const seconds = commandOptions[name];
+    return typeof seconds === 'number' ? seconds * 1_000 : undefined;
+  };
+  return load.set('cmd', 'brine_batch').set(
+    'batch',
+    mapOf({
+      size,
+      canary,
+      halt,
+      failhard,
+      wait_ms: Math.round(wait * 1_000),
+      timeout_ms: ms('timeout'),
+      gather_ms: ms('gather_job_timeout'),
+    }),
+  );
+}
+
+/** What a request with an `Idempotency-Key` is for a master; undefined without one. */
+export function repeatableOf(request: HttpRequest): SaltMap | undefined {
   const key = keyOf(request);
+  if (key === undefined) return undefined;
   // The minions of a second run may be others by then: its address and body name what is asked for.
   const asked = `${request.method} ${request.url}\n${JSON.stringify(request.body)}`;
-  const body = createHash('sha256').update(asked).digest('base64url');
-  if (key !== undefined) load.set('brine_repeatable', mapOf({ key, body }));
-  return load;
+  return mapOf({ key, body: createHash('sha256').update(asked).digest('base64url') });
 }
 
 function metadataOf({ metadata, deadline, durable }: NewJob): SaltMap {
@@ -124,7 +162,8 @@ function metadataOf({ metadata, deadline, durable }: NewJob): SaltMap {
   return kept;
 }
 
-function fromObject(given: Readonly<Record<string, unknown>>): SaltMap {
+/** A map of what JSON has. */
+export function fromObject(given: Readonly<Record<string, unknown>>): SaltMap {
   return new Map(Object.entries(given).map(([name, one]) => [name, fromJson(one)] as const));
 }
 
@@ -135,6 +174,8 @@ function keyOf(request: HttpRequest): string | undefined {
   if (typeof key === 'string' && KEY.test(key)) return key;
   throw new RefusedRequest('bad-request', 'Idempotency-Key: 1 to 128 visible characters of ASCII');
 }
+
+const NO_MINION = 'No minion matches the target.';
 
 /** The job of an answer. @throws RefusedRequest, NetapiError */
 function begunIn(answer: SaltValue): BegunJob {
@@ -151,7 +192,9 @@ function begunIn(answer: SaltValue): BegunJob {
   const text = textOf(answer, 'error');
   if (text !== undefined) throw new RefusedRequest('no-master', text, { retryAfter: 5 });
   refuse(answer);
-  const load = mapIn(answer, 'load') ?? mapOf({});
+  if (answer.get('matched') === false) throw new RefusedRequest('bad-target', NO_MINION);
+  // The answer of a batch has no load.
+  const load = mapIn(answer, 'load') ?? answer;
   const jid = textOf(load, 'jid');
   if (jid === undefined) throw new RefusedRequest('bad-target', textOf(load, 'error') ?? '');
   return { jid };

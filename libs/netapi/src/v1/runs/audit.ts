@@ -1,4 +1,5 @@
 import { timeText } from '@brine/api';
+import { begunJobSchema } from '@brine/api/jobs';
 import { type AuditPage, auditQuery, auditSchema } from '@brine/api/runs';
 import type { DescribedApp } from '@brine/http';
 import { isMap, type SaltMap, textOf } from '@brine/wire';
@@ -6,9 +7,10 @@ import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { textIn } from '../values.ts';
+import { addressOfRun, beginRun, RUN_CODES } from './begin-run.ts';
 import { CALL_CODES, callRunner } from './call-runner.ts';
 
-/** `/v1/audit`: acts on record. */
+/** `/v1/audit`: acts on record, and whether they are intact. */
 export function addAudit(app: DescribedApp, parts: V1Parts): void {
   app.get(
     '/audit',
@@ -34,6 +36,24 @@ export function addAudit(app: DescribedApp, parts: V1Parts): void {
       const rows = Array.isArray(found) ? found.filter(isMap) : [];
       const last = rows.length < limit ? undefined : rows.at(-1);
       return { items: rows.map(actOf), next: last === undefined ? null : nextOf(last) };
+    },
+  );
+  app.post(
+    '/audit/verify',
+    {
+      schema: {
+        tags: ['audit'],
+        summary: 'Check the seals of all acts on record',
+        description:
+          'Begins a run of the runner `audit.verify` with the rights of the caller; its result ' +
+          'names rows that were changed, taken out or moved. Takes an `Idempotency-Key`.',
+        response: { 202: begunJobSchema, ...problems(...RUN_CODES) },
+      },
+    },
+    async (request, reply) => {
+      const run = { client: 'runner', fun: 'audit.verify', kwarg: {} } as const;
+      const { jid } = await beginRun(request, parts, { ...run, arg: [] });
+      return reply.code(202).header('Location', addressOfRun(request, jid)).send({ jid });
     },
   );
 }

@@ -3,7 +3,6 @@ import { isMap, mapIn, mapOf, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { NetapiError } from '../../errors.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
-import { asCall } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { inPlace, whoAsks } from '../who.ts';
@@ -22,24 +21,22 @@ export const CALL_CODES = ['forbidden', 'refused', 'too-many', 'no-master'] as c
  */
 export function callRunner(
   request: HttpRequest,
-  parts: Pick<V1Parts, 'enabled' | 'client' | 'callers' | 'room'>,
+  parts: Pick<V1Parts, 'enabled' | 'client' | 'room'>,
   fun: string,
   kwarg: Readonly<Record<string, SaltValue | undefined>> = {},
 ): Promise<SaltValue> {
   if (!parts.enabled.includes('runner')) throw new RefusedRequest('forbidden', NO_RUNNER);
   const { token } = whoAsks(request).session;
   const chunk = mapOf({ fun, kwarg: mapOf(kwarg), token, timeout: WAIT_S, full_return: true });
-  return inPlace(request, parts.room, () =>
-    asCall(request, parts, async () => {
-      const address = addressOf(request);
-      const event = await inTime(() => parts.client.run({ client: 'runner', chunk }, { address }));
-      const whole = event.kind === 'value' && isMap(event.value) ? event.value : mapOf({});
-      const data = mapIn(whole, 'data') ?? mapOf({});
-      const value = data.get('return') ?? null;
-      if (data.get('success') !== true) throw new RefusedRequest('refused', pyStr(value));
-      return value;
-    }),
-  );
+  return inPlace(request, parts.room, async () => {
+    const address = addressOf(request);
+    const event = await inTime(() => parts.client.run({ client: 'runner', chunk }, { address }));
+    const whole = event.kind === 'value' && isMap(event.value) ? event.value : mapOf({});
+    const data = mapIn(whole, 'data') ?? mapOf({});
+    const value = data.get('return') ?? null;
+    if (data.get('success') !== true) throw new RefusedRequest('refused', pyStr(value));
+    return value;
+  });
 }
 
 async function inTime<T>(call: () => Promise<T>): Promise<T> {

@@ -1,0 +1,234 @@
+import { PrivateKey } from '@brine/crypt';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { runClearCommand } from '../clear/commands.ts';
+import type { RunUnderWay } from '../ports/ports.ts';
+
+const vectors = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(vectors.master_key.pem);
+const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1' };
+
+/** What users of this master may do; `root` may do all. */
+const ACL: Readonly<Record<string, SaltValue[]>> = {
+  nothing: [],
+  tests: ['test.*'],
+  runner: ['@runner'],
+  wheel: ['@wheel'],
+  manage: [mapOf({ '@runner': ['manage.up', 'batch.status'] })],
+  sls: [mapOf({ '@runner': [mapOf({ 'state.orchestrate': mapOf({ args: ['orch.web'] }) })] })],
+};
+
+const jid = (n: number): string => `2026112612000000000${n}`;
+
+function underWay(n: number, fun: string, more: object = {}): RunUnderWay {
+  const call = { kind: 'runner', fun, jid: jid(n), user: 'bob', principal: 'bob' } as const;
+  const given = { args: [], kwargs: mapOf({}) };
+  return { call: { ...call, ...given, ...more }, isBegun: true, data: mapOf({ total: n }) };
+}
+
+const OPEN: readonly RunUnderWay[] = [
+  underWay(9, 'state.orchestrate', { args: ['orch.web'] }),
+  underWay(8, 'manage.up', { principal: 'nothing', user: 'nothing' }),
+  underWay(7, 'test.ping', { kind: 'batch' }),
+];
+
+/** A row of the job cache: what a master returned of a run. */
+function row(n: number, fun: string, more: Record<string, SaltValue> = {}): SaltMap {
+  return mapOf({
+    jid: jid(n),
+    fun: [fun],
+    user: 'bob',
+    principal: 'host1_master',
+    origin: 'return',
+    ledger: mapOf({ failed: 0, late: 0, returned: 1 }),
+    ...more,
+  });
+}
+
+let made: MemoryMaster;
+let asked: SaltMap[];
+let rows: SaltMap[];
+let next: string | null;
+
+function answerQuery(query: string, args: SaltMap): SaltValue {
+  if (query === 'page_jobs') {
+    asked.push(args);
+    return mapOf({ jobs: rows, next });
+  }
+  const found = rows.find((one) => textOf(one, 'jid') === args.get('jid'));
+  if (found === undefined) return null;
+  if (query === 'page_job') {
+    return new Map([...found, ['load', mapOf({ fun_args: ['orch.web', mapOf({ a: 1 })] })]]);
+  }
+  const event = mapOf({ return: 'secret', success: true, retcode: 0 });
+  return mapOf({ load: mapOf({ return: event }), receivedAt: 5 });
+}
+
+beforeEach(() => {
+  asked = [];
+  next = null;
+  rows = [row(6, 'runner.manage.up'), row(5, 'wheel.key.list_all'), row(4, 'runner.jobs.active')];
+  made = memoryMaster({
+    masterKey,
+    userKeys: { root: 'root-key' },
+    passwords: Object.fromEntries(Object.keys(ACL).map((name) => [name, 'p'])),
+    answerQuery,
+    underWay: OPEN,
+    rules: {
+      access: {
+        externalAuth: { file: ACL },
+        publisherAcl: {},
+        sudoAcl: false,
+        permissiveAcl: false,
+        keepAclInToken: false,
+        tokenExpire: 100,
+        tokenExpireUserOverride: false,
+        hashType: 'sha256',
+      },
+    },
+  });
+});
+
+async function read(user: string, name: string, args: Record<string, SaltValue> = {}) {
+  const who =
+    user === 'root' ? { user, key: 'root-key' } : { eauth: 'file', username: user, password: 'p' };
+  const sent = mapOf({ cmd: 'brine_read', read: name, args: mapOf(args), ...who });
+  const { value } = await runClearCommand(made.ports, request, sent);
+  return (isMap(value) && mapIn(value, 'value')) || undefined;
+}
+
+async function listed(user: string, args: Record<string, SaltValue> = {}) {
+  const page = (await read(user, 'runs', args)) ?? mapOf({});
+  return {
+    next: page.get('next'),
+    runs: (listOf(page, 'runs') ?? [])
+      .filter(isMap)
+      .map((one) => `${(textOf(one, 'jid') ?? '').slice(-1)} ${textOf(one, 'state') ?? ''}`),
+  };
+}
+
+describe('a list of runs', () => {
+  test.each([
+    ['root', ['9 running', '8 running', '6 ended', '5 ended', '4 ended']],
+    ['runner', ['9 running', '8 running', '6 ended', '4 ended']],
+    ['wheel', ['5 ended']],
+    ['manage', ['8 running', '6 ended']],
+    ['sls', ['9 running']],
+    ['nothing', ['8 running']],
+    ['tests', []],
+  ])('has for %s its own, and what it may call itself', async (user, seen) => {
+    expect((await listed(user)).runs).toEqual(seen);
+  });
+
+  test('has no job of a minion, whatever it calls itself', async () => {
+    const pub = masterKey.publicKey.pem;
+    made.setKey('evil_master', { state: 'accepted', pub, denied: [] });
+    rows = [
+      row(6, 'runner.manage.up', { principal: 'evil_master' }),
+      row(5, 'runner.manage.up', { principal: 'web1' }),
+      row(4, 'runner.manage.up', { origin: 'publication' }),
+      row(3, 'test.ping'),
+    ];
+    expect((await listed('root')).runs).toEqual(['9 running', '8 running']);
+    expect(await read('root', 'run', { jid: jid(6) })).toBeUndefined();
+  });
+
+  test('comes by pages, each run once', async () => {
+    expect(await listed('root', { limit: 2 })).toEqual({
+      runs: ['9 running', '8 running'],
+      next: jid(8),
+    });
+    const before = jid(8);
+    expect(await listed('root', { limit: 2, before })).toMatchObject({
+      runs: ['6 ended', '5 ended'],
+    });
+    expect(asked[1]?.get('before')).toBe(before);
+    // Ended meanwhile: it is in both.
+    rows = [row(9, 'runner.state.orchestrate')];
+    next = jid(9);
+    expect(await listed('root')).toEqual({ runs: ['9 ended'], next: jid(9) });
+  });
+
+  test('is narrowed by client, function, user and time, on record and under way', async () => {
+    await listed('root', { client: 'wheel', fun: 'key.*' });
+    expect(asked[0]?.get('fun')).toEqual(['wheel.key.*']);
+    rows = [];
+    expect((await listed('root', { client: 'wheel' })).runs).toEqual([]);
+    expect((await listed('root', { fun: 'manage.*' })).runs).toEqual(['8 running']);
+    expect((await listed('root', { user: 'nothing' })).runs).toEqual(['8 running']);
+    const from = Date.UTC(2026, 10, 26, 12) + 1;
+    expect((await listed('root', { from })).runs).toEqual([]);
+    expect((await listed('root', { to: from })).runs).toHaveLength(2);
+  });
+});
+
+describe('one run', () => {
+  test.each([
+    ['root', true, true],
+    ['runner', true, true],
+    ['sls', true, false],
+    ['manage', false, true],
+    ['wheel', false, false],
+    ['tests', false, false],
+  ])('is for %s there or not, as its list', async (user, seesOpen, seesEnded) => {
+    expect((await read(user, 'run', { jid: jid(9) })) !== undefined).toBe(seesOpen);
+    expect((await read(user, 'run', { jid: jid(6) })) !== undefined).toBe(seesEnded);
+  });
+
+  test('that has ended has its event, and is judged by its arguments', async () => {
+    rows = [row(6, 'runner.state.orchestrate')];
+    const found = (await read('sls', 'run', { jid: jid(6) })) ?? mapOf({});
+    expect(found.get('args')).toEqual(['orch.web']);
+    expect(found.get('kwargs')).toEqual(mapOf({ a: 1 }));
+    expect(mapIn(found, 'event')?.get('return')).toBe('secret');
+    expect(found.get('ended')).toBe(5);
+  });
+
+  test('shows no arguments that are secrets', async () => {
+    rows = [row(6, 'runner.sdb.set')];
+    expect((await read('root', 'run', { jid: jid(6) }))?.get('args')).toEqual([]);
+  });
+});
+
+test.each([
+  ['root', ['7']],
+  ['runner', ['7']],
+  ['manage', []],
+  ['nothing', []],
+])('%s sees the batches that it began, or may list', async (user, seen) => {
+  const found = listOf((await read(user, 'batches')) ?? mapOf({}), 'batches') ?? [];
+  expect(found.filter(isMap).map((one) => textOf(one, 'jid')?.slice(-1))).toEqual(seen);
+});
+
+describe('one batch', () => {
+  beforeEach(() => {
+    const { functions } = made.ports;
+    const plan = mapOf({ active: ['web1'] });
+    functions.batch = async (asked) =>
+      asked === jid(7)
+        ? { principal: 'bob', command: '', state: mapOf({ total: 3, plan }) }
+        : undefined;
+  });
+
+  test.each([
+    ['root', true],
+    ['runner', true],
+    ['manage', false],
+  ])('shows its minions to who sees its job: %s', async (user, isSeen) => {
+    const found = await read(user, 'batch', { jid: jid(7) });
+    expect(found?.get('total')).toBe(3);
+    expect(found?.get('plan') !== null).toBe(isSeen);
+  });
+
+  test.each(['nothing', 'tests', 'wheel', 'sls'])('is not there for %s', async (user) => {
+    expect(await read(user, 'batch', { jid: jid(7) })).toBeUndefined();
+  });
+
+  test('is unknown by another job id, and by none', async () => {
+    for (const other of [jid(9), '1', 'a.>']) {
+      expect(await read('root', 'batch', { jid: other })).toBeUndefined();
+      if (other !== jid(9)) expect(await read('root', 'run', { jid: other })).toBeUndefined();
+    }
+  });
+});
