@@ -115,6 +115,11 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'GET /v1/doctor': { needs: 'all rights', seenBy: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),
   'GET /v1/templates': own('the functions of the template, somewhere'),
+  'GET /v1/functions': own('the function, with some arguments'),
+  'GET /v1/functions/{kind}/{name}': {
+    ...own('the function, with some arguments'),
+    params: { kind: 'runner', name: 'jobs.active' },
+  },
   'GET /v1/config': own('config.values'),
   'POST /v1/runs': own('the runner or the wheel'),
   // Each request of a runner is a run itself.

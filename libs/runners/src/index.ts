@@ -24,4 +24,4 @@ export { queryWeb } from './plain/http.ts';
 export { refusedBecause } from './plain/refused.ts';
 export type { ReactorAdmin } from './reactor-admin.ts';
 export type { ScheduleAdmin, ScheduledRun } from './schedule/schedule-admin.ts';
-export { RUNNERS } from './table.ts';
+export { RUNNERS, WHEELS } from './table.ts';

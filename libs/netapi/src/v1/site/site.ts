@@ -2,6 +2,7 @@ import type { DescribedApp } from '@brine/http';
 import type { V1Parts } from '../parts.ts';
 import { addConfig } from './config.ts';
 import { addDoctor } from './doctor.ts';
+import { addFunctions } from './functions.ts';
 import { addNodegroups } from './nodegroups.ts';
 import { addServices } from './services.ts';
 import { addTemplates } from './templates.ts';
@@ -13,4 +14,5 @@ export function addSite(app: DescribedApp, parts: V1Parts): void {
   addNodegroups(app, parts);
   addTemplates(app, parts);
   addConfig(app, parts);
+  addFunctions(app, parts);
 }
