@@ -4,7 +4,7 @@ export { EVENT_KINDS, INNER_KINDS, isEventKind, LARGE_RETURN_BYTES } from './eve
 export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export type { Job, JobOrigin, StoredOrigin } from './job.ts';
-export { isJobOrigin, JOB_ORIGINS, STORED_ORIGINS } from './job.ts';
+export { isJobOrigin, STORED_ORIGINS } from './job.ts';
 export type { KeyState } from './minion-id.ts';
 export { isMinionId, mayBeOffered, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';

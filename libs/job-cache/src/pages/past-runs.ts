@@ -47,7 +47,8 @@ SELECT l.jid, l.id, l.failed, l.fun = ANY ($4) AS runs,
 FROM looked l LEFT JOIN LATERAL (
   SELECT full_ret->'fun_args' @> '["test=True"]' OR full_ret->'fun_args' @> '[{"test": true}]'
     AS tests,
-    CASE WHEN jsonb_typeof(full_ret->'return') = 'object' AND pg_column_size(full_ret) <= ${READ_MAX}
+    CASE WHEN jsonb_typeof(full_ret->'return') = 'object'
+      AND pg_column_size(full_ret) <= ${READ_MAX}
       THEN (SELECT count(*)::integer FROM jsonb_each(full_ret->'return') AS state(name, value)
         WHERE jsonb_typeof(value) = 'object' AND value->'result' = 'null') END AS would
   FROM brine.returns WHERE jid = l.jid AND id = l.id

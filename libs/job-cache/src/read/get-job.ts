@@ -26,8 +26,9 @@ export interface JobWithLedger extends Pick<Job, KeptFields> {
 
 const JOB = `
 SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json, principal,
-  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, begun_by, host, request_id, incarnation,
-  seq::float8 AS seq, extract(epoch FROM published_at)::float8 * 1000 AS published_at,
+  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, begun_by, host, request_id,
+  incarnation, seq::float8 AS seq,
+  extract(epoch FROM published_at)::float8 * 1000 AS published_at,
   extract(epoch FROM deadline_at)::float8 * 1000 AS deadline_at,
   (SELECT count(*)::integer FROM brine.evidence e WHERE e.jid = j.jid) AS evidence
 FROM brine.jobs j WHERE jid = $1`;

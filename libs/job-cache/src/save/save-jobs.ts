@@ -87,8 +87,8 @@ WITH input AS MATERIALIZED (
   SELECT i.* FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text,
     "user" text, fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb,
     published_at float8, deadline_at float8, not_after float8, hidden boolean, origin smallint,
-    begun_by text, host text, request_id text, incarnation text, seq bigint, start integer, length integer,
-    deadline_after float8, ${COUNTED_COLUMNS})
+    begun_by text, host text, request_id text, incarnation text, seq bigint, start integer,
+    length integer, deadline_after float8, ${COUNTED_COLUMNS})
 ),
 saved AS (
   INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,

@@ -58,8 +58,8 @@ export class PastRuns {
     } catch (error) {
       progress.state = 'waits';
       progress.notBeforeMs = performance.now() + AGAIN_MS;
-      const text = `earlier runs of states are not all read, it is tried again: ${errorText(error)}`;
-      this.#onTrouble(text, error);
+      const text = 'earlier runs of states are not all read, which is tried again';
+      this.#onTrouble(`${text}: ${errorText(error)}`, error);
     }
   }
 
