@@ -1,5 +1,5 @@
 export { Answerer } from './answer.ts';
-export { MasterUnavailableError, RunIsKnownError } from './errors.ts';
+export { MasterUnavailableError } from './errors.ts';
 export type { CommandRecord, Commands } from './ports/command-ports.ts';
 export type {
   EventPage,

@@ -1,17 +1,13 @@
 import type { Bus } from '@brine/bus';
 import { type Answering, ask, askPatiently, serve } from '@brine/bus/rpc';
+import { type FunctionCall, type FunctionOutcome, MasterUnavailableError } from '@brine/master';
 import {
-  type FunctionCall,
-  type FunctionOutcome,
-  MasterUnavailableError,
+  type Admission,
+  type BatchOrder,
+  type KnownBatch,
+  type MasterFunctions,
   RunIsKnownError,
-} from '@brine/master';
-import type {
-  Admission,
-  BatchOrder,
-  KnownBatch,
-  MasterFunctions,
-  RunUnderWay,
+  type RunUnderWay,
 } from '@brine/master/functions';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { RunOffers } from '../ownership/run-offers.ts';

@@ -16,6 +16,7 @@ export type { KeyAct } from '../clear/key-acts.ts';
 export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from '../clear/key-acts.ts';
 export { publishFor } from '../clear/publish.ts';
 export { announce, fireOutcome, runBetweenEvents, RUNNERS_MAX } from '../clear/special.ts';
+export { RunIsKnownError } from '../errors.ts';
 export type {
   Admission,
   BatchOrder,

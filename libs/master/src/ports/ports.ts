@@ -439,8 +439,8 @@ export interface MasterFunctions {
   /**
    * Hands a judged call over; resolves when it is stored. The function runs between its events
    * `new` and `ret`; if its process dies, another one fires `ret` with the failure.
-   * @throws RunIsKnownError if its jid has or had a run, MasterUnavailableError, or Error with a text
-   * for its caller
+   * @throws RunIsKnownError if its jid has or had a run, MasterUnavailableError, or Error with a
+   * text for its caller
    */
   begin(call: FunctionCall): Promise<void>;
   /** As {@link begin}; resolves with the outcome, once the event `ret` is stored. */

@@ -88,8 +88,9 @@ function jidOf(row: SaltMap): string {
 }
 
 /**
- * The call of a run on record; undefined for a job. A minion that begins a job itself chooses all of
- * it but the id under which it returns: a run is returned by a master, which has no key of a minion.
+ * The call of a run on record; undefined for a job. A minion that begins a job itself chooses all
+ * of it but the id under which it returns: a run is returned by a master, which has no key of a
+ * minion.
  */
 function endedCall({ keys }: MasterPorts, row: SaltMap, load?: SaltMap): Call | undefined {
   const [name] = listOf(row, 'fun') ?? [];
@@ -126,7 +127,7 @@ function shown(
   return mapOf({ client: kind, fun, jid, user, state, success });
 }
 
-/** `{jid}` → one run, with its arguments; an ended one with its event, a running one with steps. */
+/** `{jid}` → one run with its arguments; an ended one with its event, a running one with steps. */
 async function run(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const jid = jidOf(args);
   if (!isJid(jid)) return null;

@@ -48,8 +48,8 @@ export function addBatches(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'A batch',
         description:
-          'Its own, and with the runner `batch.status` any. One that has ended is known for seven ' +
-          'days.',
+          'Its own, and with the runner `batch.status` any. One that has ended is known for ' +
+          'seven days.',
         params: jobParams,
         querystring: noQuery,
         response: { 200: batchSchema, ...problems('not-found', 'too-many', 'no-master') },

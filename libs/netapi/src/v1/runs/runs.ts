@@ -85,9 +85,9 @@ function addNewRun(app: DescribedApp, parts: V1Parts): void {
         tags,
         summary: 'Run a runner or a wheel',
         description:
-          'With the rights of the caller. With a header `Idempotency-Key` the same request may be ' +
-          'sent again for a day, to any replica: it is one run. `netapi_enable_clients` needs the ' +
-          'client or its `_async`.',
+          'With the rights of the caller. With a header `Idempotency-Key` the same request may ' +
+          'be sent again for a day, to any replica: it is one run. `netapi_enable_clients` needs ' +
+          'the client or its `_async`.',
         body: newRunSchema,
         response: { 202: begunJobSchema, ...problems(...RUN_CODES) },
       },

@@ -56,8 +56,8 @@ export function addSchedule(app: DescribedApp, parts: V1Parts): void {
         summary: "Change what the master's schedule does",
         description:
           'Runs `schedule.run_job`, `skip_job`, `postpone_job`, `enable_job`, `disable_job`, ' +
-          '`enable` or `disable` with the rights of the caller. What starts a job needs the right ' +
-          'to its function too.',
+          '`enable` or `disable` with the rights of the caller. What starts a job needs the ' +
+          'right to its function too.',
         body: scheduleActSchema,
         response: { 200: actedSchema, ...problems('not-found', ...CALL_CODES) },
       },
