@@ -6,7 +6,7 @@ export const RIGHTS_USERS = {
   /** Narrow by minion. */
   webs: [{ 'web*': ['.*'] }],
   /** Narrow by function: it reaches each minion, and may read nothing of it. */
-  pinger: [{ '*': ['test.ping'] }],
+  asker: [{ '*': ['test.version'] }],
   lister: [{ '@runner': ['jobs.list_job'] }, { '@wheel': ['key.list_all'] }],
   site: ['@events'],
   nothing: [],
@@ -30,14 +30,21 @@ export interface RightsRow {
   readonly seenBy: readonly RightsUser[];
   readonly query?: (secret: Secret) => string;
   readonly body?: (secret: Secret) => unknown;
+  /** It asks for no log-in: the answer is the same for all. */
+  readonly isOpen?: true;
   /** Parameters of the path beside `id`, `jid` and `position`. */
   readonly params?: Readonly<Record<string, string>>;
 }
 
 /** Of keys of the wheel `key.list_all`, and of jobs of the runner `jobs.list_job`. */
 const LISTERS = ['all', 'lister'] as const;
+/**
+ * Who may run the function on the minion; and who may run it elsewhere alone. For these a target
+ * without a minion has another refusal than one beyond them, as at port 4506 and on a stock master.
+ */
+const RUNNERS = ['all', 'webs'] as const;
 /** Who reaches the minion, or sees its key. */
-const REACH = ['all', 'pinger', 'lister'] as const;
+const REACH = ['all', 'asker', 'lister'] as const;
 
 const own = (needs: string): RightsRow => ({ needs, seenBy: [] });
 const ofJob: RightsRow = {
@@ -62,16 +69,17 @@ function ofRefresh(part: string, fun: string): Readonly<Record<string, RightsRow
 export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'POST /v1/session': {
     ...own('a password or a code'),
+    isOpen: true,
     body: ({ id }) => ({ username: id, password: 'wrong', eauth: 'sharedsecret' }),
   },
   'GET /v1/session': own('a log-in'),
   'DELETE /v1/session': own('a log-in'),
-  'GET /v1/log-ins': own('nothing'),
+  'GET /v1/log-ins': { ...own('nothing'), isOpen: true },
   'GET /v1/me': own('a log-in'),
   'POST /v1/targets/resolve': {
     needs: 'the function on the minions',
-    seenBy: ['all', 'pinger'],
-    body: ({ id }) => ({ tgt: id, fun: 'test.ping' }),
+    seenBy: ['all', 'webs', 'asker'],
+    body: ({ id }) => ({ tgt: id, fun: 'test.version' }),
   },
   'GET /v1/events': {
     needs: 'the right to what the event is about',
@@ -152,7 +160,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   },
   'POST /v1/jobs': {
     needs: 'the function on the minions',
-    seenBy: ['all'],
+    seenBy: RUNNERS,
     body: ({ id }) => ({ tgt: id, fun: 'test.echo', arg: ['x'] }),
   },
   'GET /v1/jobs': {
@@ -181,7 +189,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'GET /v1/commands/traces/{jid}': { needs: 'all rights', seenBy: ['all'] },
   'POST /v1/commands/requests': {
     needs: 'as at port 4506',
-    seenBy: ['all'],
+    seenBy: RUNNERS,
     body: ({ id }) => {
       const load = { cmd: 'publish', fun: 'test.echo', arg: ['x'], tgt: id, tgt_type: 'glob' };
       const whole = mapOf({ ...load, kwargs: mapOf({}), ret: '', jid: '', user: 'x' });

@@ -14,6 +14,7 @@ const JID = '20261126120000123456';
 const ACL: Readonly<Record<string, SaltValue[]>> = {
   anne: ['test.*'],
   webs: [mapOf({ 'web*': ['test.*'] })],
+  mails: [mapOf({ 'mail*': ['test.*'] })],
   debian: [mapOf({ 'G@kernel:Linux': ['test.*'] })],
   lists: [mapOf({ '@runner': ['jobs.list_job'] })],
   word: ['@jobs'],
@@ -123,6 +124,13 @@ describe('a job of another user', () => {
   test.each(READS)('is not there for a user that may not run its function: %s', async (read) => {
     expect(await ask('runs', read, { jid: JID, id: 'web1' })).toEqual(mapOf({ value: null }));
     expect(asked.map(([query]) => query)).toEqual(['page_job']);
+  });
+
+  test.each(READS)('is not there for a user that sees none of its minions: %s', async (read) => {
+    for (const id of ['web1', 'mail1']) {
+      expect(await ask('mails', read, { jid: JID, id })).toEqual(mapOf({ value: null }));
+    }
+    expect(asked.filter(([query]) => !['page_job', 'job'].includes(query))).toEqual([]);
   });
 
   test('is seen where its reader could have run it, without its target and its user', async () => {

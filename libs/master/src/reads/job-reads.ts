@@ -2,7 +2,7 @@ import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } fro
 import { metadataOf } from '@brine/wire/load';
 import { pyStr } from '@brine/wire/text';
 import type { MasterPorts } from '../ports/ports.ts';
-import { type JobReader, type JobSight, sightOfJob } from './job-sight.ts';
+import { type JobReader, sightOfJob } from './job-sight.ts';
 import { whySilent } from './why-silent.ts';
 
 /** Reads something for a caller; null: there is no such thing, or none that it may see. */
@@ -47,8 +47,11 @@ async function pastRuns(ports: MasterPorts, reader: JobReader, args: SaltMap): P
 interface SeenJob {
   readonly jid: string;
   readonly row: SaltMap;
-  readonly sight: Exclude<JobSight, { readonly kind: 'nothing' }>;
+  /** The states of the minions that the caller may see; undefined: it may see all. */
+  readonly part: ReadonlyMap<string, SaltValue> | undefined;
 }
+
+/** A caller that may see no minion of a job may not learn that the job is there. */
 
 async function find(
   ports: MasterPorts,
@@ -60,7 +63,10 @@ async function find(
   if (!isMap(row)) return undefined;
   const load = mapIn(row, 'load') ?? mapOf({});
   const sight = sightOfJob(reader.rights, textOf(row, 'principal') ?? '', load);
-  return sight.kind === 'nothing' ? undefined : { jid, row, sight };
+  if (sight.kind === 'nothing') return undefined;
+  if (sight.kind === 'all') return { jid, row, part: undefined };
+  const part = await seenStates(ports, jid, sight.sees);
+  return part.size === 0 ? undefined : { jid, row, part };
 }
 
 /** The states of those minions of a job that a caller may see. */
@@ -87,17 +93,15 @@ const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
 async function job(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);
   if (found === undefined) return null;
-  const { jid, row, sight } = found;
+  const { jid, row, part } = found;
   const at = args.get('at');
-  if (sight.kind === 'all') {
+  if (part === undefined) {
     if (typeof at !== 'number') return row;
     const states = await statesAt(ports, jid, at);
     return new Map<SaltValue, SaltValue>([...row, ['ledger', countsOf([...states.values()])]]);
   }
-  const states = await seenStates(ports, jid, sight.sees);
-  if (states.size === 0) return null;
-  const then = typeof at === 'number' ? await statesAt(ports, jid, at) : states;
-  const counted = [...then].flatMap(([id, state]) => (states.has(id) ? [state] : []));
+  const then = typeof at === 'number' ? await statesAt(ports, jid, at) : part;
+  const counted = [...then].flatMap(([id, state]) => (part.has(id) ? [state] : []));
   const load = mapIn(row, 'load') ?? mapOf({});
   return new Map<SaltValue, SaltValue>([
     ...SHOWN_IN_PART.map((name) => [name, row.get(name) ?? null] as const),
@@ -136,9 +140,9 @@ function within(query: string): Read {
   return async (ports, reader, args) => {
     const found = await find(ports, reader, args);
     if (found === undefined) return null;
-    const { jid, sight } = found;
-    if (sight.kind === 'all') return ports.jobs.ask(query, args);
-    const ids = [...(await seenStates(ports, jid, sight.sees)).keys()];
+    const { part } = found;
+    if (part === undefined) return ports.jobs.ask(query, args);
+    const ids = [...part.keys()];
     return ports.jobs.ask(query, new Map<SaltValue, SaltValue>([...args, ['ids', ids]]));
   };
 }
@@ -150,10 +154,9 @@ function within(query: string): Read {
 async function again(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);
   if (found === undefined) return null;
-  const { jid, row, sight } = found;
+  const { jid, row, part } = found;
   const wanted = new Set(listOf(args, 'states') ?? []);
-  const sees = sight.kind === 'all' ? () => true : sight.sees;
-  const states = await seenStates(ports, jid, sees);
+  const states = part ?? (await seenStates(ports, jid, () => true));
   const load = mapIn(row, 'load') ?? mapOf({});
   return mapOf({
     fun: load.get('fun'),
@@ -168,7 +171,7 @@ async function again(ports: MasterPorts, reader: JobReader, args: SaltMap): Prom
 async function oneReturn(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);
   const id = textOf(args, 'id') ?? '';
-  if (found === undefined || !seesMinion(found, id)) return null;
+  if (found === undefined || found.part?.has(id) === false) return null;
   return ports.jobs.ask('page_return', args);
 }
 
@@ -176,16 +179,11 @@ async function oneReturn(ports: MasterPorts, reader: JobReader, args: SaltMap): 
 async function why(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
   const found = await find(ports, reader, args);
   if (found === undefined) return null;
-  const { jid, sight } = found;
-  if (sight.kind === 'all') return whySilent(ports, args);
-  const states = await seenStates(ports, jid, sight.sees);
-  const ids = [...states].flatMap(([id, state]) => (SILENT.has(state) ? [id] : []));
+  const { part } = found;
+  if (part === undefined) return whySilent(ports, args);
+  const ids = [...part].flatMap(([id, state]) => (SILENT.has(state) ? [id] : []));
   if (ids.length === 0) return mapOf({ minions: mapOf({}), next: null });
   return whySilent(ports, new Map<SaltValue, SaltValue>([...args, ['ids', ids]]));
 }
 
 const SILENT: ReadonlySet<SaltValue> = new Set(['waiting', 'never', 'late']);
-
-function seesMinion({ sight }: SeenJob, id: string): boolean {
-  return sight.kind === 'all' || sight.sees(id);
-}

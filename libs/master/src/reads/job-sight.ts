@@ -5,7 +5,7 @@ import { surelyMeant } from '../clear/expected-minions.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** What a caller may see of a job. */
-export type JobSight =
+type JobSight =
   | { readonly kind: 'all' }
   /** What these minions gave, and nothing about the others or about who published it. */
   | { readonly kind: 'some'; readonly sees: (minion: string) => boolean }

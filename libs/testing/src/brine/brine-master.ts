@@ -197,7 +197,9 @@ export class BrineMaster {
     while (missing.length > 0) {
       const args = ['-L', missing.join(','), 'test.ping', '--static', '--out', 'json', '-t', '2'];
       const { stdout } = await this.brine('salt', args);
-      const answers = JSON.parse(stdout.trim() === '' ? '{}' : stdout) as Record<string, unknown>;
+      // Without a key of any of them it is a sentence.
+      const isMap = stdout.trimStart().startsWith('{');
+      const answers = JSON.parse(isMap ? stdout : '{}') as Record<string, unknown>;
       missing = missing.filter((id) => answers[id] !== true);
       if (missing.length > 0 && Date.now() > until) {
         throw new Error(
