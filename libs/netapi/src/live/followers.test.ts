@@ -56,6 +56,25 @@ test('a frame is made once for all followers with the same sight', () => {
   expect(sinks.map(({ writes }) => writes)).toEqual(sinks.map(() => ['[a][b]']));
 });
 
+test('a follower that resumes begins where the frame that waits begins, and gets nothing twice', () => {
+  const followers = new Followers();
+  const { write } = writer();
+  const form = formOf('sse', write);
+  followers.add(new FakeSink(), ALL, form);
+  followers.take(eventOf('a'));
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect(followers.boundary(ALL, form)).toBe(1);
+  followers.take(eventOf('b'));
+  followers.take(eventOf('c'));
+  // Both wait: a follower that is added now gets them with this frame.
+  expect(followers.boundary(ALL, form)).toBe(1);
+  const late = new FakeSink();
+  followers.add(late, ALL, form);
+  vi.advanceTimersByTime(FLUSH_MS);
+  expect(late.writes).toEqual(['[b][c]']);
+  expect(followers.boundary(ALL, form)).toBe(3);
+});
+
 test('followers with other sights or forms get their own frames', () => {
   const followers = new Followers();
   const one = writer();
