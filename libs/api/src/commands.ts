@@ -32,6 +32,14 @@ export const commandReplySchema = z
   .object({ reply: packed('The answer, as port 4506 gives it.') })
   .meta({ id: 'CommandReply' });
 
+/** A message of the stream of a command. */
+export const commandEventSchema = z
+  .object({
+    event: z.literal('message'),
+    data: packed('The pair of tag and data, as port 4506 gives it.'),
+  })
+  .meta({ id: 'CommandEvent', description: 'An event; other lines are comments.' });
+
 /** Which events a command is sent. */
 export const commandEventsQuery = z.strictObject({
   only: z

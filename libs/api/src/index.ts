@@ -1,5 +1,6 @@
 export type { CommandOptions } from './commands.ts';
 export {
+  commandEventSchema,
   commandEventsQuery,
   commandOptionsSchema,
   commandReplySchema,

@@ -1,5 +1,5 @@
 import type { HttpRequest } from '@brine/http';
-import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { checkQuestion, isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { AskedBy } from '../clients/master-requests.ts';
 import { addressOf } from '../rest-cherrypy/asked.ts';
 import type { V1Parts } from './parts.ts';
@@ -20,7 +20,9 @@ export async function readAs(
   args: Readonly<Record<string, SaltValue | undefined>>,
 ): Promise<SaltMap> {
   const { token } = whoAsks(request).session;
-  const load = mapOf({ cmd: 'brine_read', token, read, args: mapOf(args) });
+  const question = mapOf(args);
+  checkQuestion(question, 'the request');
+  const load = mapOf({ cmd: 'brine_read', token, read, args: question });
   const answer = await inPlace(request, room, () => requests.ask(load, askedBy(request)));
   const value = isMap(answer) ? answer.get('value') : undefined;
   if (value === undefined || !isMap(value)) throw new RefusedRequest('not-found');

@@ -17,9 +17,14 @@ export function placeOf(
   const fits =
     Array.isArray(place) &&
     place.length === parts.length &&
-    place.every((value, at) => typeof value === parts[at]);
+    place.every((value, at) => typeof value === parts[at] && !isBeyondAll(value));
   if (!fits) throw notOfThisList();
   return place as (string | number)[];
+}
+
+/** JSON has such numbers: `1e999`. */
+function isBeyondAll(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isFinite(value);
 }
 
 /** The refusal of a cursor. */

@@ -1,7 +1,7 @@
 import { type Resolved, resolvedSchema, targetSchema } from '@brine/api';
 import { publishLoad } from '@brine/client';
 import type { DescribedApp } from '@brine/http';
-import { isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { checkNames, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { askedBy } from './asking.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
@@ -34,6 +34,7 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
       const load = publishLoad(command, '', parts.settings).set('cmd', 'brine_resolve');
       load.delete('key');
       load.set('sample', SAMPLE);
+      checkNames(load, 'the target');
       const answer = await inPlace(request, parts.room, () =>
         parts.requests.ask(load, askedBy(request)),
       );

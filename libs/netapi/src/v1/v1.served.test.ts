@@ -138,6 +138,8 @@ describe('a request', () => {
     ['a body that is no JSON', { body: '{' }, 400, 'bad-request'],
     ['a body with an unknown field', { body: { tgt: '*', more: 1 } }, 400, 'bad-request'],
     ['a body without a target', { body: {} }, 400, 'bad-request'],
+    ['a target that a worker refuses', { body: { tgt: 'a\u0000' } }, 400, 'bad-request'],
+    ['half of a pair in a target', { body: '{"tgt":"\\ud800"}' }, 400, 'bad-request'],
     [
       'a body of another type',
       { body: 'tgt=*', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } },

@@ -1,11 +1,11 @@
 import {
+  commandEventSchema,
   commandEventsQuery,
   type CommandOptions,
   commandOptionsSchema,
   commandReplySchema,
   commandRequestSchema,
   jidParams,
-  streamSchema,
   traceSchema,
 } from '@brine/api';
 import { NodegroupError } from '@brine/client';
@@ -113,7 +113,7 @@ function addEvents(app: DescribedApp, parts: V1Parts): void {
         response: {
           200: {
             description: 'A stream without an end.',
-            content: { 'text/event-stream': { schema: streamSchema } },
+            content: { 'text/event-stream': { schema: commandEventSchema } },
           },
           ...problems('too-many', 'no-master'),
         },

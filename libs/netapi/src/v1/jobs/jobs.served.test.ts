@@ -137,6 +137,8 @@ describe('a new job', () => {
 
   test.each([
     ['no function', { tgt: '*' }, {}],
+    ['a target that a worker refuses', { tgt: '<\u0005', fun: 'test.ping' }, {}],
+    ['a function that is no name', { tgt: '*', fun: 'test.ping\n' }, {}],
     ['an unknown field', { tgt: '*', fun: 'test.ping', key: 'k' }, {}],
     ['a credential among its keywords', { tgt: '*', fun: 'test.ping', kwargs: { token: 't' } }, {}],
     ['a negative count', { tgt: '*', fun: 'test.ping', expect: { count: -1 } }, {}],
@@ -225,6 +227,8 @@ describe('a list of jobs', () => {
     'from=yesterday',
     'more=1',
     'hidden=maybe',
+    'fun=%00',
+    'minion=a%00b',
   ])('with %s is refused', async (query) => {
     const { ask, loads } = await served();
     expect((await ask(`?${query}`)).json).toMatchObject({ code: 'bad-request', status: 400 });

@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto';
 import { type BegunJob, begunJobSchema, type NewJob, newJobSchema } from '@brine/api/jobs';
 import { publishLoad } from '@brine/client';
 import type { DescribedApp, HttpRequest } from '@brine/http';
-import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
+import {
+  checkNames,
+  isMap,
+  mapIn,
+  mapOf,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+  unpack,
+} from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { fromJson } from '@brine/wire/text';
 import { refuse } from '../../clients/master-requests.ts';
@@ -82,7 +91,9 @@ export async function publishAs(
     const text = `netapi_enable_clients has neither ${clients.join(' nor ')}`;
     throw new RefusedRequest('forbidden', text);
   }
-  const body = clearEnvelope(loadOf(request, options, command));
+  const load = loadOf(request, options, command);
+  checkNames(load, 'the job');
+  const body = clearEnvelope(load);
   const answer = await inPlace(request, room, () =>
     requests.publish(body, askedBy(request), requests.newId()),
   );
