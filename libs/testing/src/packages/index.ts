@@ -1,1 +1,2 @@
 export { cherrypyBeside, packageBeside } from './packages-beside.ts';
+export { pythonWith } from './python-tool.ts';
