@@ -30,6 +30,8 @@ export interface RightsRow {
   readonly seenBy: readonly RightsUser[];
   readonly query?: (secret: Secret) => string;
   readonly body?: (secret: Secret) => unknown;
+  /** The users that may do it at all; the others are answered 403. */
+  readonly allows?: readonly RightsUser[];
   /** It asks for no log-in: the answer is the same for all. */
   readonly isOpen?: true;
   /** Parameters of the path beside `id`, `jid` and `position`. */
@@ -47,6 +49,8 @@ const RUNNERS = ['all', 'webs'] as const;
 const REACH = ['all', 'asker', 'lister'] as const;
 
 const own = (needs: string): RightsRow => ({ needs, seenBy: [] });
+/** A function of the master, without a word about minions. */
+const ofMaster = (fun: string): RightsRow => ({ needs: fun, seenBy: [], allows: ['all'] });
 const ofJob: RightsRow = {
   needs: 'the own job, jobs.list_job, or the function on the minion',
   seenBy: LISTERS,
@@ -119,8 +123,8 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
     needs: 'as /v1/minions and /v1/jobs; services: manage.status',
     seenBy: REACH,
   },
-  'GET /v1/services': { needs: 'manage.status', seenBy: ['all'] },
-  'GET /v1/doctor': { needs: 'all rights', seenBy: ['all'] },
+  'GET /v1/services': { ...ofMaster('manage.status'), seenBy: ['all'] },
+  'GET /v1/doctor': { ...ofMaster('all rights'), seenBy: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),
   'GET /v1/templates': own('the functions of the template, somewhere'),
   'GET /v1/functions': own('the function, with some arguments'),
@@ -128,7 +132,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
     ...own('the function, with some arguments'),
     params: { kind: 'runner', name: 'jobs.active' },
   },
-  'GET /v1/config': own('config.values'),
+  'GET /v1/config': ofMaster('config.values'),
   'POST /v1/runs': own('the runner or the wheel'),
   // Each request of a runner is a run itself.
   'GET /v1/runs': { needs: 'the own run, or its function', seenBy: ['all'] },
@@ -138,21 +142,21 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'POST /v1/batches/{jid}/pause': own('batch.pause'),
   'POST /v1/batches/{jid}/resume': own('batch.resume'),
   'POST /v1/batches/{jid}/stop': own('batch.stop'),
-  'GET /v1/reactor': own('reactor.list'),
-  'GET /v1/reactor/failures': own('reactor.failed'),
-  'POST /v1/reactor/act': own('the runner of the act'),
-  'GET /v1/schedule': own('schedule.list'),
-  'POST /v1/schedule/act': own('the runner of the act'),
   // The jid of its run is a new one each time.
-  'POST /v1/audit/verify': { needs: 'audit.verify', seenBy: ['all'] },
-  'GET /v1/audit': { needs: 'audit.list', seenBy: ['all'] },
+  'POST /v1/audit/verify': { ...ofMaster('audit.verify'), seenBy: ['all'] },
   'GET /v1/drift': {
     needs: 'as /v1/minions; runs: the functions of states, or jobs.list_job',
     seenBy: REACH,
     query: () => '?facets=true&limit=500',
   },
-  'GET /v1/keys': { needs: 'key.list_all', seenBy: LISTERS, query: () => '?limit=500' },
+  'GET /v1/keys': {
+    allows: LISTERS,
+    needs: 'key.list_all',
+    seenBy: LISTERS,
+    query: () => '?limit=500',
+  },
   'POST /v1/keys/act': {
+    allows: LISTERS,
     needs: 'key.list_all, then the wheel of the act',
     seenBy: LISTERS,
     // Of a key that is there: refused, because the count is another.
@@ -185,8 +189,20 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
     seenBy: LISTERS,
     body: () => ({ act: 'term' }),
   },
+  'GET /v1/reactor': ofMaster('the runner reactor.list'),
+  'GET /v1/reactor/failures': ofMaster('the runner reactor.failed'),
+  'POST /v1/reactor/act': {
+    ...ofMaster('the runners reactor.add and reactor.delete'),
+    body: ({ id }) => ({ act: 'delete', event: `none/${id}` }),
+  },
+  'GET /v1/schedule': ofMaster('the runner schedule.status'),
+  'POST /v1/schedule/act': {
+    ...ofMaster('the runner of the act'),
+    body: () => ({ act: 'run', name: 'none' }),
+  },
+  'GET /v1/audit': { ...ofMaster('the runner audit.list'), seenBy: ['all'] },
   'GET /v1/commands/options': own('a log-in'),
-  'GET /v1/commands/traces/{jid}': { needs: 'all rights', seenBy: ['all'] },
+  'GET /v1/commands/traces/{jid}': { ...ofMaster('all rights'), seenBy: ['all'] },
   'POST /v1/commands/requests': {
     needs: 'as at port 4506',
     seenBy: RUNNERS,
@@ -213,5 +229,5 @@ export const TOPICS: Readonly<Record<string, TopicRow>> = {
   jobs: { topic: () => 'jobs', seenBy: LISTERS },
   // The jid is not known before: no job of another is in such a stream.
   job: { topic: () => 'job:20200101000000000000', seenBy: [] },
-  minions: { topic: () => 'minions::0..499', seenBy: REACH },
+  minions: { topic: () => 'minions:facets=true:0..499', seenBy: REACH },
 };

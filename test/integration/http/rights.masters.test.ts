@@ -218,6 +218,17 @@ describe('an operation shows what its caller may read', () => {
   });
 });
 
+test.each(OPERATIONS.filter((name) => RIGHTS[name]?.allows))(
+  '%s is refused to those without its right',
+  (name) => {
+    const { allows = [] } = RIGHTS[name] as RightsRow;
+    for (const answers of [before, after]) {
+      const refused = USERS.filter((user) => answers.get(`${user}: ${name}`)?.status === 403);
+      expect(refused).toEqual(USERS.filter((user) => !allows.includes(user)));
+    }
+  },
+);
+
 describe('a kind of events is shown to those who may read what it is about', () => {
   test.each<[string, RegExp, readonly RightsUser[]]>([
     ['job', /^salt\/job\/\d+\/new$/, ['all', 'lister']],
