@@ -132,10 +132,11 @@ async function positionOf(tag: string): Promise<string> {
 /** A minion, its key, a job on it, and an event of each kind about it. */
 async function makeSecret(): Promise<Secret> {
   await master.startMinion(ID, { grains: { roles: 'grain-hidden' } });
-  await until('it is connected', async () => {
-    const { text } = await ask(`/v1/minions/${ID}`, { token: tokens.get('all') });
-    return text.includes('"present":true');
-  });
+  await until(
+    'it takes jobs',
+    async () => (await tagsOf('all')).includes(`salt/minion/${ID}/start`),
+    { withinMs: 90_000 },
+  );
   const body = { tgt: ID, fun: 'test.echo', arg: [ARGUMENT] };
   const { text } = await ask('/v1/jobs', { token: tokens.get('all'), body });
   const { jid } = JSON.parse(text) as { jid: string };
@@ -162,7 +163,7 @@ beforeAll(async () => {
   master = await BrineMaster.start({
     auto_accept: true,
     presence_events: true,
-    loop_interval: 1,
+    loop_interval: 5,
     sharedsecret: PASSWORD,
     external_auth: { sharedsecret: RIGHTS_USERS },
     netapi_enable_clients: ['local', 'runner', 'wheel'],

@@ -20,8 +20,8 @@ const REFUSED: readonly (readonly [why: string, statuses: readonly number[], str
     'a cursor is opaque, and of one list',
     [400],
     [
-      'GET /v1/audit',
       'GET /v1/jobs',
+      'GET /v1/minions/{id}/jobs',
       'GET /v1/jobs/{jid}/minions',
       'GET /v1/jobs/{jid}/why',
       'GET /v1/keys',
@@ -30,9 +30,14 @@ const REFUSED: readonly (readonly [why: string, statuses: readonly number[], str
   ],
   ['a time is a text in one of several forms', [400, 410], ['GET /v1/events']],
   [
-    'a function of the master may refuse its arguments',
+    'the reactor runs where it is configured',
     [422],
-    ['POST /v1/reactor/act', 'POST /v1/schedule/act'],
+    ['GET /v1/reactor', 'GET /v1/reactor/failures'],
+  ],
+  [
+    'a function of the master may refuse its arguments',
+    [400, 422],
+    ['POST /v1/reactor/act', 'POST /v1/schedule/act', 'GET /v1/audit'],
   ],
   ['topics are a text with names in it', [400], ['GET /v1/stream']],
   ['a load is bytes of msgpack', [400], ['POST /v1/commands/requests']],
