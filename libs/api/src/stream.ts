@@ -14,7 +14,7 @@ export const streamQuery = z.strictObject({
     .max(TOPICS_MAX)
     .describe(
       'Up to 16, with commas between them: `events` or `events:<glob of tags>` (`*` alone), ' +
-        '`jobs`, `job:<jid>`, `minions:<filter>:<first>..<last>`. A filter is a query of ' +
+        '`jobs`, `job:<jid>`, `overview`, `minions:<filter>:<first>..<last>`. A filter is a query of ' +
         '`/v1/minions` without `limit` and `after`, with its own escapes; the window has up to ' +
         '500 rows of its order, from 0.',
     ),
@@ -22,6 +22,8 @@ export const streamQuery = z.strictObject({
     .optional()
     .describe('What came after this follows; `Last-Event-ID` goes before it.'),
 });
+
+const count = z.int().min(0);
 
 const countsSchema = z
   .object({
@@ -68,6 +70,17 @@ export const streamMessages = {
     })
     .describe('The last state that ran on a minion.'),
   events: z.array(eventSchema).describe('Events. A body above 8 KiB has an address instead.'),
+  overview: z
+    .object({
+      fleet: z
+        .object({ total: count, ...facetsSchema.pick({ key: true, present: true }).shape })
+        .optional(),
+      jobs: z.object({ began: count, returns: count, failed: count }),
+    })
+    .describe(
+      'The minions that the caller sees, if their numbers have changed, and what happened since ' +
+        'the message before in jobs that it sees as a whole. One a second at most.',
+    ),
   rows: z
     .object({
       topic: z.string(),

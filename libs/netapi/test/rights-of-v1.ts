@@ -230,4 +230,5 @@ export const TOPICS: Readonly<Record<string, TopicRow>> = {
   // The jid is not known before: no job of another is in such a stream.
   job: { topic: () => 'job:20200101000000000000', seenBy: [] },
   minions: { topic: () => 'minions:facets=true:0..499', seenBy: REACH },
+  overview: { topic: () => 'overview', seenBy: REACH },
 };

@@ -9,6 +9,7 @@ import { minionsTopic } from '../stream/fleet-window.ts';
 import { JobCounts } from '../stream/job-counts.ts';
 import { jobsTopic, jobTopic } from '../stream/job-topics.ts';
 import { LiveViews } from '../stream/live-views.ts';
+import { overviewTopic } from '../stream/overview-topic.ts';
 import { Replays } from '../stream/replays.ts';
 import { Streams } from '../stream/streams.ts';
 import type { TopicSources } from '../stream/topic.ts';
@@ -79,6 +80,7 @@ export function makeLiveParts(sources: LiveSources): LiveParts {
     ['jobs', jobsTopic(jobs)],
     ['job', jobTopic(jobs)],
     ['minions', minionsTopic({ views, fleet, sights })],
+    ['overview', overviewTopic({ views, fleet, sights })],
   ]);
   const close = (): void => {
     streams.close();

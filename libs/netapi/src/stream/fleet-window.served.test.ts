@@ -241,3 +241,50 @@ describe('a narrow user', () => {
     expect(listOf(await begun('minions:sort=-saltversion:0..9'))).toEqual(SEEN);
   });
 });
+
+describe('an overview', () => {
+  test('has numbers of the fleet as they change, and what jobs came to since', async () => {
+    const { follow, fleet, scene } = await served();
+    const client = await follow('overview');
+    await until('it has the fleet', () => client.of('overview').length > 0);
+    expect(client.of('overview')[0]).toMatchObject({
+      fleet: { total: 5, key: { accepted: 4, pending: 1 }, present: { yes: 4, no: 0 } },
+    });
+    const jid = '20261130120000000001';
+    scene.live.fire(`salt/job/${jid}/new`, { jid, user: 'bob', minions: ['web1', 'web2'] }, 'job');
+    scene.live.fire(`salt/job/${jid}/ret/web1`, { jid, id: 'web1', retcode: 0 }, 'ret');
+    scene.live.fire(`salt/job/${jid}/ret/web2`, { jid, id: 'web2', retcode: 2 }, 'ret');
+    fleet.setPresence('web1', { present: false, since: AT });
+    await until('both came', () => {
+      const all = client.of('overview');
+      return sumOf(all, 'returns') === 2 && all.some(({ fleet: one }) => one?.present.no === 1);
+    });
+    const all = client.of('overview');
+    expect([sumOf(all, 'began'), sumOf(all, 'failed')]).toEqual([1, 1]);
+    for (const { event, data } of client.messages) streamSchema.parse({ event, data });
+  });
+
+  test('of a narrow user counts its minions and its own jobs', async () => {
+    const { follow, scene, add } = await served([mapOf({ 'web*': ['test.*'] })], WEBS);
+    const client = await follow('overview');
+    await until('it has the fleet', () => client.of('overview').length > 0);
+    expect(client.of('overview')[0]).toMatchObject({ fleet: { total: 2, key: { pending: 0 } } });
+    const [theirs, own] = ['20261130120000000002', '20261130120000000003'];
+    scene.announce(theirs, 'bob');
+    const data = { jid: theirs, id: 'web1', fun: 'test.ping', fun_args: [], retcode: 0 };
+    scene.live.fire(`salt/job/${theirs}/ret/web1`, data, 'ret');
+    add('other1');
+    scene.announce(own, 'alice');
+    await until('its own came', () => sumOf(client.of('overview'), 'began') > 0);
+    const all = client.of('overview');
+    expect([sumOf(all, 'began'), sumOf(all, 'returns')]).toEqual([1, 0]);
+    expect(all.every(({ fleet }) => (fleet?.total ?? 2) === 2)).toBe(true);
+  });
+});
+
+function sumOf(
+  all: readonly { readonly jobs: { began: number; returns: number; failed: number } }[],
+  name: 'began' | 'returns' | 'failed',
+): number {
+  return all.reduce((sum, { jobs }) => sum + jobs[name], 0);
+}
