@@ -52,7 +52,6 @@ interface SeenJob {
 }
 
 /** A caller that may see no minion of a job may not learn that the job is there. */
-
 async function find(
   ports: MasterPorts,
   reader: JobReader,
