@@ -14,9 +14,9 @@ export const streamQuery = z.strictObject({
     .max(TOPICS_MAX)
     .describe(
       'Up to 16, with commas between them: `events` or `events:<glob of tags>` (`*` alone), ' +
-        '`jobs`, `job:<jid>`, `overview`, `minions:<filter>:<first>..<last>`. A filter is a query of ' +
-        '`/v1/minions` without `limit` and `after`, with its own escapes; the window has up to ' +
-        '500 rows of its order, from 0.',
+        '`jobs`, `job:<jid>`, `overview`, `minions:<filter>:<first>..<last>`. A filter is a ' +
+        'query of `/v1/minions` without `limit` and `after`, with its own escapes; the window ' +
+        'has up to 500 rows of its order, from 0.',
     ),
   from: positionSchema
     .optional()

@@ -31,9 +31,7 @@ export const overviewSchema = z
     fleet: z.object({ total: z.int().min(0), facets: facetsSchema }),
     jobs: jobNumbersSchema
       .nullable()
-      .describe(
-        'All jobs for a caller that sees them, else its own; null while the job cache is unreachable.',
-      ),
+      .describe('All jobs for a caller that sees them, else its own; null without the job cache.'),
     services: z
       .array(serviceSchema)
       .nullable()

@@ -6,7 +6,7 @@ import { jidText } from '../read/list-jobs.ts';
 export interface JobNumbers {
   /** Jobs that still wait for minions. */
   readonly open: number;
-  /** The last minutes in which jobs began, as `YYYYMMDDHHMM` in UTC, and what came of those jobs. */
+  /** Minutes in which jobs began, as `YYYYMMDDHHMM` in UTC, and what came of those jobs. */
   readonly minutes: readonly {
     readonly minute: string;
     readonly jobs: number;

@@ -13,7 +13,7 @@ export interface LiveView {
 const SPACING_MS = 1_000;
 /** Whether one is stale is looked at this often, ms. */
 const LOOK_MS = 100;
-/** Views take a quarter of the time at most: the more there are, the less often each is computed. */
+/** Views take a quarter of the time at most: the more there are, the later each comes. */
 const REST_SHARE = 3;
 
 interface Kept {

@@ -24,9 +24,9 @@ export function addDrift(app: DescribedApp, parts: V1Parts): void {
         tags: ['minions'],
         summary: 'How minions stand to their states, by their last runs',
         description:
-          'Has the accepted minions that some right of the caller may target; all of them with the ' +
-          'right to the wheel `key.list_all`. Runs are shown where it may run states, or with the ' +
-          'right to all jobs. No minion is asked.',
+          'Has the accepted minions that some right of the caller may target; all of them with ' +
+          'the right to the wheel `key.list_all`. Runs are shown where it may run states, or ' +
+          'with the right to all jobs. No minion is asked.',
         querystring: driftQuery,
         response: { 200: driftPageSchema, ...problems('too-many', 'no-master') },
       },

@@ -12,7 +12,7 @@ type JobNumbers = NonNullable<Overview['jobs']>;
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
 
-/** What jobs of late came to, as the caller may see it; null while the job cache does not answer. */
+/** What jobs of late came to, as the caller may see it; null without the job cache. */
 export async function jobNumbers(
   request: HttpRequest,
   { requests }: Pick<V1Parts, 'requests'>,
