@@ -47,18 +47,3 @@ export const commandEventsQuery = z.strictObject({
     .optional()
     .describe('`own`: events of jobs and runs that the caller began. Else all that it may read.'),
 });
-
-/** A job id in a path. */
-export const jidParams = z.strictObject({ jid: z.string().regex(/^\d{20}$/) });
-
-/** The trace of a job, as `brine trace --json` prints it. */
-export const traceSchema = z
-  .object({
-    jid: z.string(),
-    traceId: z.string(),
-    spans: z.int().min(0),
-    spansLeftOut: z.int().min(0),
-    roots: z.array(z.unknown()).describe('Spans with their children.'),
-  })
-  .catchall(z.unknown())
-  .meta({ id: 'Trace' });

@@ -5,8 +5,6 @@ export {
   commandOptionsSchema,
   commandReplySchema,
   commandRequestSchema,
-  jidParams,
-  traceSchema,
 } from './commands.ts';
 export type { EventsQuery } from './events.ts';
 export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';

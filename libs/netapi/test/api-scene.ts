@@ -230,8 +230,7 @@ export class ApiScene {
     const onTrouble = (text: string): void => void this.faults.push(text);
     const { bus = NO_BUS } = options;
     const live = bus === NO_BUS ? this.live : new LiveEvents(bus, onTrouble);
-    const { fleet: index } = this;
-    const fleet = { index, whole: async () => ({ index, asOf: NOWHERE }) };
+    const fleet = { index: this.fleet, whole: async () => ({ index: this.fleet, asOf: NOWHERE }) };
     const sights = new FleetSights();
     this.parts = makeLiveParts({ bus, live, requests, fleet, sights, onTrouble });
     this.v1 = {

@@ -178,6 +178,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   'GET /v1/jobs/{jid}/states': ofJob,
   'GET /v1/jobs/{jid}/timeline': ofJob,
   'GET /v1/jobs/{jid}/why': ofJob,
+  'GET /v1/jobs/{jid}/trace': { needs: 'to see the job whole', seenBy: LISTERS },
   'GET /v1/jobs/{jid}/returns/{id}': ofJob,
   'POST /v1/jobs/{jid}/rerun': {
     needs: 'to see the job whole, and the function on the minions',
@@ -202,7 +203,6 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   },
   'GET /v1/audit': { ...ofMaster('the runner audit.list'), seenBy: ['all'] },
   'GET /v1/commands/options': own('a log-in'),
-  'GET /v1/commands/traces/{jid}': { ...ofMaster('all rights'), seenBy: ['all'] },
   'POST /v1/commands/requests': {
     needs: 'as at port 4506',
     seenBy: RUNNERS,

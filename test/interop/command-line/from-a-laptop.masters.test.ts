@@ -324,7 +324,7 @@ describe('a narrow user', () => {
     expect(events.stderr).toMatch(refused);
     const trace = await narrow('trace', jid);
     expect([trace.code, trace.stdout]).toEqual([1, '']);
-    expect(trace.stderr).toContain('callers that may read all');
+    expect(trace.stderr).toContain('no right to do this');
     const status = await narrow('status');
     expect([status.code, status.stdout]).toEqual([1, '']);
     expect(status.stderr).toMatch(refused);

@@ -129,7 +129,7 @@ function openByApi(
 
 /** @throws Exit 1 without the right, MasterUnreachableError */
 async function readTrace(api: ApiConnection, jid: string, terminal: Terminal): Promise<Trace> {
-  const path = `/commands/traces/${encodeURIComponent(jid)}`;
+  const path = `/jobs/${encodeURIComponent(jid)}/trace`;
   try {
     const { json } = await api.ask({ method: 'GET', path, timeoutMs: TRACE_MS });
     return json as Trace;

@@ -32,3 +32,4 @@ export {
 } from './jobs.ts';
 export type { BegunJob, NewJob } from './new-job.ts';
 export { begunJobSchema, newJobSchema, rerunSchema, signalSchema } from './new-job.ts';
+export { traceParams, traceSchema } from './trace.ts';

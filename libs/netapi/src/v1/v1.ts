@@ -17,6 +17,7 @@ import { addReturns } from './jobs/job-returns.ts';
 import { addJobs } from './jobs/jobs.ts';
 import { addNewJob } from './jobs/new-job.ts';
 import { addReruns } from './jobs/rerun.ts';
+import { addTrace } from './jobs/trace.ts';
 import { addMe } from './me.ts';
 import type { V1Parts } from './parts.ts';
 import { refusalOf, RefusedRequest, sendProblem } from './problem.ts';
@@ -66,6 +67,7 @@ export async function addV1(app: HttpApp, prefix: string, parts: V1Parts): Promi
         addReturns(routes, parts);
         addJobCourse(routes, parts);
         addReruns(routes, parts);
+        addTrace(routes, parts);
         addCommands(routes, parts);
         addMinion(routes, parts);
         addMinionParts(routes, parts);

@@ -170,17 +170,6 @@ test('the options name who asks, and whether it reads all', async () => {
   expect((await few.ask('/options')).json).toMatchObject({ readsAll: false });
 });
 
-test('a trace is shown to callers that read all, and to no others', async () => {
-  const whole = await served();
-  expect(await whole.ask(`/traces/${JID}`)).toMatchObject({ status: 200, json: { jid: JID } });
-  expect(await whole.ask('/traces/nothing')).toMatchObject({ status: 400 });
-  const few = await served({ answer: narrow });
-  expect(await few.ask(`/traces/${JID}`)).toMatchObject({
-    status: 403,
-    json: { code: 'forbidden' },
-  });
-});
-
 describe('a stream of events', () => {
   async function follow(path: string, options: SceneOptions = {}) {
     const { scene, headers } = await served(options);

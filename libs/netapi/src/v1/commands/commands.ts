@@ -5,8 +5,6 @@ import {
   commandOptionsSchema,
   commandReplySchema,
   commandRequestSchema,
-  jidParams,
-  traceSchema,
 } from '@brine/api';
 import { NodegroupError } from '@brine/client';
 import { type DescribedApp, whenClosed } from '@brine/http';
@@ -14,20 +12,15 @@ import { pack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { eventByEvent, type Form, type WriteFrame } from '../../live/frames.ts';
 import { beginSse } from '../../live/sse.ts';
-import { type PlaceLimits, Places } from '../../places.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
 import { untilOver } from '../../rest-cherrypy/events.ts';
 import { callerOf } from '../caller.ts';
 import type { V1Parts } from '../parts.ts';
-import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
 import { enter, inPlace, whoAsks } from '../who.ts';
 import { commandLoad, refusedNodegroup } from './command-loads.ts';
 
 const tags = ['commands'];
-
-/** Traces that are read at a time: each reads up to 128 MiB of files. */
-const TRACE_PLACES: PlaceLimits = { all: 2, ofOne: 1, text: '', retryAfterS: 1 };
 
 /**
  * `/v1/commands`: the request port and the event socket of the master's host, for `brine --api`.
@@ -37,7 +30,6 @@ export function addCommands(app: DescribedApp, parts: V1Parts): void {
   addOptions(app, parts);
   addRequests(app, parts);
   addEvents(app, parts);
-  addTraces(app, parts);
 }
 
 function addOptions(app: DescribedApp, parts: V1Parts): void {
@@ -150,29 +142,4 @@ const PACKED: Form = { ...eventByEvent('packed', () => packedFrame), idle: () =>
 /** The events of what a caller began itself: those that it sees without any right. */
 function ownSight(sight: V1Parts['sight']): V1Parts['sight'] {
   return (caller, peer) => sight({ ...caller, reader: { ...caller.reader, acl: [] } }, peer);
-}
-
-function addTraces(app: DescribedApp, parts: V1Parts): void {
-  const room = new Places(TRACE_PLACES);
-  app.get(
-    '/commands/traces/:jid',
-    {
-      exposeHeadRoute: false,
-      schema: {
-        tags,
-        summary: 'The trace of a job',
-        description: 'From the trace files of the host of this service; for callers that read all.',
-        params: jidParams,
-        response: { 200: traceSchema, ...problems('forbidden', 'too-many', 'no-master') },
-      },
-    },
-    async (request) => {
-      const { reader } = await inPlace(request, parts.room, () => callerOf(request, parts));
-      if (reader.acl !== undefined) {
-        throw new RefusedRequest('forbidden', 'A trace is shown to callers that may read all.');
-      }
-      const trace = await inPlace(request, room, () => parts.readTrace(request.params.jid));
-      return { ...trace, roots: [...trace.roots] };
-    },
-  );
 }

@@ -10,6 +10,7 @@ async function served(
   reads: Readonly<Record<string, SaltValue>> = {},
   publish: (load: SaltMap) => SaltValue = usualAnswer,
   enabled: readonly string[] = ['local_async'],
+  acl: SaltValue = null,
 ) {
   const {
     scene,
@@ -20,6 +21,7 @@ async function served(
     answer: (load) => {
       const cmd = textOf(load, 'cmd');
       if (cmd === 'publish') return publish(load);
+      if (cmd === 'brine_rights') return mapOf({ acl, principal: 'alice', reach: mapOf({}) });
       if (cmd !== 'brine_read') return usualAnswer(load);
       return mapOf({ value: reads[textOf(load, 'read') ?? ''] ?? null });
     },
@@ -384,6 +386,26 @@ describe('a job', () => {
       items: [{ id: 'db1', ...Object.fromEntries(cause) }],
       next: null,
     });
+  });
+});
+
+describe('the trace of a job', () => {
+  const traceFor = async (job: SaltValue, acl: SaltValue) => {
+    const { ask } = await served({ job }, undefined, undefined, acl);
+    const { status, json } = await ask(`/${JID}/trace`);
+    return [status, json['code'] ?? json['jid']];
+  };
+
+  test('is shown to a caller that sees the whole job', async () => {
+    expect(await traceFor(ROW, [])).toEqual([200, JID]);
+    expect(await traceFor(new Map([...ROW, ['isPart', true]]), [])).toEqual([403, 'forbidden']);
+    expect(await traceFor(null, [])).toEqual([404, 'not-found']);
+  });
+
+  test('is shown to a caller with all rights, also of what is no job', async () => {
+    expect(await traceFor(null, null)).toEqual([200, JID]);
+    const { ask } = await served();
+    expect((await ask('/nothing/trace')).status).toBe(400);
   });
 });
 
