@@ -2,6 +2,7 @@
 import { BrineMaster, freePorts } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { startReplica } from '../security/http-replica.ts';
 
 const IDS = ['web1', 'web2', 'db1'];
 const PASSWORD = 'shared';
@@ -175,6 +176,30 @@ describe('a request that comes again', () => {
     expect(again).toMatchObject({ status: 202, json: { jid: [...jids][0] } });
     await ended(String(again.json['jid']));
     expect((await jidsOf('all')).filter((jid) => !before.includes(jid))).toEqual([...jids]);
+  });
+
+  test('is one job over two http-api processes, one of which is killed meanwhile', async () => {
+    const second = await startReplica(master);
+    const ask = (at: string) => v1('all', '/jobs', { body, key: 'k3' }, at);
+    const before = await jidsOf('all');
+    const many = [base, second.base, base, second.base].map((at) => ask(at).catch(() => undefined));
+    const service = (await master.services()).find(({ name }) => name.startsWith('http-api'));
+    process.kill(service?.pid ?? 0, 'SIGKILL');
+    const answers = await Promise.all(many);
+    const again = await ask(second.base);
+    expect(again.status).toBe(202);
+    const { jid } = again.json;
+    // Those of the killed process may have no answer; each other has the same.
+    const answered = answers.filter((one) => one !== undefined);
+    expect(answered.length).toBeGreaterThanOrEqual(2);
+    for (const { status, json } of answered) expect([status, json['jid']]).toEqual([202, jid]);
+    await second.close();
+    await until('http-api serves again', async () =>
+      Boolean(await fetch(`${base}/`).catch(() => undefined)),
+    );
+    expect((await ask(base)).json['jid']).toBe(jid);
+    await ended(String(jid));
+    expect((await jidsOf('all')).filter((one) => !before.includes(one))).toEqual([jid]);
   });
 
   test('with another body is refused, and of another user it is another job', async () => {
