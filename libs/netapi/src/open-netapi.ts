@@ -77,17 +77,13 @@ export function openNetapi(given: NetapiParts): Netapi {
   const { followers } = liveParts;
   const counts = new RequestCounts();
   const room = new Places(CALL_PLACES);
-  const settings = clientSettings(options, {
-    user: options.user,
-    nodegroups: nodegroupsOf(options.nodegroups),
-  });
-  const { externalAuth, netapiEnableClients: enabled } = options;
+  const known = ofOptions(options, onTrouble);
+  const { settings } = known;
   const parts = {
+    ...known,
     client: clientOf(options, { requests, live, settings, onTrouble }),
-    enabled,
     requests,
     sessions,
-    externalAuth,
     apiAcl: rest.apiAcl,
     callers: new Callers(requests, sessions),
     ...liveParts,
@@ -98,12 +94,8 @@ export function openNetapi(given: NetapiParts): Netapi {
     hooks: new EventWriter(bus),
     counts,
     room,
-    origins: options.brine.http.origins,
     onFault: (error: unknown, request: string) => onTrouble(`${request} failed`, error),
-    host: options.brine.host,
-    examine: (jobs: JobRecords) => examineHost(options, jobs),
-    secrets: secretsOf(options),
-    templates: templatesOf(options, onTrouble),
+    release,
   };
   return {
     rest,
@@ -112,14 +104,7 @@ export function openNetapi(given: NetapiParts): Netapi {
     build: async (app, isOwn) => {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       await new RestCherrypy({ ...parts, options: own }).build(app);
-      await addV1(app, own.rootPrefix, {
-        ...parts,
-        logInModules: SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name)),
-        release,
-        settings,
-        commandOptions: commandOptions(options),
-        readTrace: (jid) => readTrace(traceDir(options.cachedir), jid),
-      });
+      await addV1(app, own.rootPrefix, parts);
       await addConsole(app, own.rootPrefix);
     },
     errorPage: (status) => errorPage(status, ''),
@@ -135,6 +120,24 @@ export function openNetapi(given: NetapiParts): Netapi {
       pastRuns.close();
       liveParts.close();
     },
+  };
+}
+
+/** What the options of the master give. */
+function ofOptions(options: MasterOptions, onTrouble: NetapiParts['onTrouble']) {
+  const { user, externalAuth, netapiEnableClients: enabled, brine, cachedir } = options;
+  return {
+    settings: clientSettings(options, { user, nodegroups: nodegroupsOf(options.nodegroups) }),
+    enabled,
+    externalAuth,
+    logInModules: SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name)),
+    origins: brine.http.origins,
+    host: brine.host,
+    commandOptions: commandOptions(options),
+    readTrace: (jid: string) => readTrace(traceDir(cachedir), jid),
+    examine: (jobs: JobRecords) => examineHost(options, jobs),
+    secrets: secretsOf(options),
+    templates: templatesOf(options, onTrouble),
   };
 }
 

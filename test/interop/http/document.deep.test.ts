@@ -82,7 +82,7 @@ async function logIn(username: RightsUser): Promise<string> {
   return answer.headers.get('x-auth-token') ?? '';
 }
 
-/** The configuration of a run. Its log-in is given as the document names it: probes leave it out. */
+/** The configuration of a run. Its log-in is as the document names it: probes leave it out. */
 function configuration(token: string): string {
   const usual = ['2xx', '401', '403', '404', '409', '503'];
   return [

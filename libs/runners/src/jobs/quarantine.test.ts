@@ -20,7 +20,7 @@ async function run(
       return Promise.resolve(mapOf({ value: answers[asked.length - 1] ?? null }));
     },
   };
-  const jobs = new JobRecords(client as never);
+  const jobs = new JobRecords(client);
   const shown = await fun.run(
     bindArguments(fun, { args: given === undefined ? [] : [given], kwargs }),
     { jobs } as never,

@@ -9,8 +9,8 @@ import { saltCacheDir } from '../salt/venv.ts';
 const run = promisify(execFile);
 
 /**
- * The Python of an environment with one package, as `name==version`, beside those of Salt. The first
- * call needs a package index.
+ * The Python of an environment with one package, as `name==version`, beside those of Salt. The
+ * first call needs a package index.
  * @throws Error without Python, or if the package can not be installed
  */
 export async function pythonWith(wanted: string): Promise<string> {

@@ -100,10 +100,7 @@ async function show(
   const rest = { updated: timeIn(found, 'at'), jid, masked: found.get('isMasked') === true };
   // It may have some MiB, and is written once.
   const text = `{"data":${toJson(found.get('data') ?? null).json},${JSON.stringify(rest).slice(1)}`;
-  return reply
-    .type('application/json; charset=utf-8')
-    .serializer(String)
-    .send(text);
+  return reply.type('application/json; charset=utf-8').serializer(String).send(text);
 }
 
 function addRefresh(app: DescribedApp, parts: V1Parts, { name, fun, kwarg }: Part): void {

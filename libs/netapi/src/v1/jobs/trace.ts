@@ -22,8 +22,8 @@ export function addTrace(app: DescribedApp, parts: V1Parts): void {
         tags: ['jobs'],
         summary: 'The trace of a job',
         description:
-          'From the trace files of the host of this service. For a caller that sees the whole job; ' +
-          'with all rights also of runs of runners and wheels.',
+          'From the trace files of the host of this service. For a caller that sees the whole ' +
+          'job; with all rights also of runs of runners and wheels.',
         params: traceParams,
         response: {
           200: traceSchema,

@@ -1,18 +1,18 @@
 import { streamQuery, streamSchema } from '@brine/api';
 import { isPosition } from '@brine/bus/timeline';
 import { type DescribedApp, type HttpRequest, whenClosed } from '@brine/http';
-import { NetapiError } from '../errors.ts';
-import { beginSse } from '../live/sse.ts';
-import { addressOf, headerOf } from '../rest-cherrypy/asked.ts';
-import { untilOver } from '../rest-cherrypy/events.ts';
-import type { ApiCaller } from '../sessions/callers.ts';
-import { byeText } from '../stream/messages.ts';
-import { readTopics, type Topics } from '../stream/topics.ts';
-import { callerOf } from './caller.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { inPlace } from './who.ts';
+import { NetapiError } from '../../errors.ts';
+import { beginSse } from '../../live/sse.ts';
+import { addressOf, headerOf } from '../../rest-cherrypy/asked.ts';
+import { untilOver } from '../../rest-cherrypy/events.ts';
+import type { ApiCaller } from '../../sessions/callers.ts';
+import { byeText } from '../../stream/messages.ts';
+import { readTopics, type Topics } from '../../stream/topics.ts';
+import { callerOf } from '../caller.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { inPlace } from '../who.ts';
 
 /** `/v1/stream`: what happens, as server-sent events. */
 export function addStream(app: DescribedApp, parts: V1Parts): void {

@@ -8,9 +8,9 @@ import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { loadPauses, until } from '@brine/testing/waits';
 import { mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { ApiScene, usualAnswer } from '../../test/api-scene.ts';
-import { StreamClient } from '../../test/stream-client.ts';
-import { WrittenEvents } from '../../test/written-events.ts';
+import { ApiScene, usualAnswer } from '../../../test/api-scene.ts';
+import { StreamClient } from '../../../test/stream-client.ts';
+import { WrittenEvents } from '../../../test/written-events.ts';
 
 /** Events of the rig. */
 const EVENTS = Number(process.env['BRINE_STREAM_EVENTS'] ?? 20_000);

@@ -5,11 +5,11 @@ import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, served } from '../../test/served-scene.ts';
-import { StreamClient } from '../../test/stream-client.ts';
-import { jidOf, WrittenEvents } from '../../test/written-events.ts';
-import { readTopics } from '../stream/topics.ts';
+import { usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, served } from '../../../test/served-scene.ts';
+import { StreamClient } from '../../../test/stream-client.ts';
+import { jidOf, WrittenEvents } from '../../../test/written-events.ts';
+import { readTopics } from '../../stream/topics.ts';
 
 let nats: TestNats;
 let bus: Bus;

@@ -3,9 +3,9 @@ import type { Bus } from '@brine/bus';
 import { startNats, type TestNats } from '@brine/testing';
 import { mapIn, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { usualAnswer } from '../../test/api-scene.ts';
-import { closeScenes, type Sent, served as servedScene } from '../../test/served-scene.ts';
-import { jidOf, WrittenEvents } from '../../test/written-events.ts';
+import { usualAnswer } from '../../../test/api-scene.ts';
+import { closeScenes, type Sent, served as servedScene } from '../../../test/served-scene.ts';
+import { jidOf, WrittenEvents } from '../../../test/written-events.ts';
 
 let nats: TestNats;
 let bus: Bus;

@@ -9,15 +9,15 @@ import {
 import { isPosition } from '@brine/bus/timeline';
 import type { DescribedApp } from '@brine/http';
 import { compileGlob, WorkError } from '@brine/target';
-import { type EventQuestion, type FoundEvents, GoneError } from '../live/event-search.ts';
-import { wholeText } from '../live/event-text.ts';
-import { addressOf } from '../rest-cherrypy/asked.ts';
-import { callerOf } from './caller.ts';
-import type { V1Parts } from './parts.ts';
-import { RefusedRequest } from './problem.ts';
-import { problems } from './schemas.ts';
-import { timeOf } from './time-or-age.ts';
-import { inPlace } from './who.ts';
+import { type EventQuestion, type FoundEvents, GoneError } from '../../live/event-search.ts';
+import { wholeText } from '../../live/event-text.ts';
+import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { callerOf } from '../caller.ts';
+import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
+import { problems } from '../schemas.ts';
+import { timeOf } from '../time-or-age.ts';
+import { inPlace } from '../who.ts';
 
 /** A body that is sent as a whole. */
 const BODY_MAX_BYTES = 64 * 1024 * 1024;
