@@ -6,6 +6,7 @@ import {
   openClusterPresence,
   openEngines,
   openHostPorts,
+  openKnownFunctions,
   openOwnStates,
   openReactor,
   openSchedule,
@@ -71,6 +72,7 @@ export async function startRunnerPool(
   const presence = openClusterPresence({ ...duty, state });
   const engines = openEngines(duty);
   const upkeep = openUpkeep(context, bus, pem);
+  const known = openKnownFunctions({ bus, options, ports, functions, onTrouble: fault });
   const schedule = openSchedule({ ...duty, runs, admin: scheduleAdmin, processId, python });
   runs.serve({
     options,
@@ -80,7 +82,7 @@ export async function startRunnerPool(
     traceOwn: traces.own,
     listen: (...asked) => functions.listen(...asked),
     contextOf: (call) => functions.contextOf(call),
-    tasks: [...presence.tasks, ...schedule.tasks, ...engines.tasks, upkeep.task],
+    tasks: [...presence.tasks, ...schedule.tasks, ...engines.tasks, upkeep.task, known.task],
   });
   const reactor = openReactor({ ...master, ...duty, list: reactorList, ownStates, runs });
   // Orchestrations of reactions end when their runs are handed on.
@@ -107,6 +109,7 @@ export async function startRunnerPool(
       engines: engines.status(),
       presence: presence.status(),
       upkeep: upkeep.status(),
+      functions: known.status(),
       files: master.fetches().status(),
       ...cryptoInUse(),
     }),

@@ -1,5 +1,6 @@
 export { keepCall, keptCallOf } from './calls/call-record.ts';
 export { HandedCalls, reportOutcome, serveAdmissions } from './calls/handed-calls.ts';
+export { serveFunctions } from './calls/known-functions.ts';
 export { serveUnderWay, underWayOf } from './calls/under-way.ts';
 export { isOutage, runOnce, untilStored } from './once/run-once.ts';
 export type { FoundRun } from './ownership/run-offers.ts';

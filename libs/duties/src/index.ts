@@ -1,6 +1,7 @@
 export { openEngines } from './engines/open-engines.ts';
 export { FunctionTable } from './functions/function-table.ts';
 export { openHostPorts } from './functions/host-ports.ts';
+export { openKnownFunctions } from './functions/open-known-functions.ts';
 export { openOwnStates } from './functions/own-states.ts';
 export { openClusterPresence } from './presence/cluster-presence.ts';
 export { openReactor } from './reactor/open-reactor.ts';

@@ -90,6 +90,8 @@ const withMaster = (service: ServiceName): readonly string[] => [
   'brine.functions.admits',
   // which runs have not ended
   'brine.functions.runs',
+  // which functions there are
+  'brine.functions.known',
   'brine.events.*',
   'brine.publications.*',
   'brine.kept.>',
@@ -165,6 +167,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...subscribeAsMaster('runner-pool'),
       'brine.functions.admits',
       'brine.functions.runs',
+      'brine.functions.known',
       'brine.python.call',
       'brine.delay',
       'brine.presence.told',

@@ -17,6 +17,7 @@ export type {
 } from './function.ts';
 export type { FileServerAdmin, HostFiles, HostPorts, OwnStates } from './host-ports.ts';
 export { timeOf, UNKNOWN_JOB } from './jobs/jobs.ts';
+export { compareVersions } from './minions/salt-version.ts';
 export type { OwnedKind, OwnedRun, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunReleasedError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';

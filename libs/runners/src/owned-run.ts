@@ -2,12 +2,19 @@ import type { FunctionCall } from '@brine/master';
 import type { SaltMap } from '@brine/wire';
 
 /**
- * The work of a run, for the process that takes it over. The master's schedule, presence, upkeep
- * and its engines are runs that never end. Each engine has its own kind, as not all processes may
- * know it.
+ * The work of a run, for the process that takes it over. The master's schedule, presence, upkeep,
+ * known functions and its engines are runs that never end. Each engine has its own kind, as not all
+ * processes may know it.
  */
 export type OwnedKind =
-  'runner' | 'orchestrate' | 'batch' | 'schedule' | 'presence' | 'upkeep' | `engine:${string}`;
+  | 'runner'
+  | 'orchestrate'
+  | 'batch'
+  | 'schedule'
+  | 'presence'
+  | 'upkeep'
+  | 'functions'
+  | `engine:${string}`;
 
 /**
  * Long work that the cluster owns: if its process dies, another one resumes it from the last save.

@@ -55,6 +55,8 @@ export interface MemoryMasterOptions {
   readonly isFull?: () => boolean;
   /** The runs that have not ended. */
   readonly underWay?: readonly RunUnderWay[];
+  /** Answers questions about functions. */
+  readonly knownFunctions?: MasterPorts['functions']['known'];
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -252,6 +254,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       },
       underWay: async () => options.underWay ?? [],
       run: async (jid) => options.underWay?.find(({ call }) => call.jid === jid),
+      known: options.knownFunctions ?? (async () => new Map()),
     },
     inShare: (_peer, _bytes, work) => work(),
     ...memoryServed(),

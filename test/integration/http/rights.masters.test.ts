@@ -176,6 +176,10 @@ beforeAll(async () => {
     const { text } = await ask('/v1/minions/web1', { token: tokens.get('all') });
     return text.includes('"present":true');
   });
+  await until('a minion has described its functions', async () => {
+    const { text } = await ask('/v1/functions', { token: tokens.get('all') });
+    return text.includes('"complete":true');
+  });
   for (const [kind, { topic }] of Object.entries(TOPICS)) {
     for (const user of USERS) {
       const client = new StreamClient();

@@ -13,6 +13,7 @@ import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire'
 import type { RunOffers } from '../ownership/run-offers.ts';
 import { CALL } from '../ownership/run-record.ts';
 import { keepCall } from './call-record.ts';
+import { askFunctions } from './known-functions.ts';
 import { askUnderWay, underWayOf } from './under-way.ts';
 
 export interface HandedCallsParts {
@@ -111,6 +112,10 @@ export class HandedCalls implements MasterFunctions {
   async run(jid: string): Promise<RunUnderWay | undefined> {
     const found = await this.#parts.runs.find(jid);
     return found === undefined || found.kind === BATCH ? undefined : underWayOf(found);
+  }
+
+  known(question: SaltMap): Promise<SaltMap> {
+    return askFunctions(this.#parts.bus, question);
   }
 
   /** Waits for no more outcomes. */

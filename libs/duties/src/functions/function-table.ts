@@ -112,6 +112,11 @@ export class FunctionTable implements LocalFunctions {
     void this.#site.refresh();
   }
 
+  /** The site's functions in Python, if the master has some. */
+  get site(): SiteFunctions | undefined {
+    return this.#site;
+  }
+
   knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean> {
     if (isKnown(kind, fun) || refusedBecause(kind, fun) !== undefined) return true;
     return this.#site?.knows(kind, fun) ?? false;

@@ -459,6 +459,13 @@ export interface MasterFunctions {
   underWay(): Promise<readonly RunUnderWay[]>;
   /** One run that has not ended; undefined for another jid, also of a batch. */
   run(jid: string): Promise<RunUnderWay | undefined>;
+  /**
+   * The functions of the master, its site and its minions, to be judged by the asker.
+   * `{kind?, q?, after?}` → `{names, complete}`, a name as `kind name`; `{names}` → `{rows}`, the
+   * first of them that fit into one answer: `{kind, name, parameters, open, doc, source}`.
+   * @throws MasterUnavailableError if no process answers
+   */
+  known(question: SaltMap): Promise<SaltMap>;
 }
 
 /** The functions of the master in the process that runs them. */

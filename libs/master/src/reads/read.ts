@@ -9,6 +9,7 @@ import {
 } from '../clear/caller.ts';
 import { refusalOfQuestion } from '../clear/query.ts';
 import type { MasterPorts } from '../ports/ports.ts';
+import { FUNCTION_READS } from './function-reads.ts';
 import { JOB_READS, type Read } from './job-reads.ts';
 import { readerOf } from './job-sight.ts';
 import { MINION_READS } from './minion-parts.ts';
@@ -21,6 +22,7 @@ const READS: ReadonlyMap<string, Read> = new Map([
   ...JOB_READS,
   ...RUN_READS,
   ...SITE_READS,
+  ...FUNCTION_READS,
   ...MINION_READS,
   ['own_jobs', ownJobs] as const,
 ]);

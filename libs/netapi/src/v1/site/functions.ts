@@ -1,4 +1,3 @@
-import { mayRead, type Reader } from '@brine/acl';
 import { noQuery } from '@brine/api';
 import {
   functionParams,
@@ -9,18 +8,16 @@ import {
   type MasterFunctions,
 } from '@brine/api/site';
 import type { DescribedApp } from '@brine/http';
-import { callerAgain } from '../caller.ts';
-import { cursorOf, placeOf } from '../cursor.ts';
+import { boolOf, isMap, listOf, type SaltMap, textOf } from '@brine/wire';
+import { readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
-import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
-import { plain } from '../values.ts';
-import { inPlace } from '../who.ts';
+import { nextOf, placeIn } from '../values.ts';
 
 const tags = ['site'];
-const RIGHTS = 'A caller sees those that it may call with some arguments.';
+const RIGHTS = 'A caller sees those that it may call somewhere, with some arguments.';
 
-/** `/v1/functions`: runners and wheels of Brine, with their documentation. */
+/** `/v1/functions`: functions of the master and of minions, with their documentation. */
 export function addFunctions(app: DescribedApp, parts: V1Parts): void {
   app.get(
     '/functions',
@@ -28,29 +25,25 @@ export function addFunctions(app: DescribedApp, parts: V1Parts): void {
       exposeHeadRoute: true,
       schema: {
         tags,
-        summary: 'Runners and wheels of Brine, with their documentation',
-        description: `${RIGHTS} Functions of the site and of minions are not among them.`,
+        summary: 'Runners, wheels, modules and states, with their documentation',
+        description:
+          `${RIGHTS} Modules and states are those of one minion of the newest release, which is ` +
+          'asked in the background, at most once an hour; a page may be short.',
         querystring: functionsQuery,
         response: { 200: functionsSchema, ...problems('too-many', 'no-master') },
       },
     },
-    (request): Promise<MasterFunctions> =>
-      inPlace(request, parts.room, async () => {
-        const { kind, q = '', limit, after } = request.query;
-        const [kindBefore, nameBefore] = after === undefined ? [] : placeOf(after, PLACE);
-        const place = after === undefined ? '' : `${kindBefore} ${nameBefore}`;
-        const { reader } = await callerAgain(request, parts);
-        const left = (await allFunctions()).filter(
-          (one) =>
-            (kind === undefined || one.kind === kind) &&
-            one.name.includes(q) &&
-            placeIn(one) > place &&
-            maySee(reader, one),
-        );
-        const items = left.slice(0, limit);
-        const last = left.length > limit ? items.at(-1) : undefined;
-        return { items, next: last === undefined ? null : cursorOf([last.kind, last.name]) };
-      }),
+    async (request): Promise<MasterFunctions> => {
+      const { kind, q, limit, after } = request.query;
+      const asked = { kind, q, limit, after: placeIn(after) };
+      const page = await readAs(request, parts, 'functions', asked);
+      const items = (listOf(page, 'functions') ?? []).filter(isMap);
+      return {
+        items: items.map(shown),
+        ...nextOf(page),
+        complete: boolOf(page, 'complete') === true,
+      };
+    },
   );
   app.get(
     '/functions/:kind/:name',
@@ -58,55 +51,33 @@ export function addFunctions(app: DescribedApp, parts: V1Parts): void {
       exposeHeadRoute: true,
       schema: {
         tags,
-        summary: 'A runner or wheel of Brine',
+        summary: 'A runner, wheel, module or state',
         description: RIGHTS,
         params: functionParams,
         querystring: noQuery,
         response: { 200: functionSchema, ...problems('not-found', 'too-many', 'no-master') },
       },
     },
-    (request): Promise<MasterFunction> =>
-      inPlace(request, parts.room, async () => {
-        const { kind, name } = request.params;
-        const { reader } = await callerAgain(request, parts);
-        const all = await allFunctions();
-        const found = all.find((one) => one.kind === kind && one.name === name);
-        if (found === undefined || !maySee(reader, found)) throw new RefusedRequest('not-found');
-        return found;
-      }),
+    async (request): Promise<MasterFunction> => {
+      const { kind, name } = request.params;
+      return shown(await readAs(request, parts, 'function', { kind, name }));
+    },
   );
 }
 
-const PLACE = ['string', 'string'] as const;
-
-function placeIn({ kind, name }: MasterFunction): string {
-  return `${kind} ${name}`;
-}
-
-function maySee(reader: Reader, { kind: of, name: fun }: MasterFunction): boolean {
-  return mayRead(reader, { kind: 'function', of, fun });
-}
-
-let known: readonly MasterFunction[] | undefined;
-
-/** The table of the master, in the order of pages. It is loaded when it is first needed. */
-async function allFunctions(): Promise<readonly MasterFunction[]> {
-  if (known !== undefined) return known;
-  const { RUNNERS, WHEELS } = await import('@brine/runners');
-  const tables = [
-    { kind: 'runner', table: RUNNERS },
-    { kind: 'wheel', table: WHEELS },
-  ] as const;
-  const all = tables.flatMap(({ kind, table }) =>
-    [...table.values()].map(({ name, parameters, open = null, doc }): MasterFunction => {
-      const shown = parameters.map(([one, preset]) => ({
-        name: one,
-        required: preset === undefined,
-        default: preset === undefined ? null : plain(preset),
-      }));
-      return { kind, name, parameters: shown, open, doc };
-    }),
-  );
-  known = all.sort((a, b) => (placeIn(a) < placeIn(b) ? -1 : 1));
-  return known;
+/** A row of a worker; its texts may be of a hostile minion, with any characters. */
+function shown(row: SaltMap): MasterFunction {
+  const text = (name: string): string => textOf(row, name) ?? '';
+  return {
+    kind: text('kind') as MasterFunction['kind'],
+    name: text('name'),
+    parameters: (listOf(row, 'parameters') ?? []).filter(isMap).map((one) => ({
+      name: textOf(one, 'name') ?? '',
+      required: boolOf(one, 'required') === true,
+      default: textOf(one, 'default') ?? null,
+    })),
+    open: (textOf(row, 'open') ?? null) as MasterFunction['open'],
+    doc: text('doc'),
+    source: text('source'),
+  };
 }
