@@ -17,7 +17,7 @@ export function addTrace(app: DescribedApp, parts: V1Parts): void {
   app.get(
     '/jobs/:jid/trace',
     {
-      exposeHeadRoute: false,
+      exposeHeadRoute: true,
       schema: {
         tags: ['jobs'],
         summary: 'The trace of a job',
