@@ -197,6 +197,12 @@ async function stored(jids: Record<'good' | 'bad' | 'durable', Jid>): Promise<un
   ];
 }
 
+/** What the numbers of jobs have of the quarantine. */
+async function counted(question: Record<string, string>): Promise<SaltValue | undefined> {
+  const answer = (await ask(worker, 'jobs.page_numbers', mapOf(question), 10_000)) as SaltMap;
+  return answer.get('quarantined');
+}
+
 async function quarantine(question: Record<string, never> = {}): Promise<SaltMap[]> {
   const answer = (await ask(worker, 'jobs.quarantine', mapOf(question), 10_000)) as SaltMap;
   return (answer.get('rows') as SaltMap[]).filter(isMap);
@@ -220,6 +226,8 @@ test.each([
     const jids = { good: newJid(), bad: newJid(), durable: newJid() };
     await append(jids);
     await expect.poll(async () => (await quarantine()).length, WAIT).toBe(6);
+    expect(await counted({})).toBe(6);
+    expect(await counted({ principal: 'anne' })).toBeUndefined();
     const good = [jids.good, jids.durable, 'a', 'b', 'c', 's1', 's2', 's3', 's4'];
     const [ins, rows] = [[`in${jobs}`, `in-too${jobs}`].sort(), [`w${jobs} 1`, `w${jobs} 2`]];
     await expect.poll(() => stored(jids), WAIT).toEqual([...good, ...ins, ...rows]);

@@ -22,6 +22,9 @@ const jobNumbersSchema = z
       .array(z.object({ at: timeSchema, jobs: count, returns: count, failed: count }))
       .describe('The last 60 minutes: jobs that began then, and what came of these until now.'),
     isWhole: z.boolean().describe('False: only the newest 20,000 jobs were counted.'),
+    quarantined: count
+      .nullable()
+      .describe('Jobs and returns in quarantine; null for a caller that sees its own jobs alone.'),
   })
   .meta({ id: 'JobNumbers' });
 
@@ -38,6 +41,10 @@ export const overviewSchema = z
       .describe(
         'Those that answer now; null for a caller without the right to the runner `manage.status`.',
       ),
+    trouble: z
+      .array(z.string())
+      .nullable()
+      .describe('Services that are missing or not ready; null as these.'),
     asOf: positionSchema,
   })
   .meta({ id: 'Overview' });

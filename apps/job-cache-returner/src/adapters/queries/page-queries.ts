@@ -146,10 +146,16 @@ async function pastRuns(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   });
 }
 
-/** `{principal?}` → `{open, minutes: [{minute, jobs, returns, failed}], isWhole}`. */
+/**
+ * `{principal?}` → `{open, minutes: [{minute, jobs, returns, failed}], isWhole, quarantined?}`;
+ * what is in quarantine is counted for all jobs alone.
+ */
 async function numbers(cache: JobCache, request: SaltMap): Promise<SaltValue> {
-  const { minutes, ...rest } = await cache.pages.numbers(textOf(request, 'principal'));
-  return mapOf({ ...rest, minutes: minutes.map((one) => mapOf({ ...one })) });
+  const principal = textOf(request, 'principal');
+  const { minutes, ...rest } = await cache.pages.numbers(principal);
+  const quarantined =
+    principal === undefined ? (await cache.quarantined.list({}, 1)).total : undefined;
+  return mapOf({ ...rest, quarantined, minutes: minutes.map((one) => mapOf({ ...one })) });
 }
 
 const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;

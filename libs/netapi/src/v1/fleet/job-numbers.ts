@@ -47,5 +47,6 @@ function numbersShown(numbers: SaltMap, nowMs: number): JobNumbers {
       return { at: timeText(ms / 1_000), jobs, returns, failed };
     }),
     isWhole: boolOf(numbers, 'isWhole') === true,
+    quarantined: intOf(numbers, 'quarantined') ?? null,
   };
 }

@@ -20,6 +20,7 @@ const ROLL = mapOf({
 const NOW = Date.now();
 const NUMBERS = mapOf({
   open: 3,
+  quarantined: 2,
   isWhole: true,
   minutes: [
     mapOf({ minute: minuteOf(NOW - 600_000), jobs: 2, returns: 9, failed: 1 }),
@@ -144,6 +145,7 @@ describe('an overview', () => {
         { service: 'http-api', host: 'a', ready: false, release: '' },
         { service: 'worker-pool', host: 'b', ready: true, release: '0.2.0' },
       ],
+      trouble: expect.arrayContaining(['no publisher serves', ' on  is not ready']),
       asOf: NOWHERE,
     });
   });
@@ -151,7 +153,7 @@ describe('an overview', () => {
   test('has the jobs of the last hour, minute by minute', async () => {
     const { get } = await served();
     const { jobs } = overviewSchema.parse((await get('/overview')).json);
-    expect(jobs).toMatchObject({ open: 3, isWhole: true });
+    expect(jobs).toMatchObject({ open: 3, isWhole: true, quarantined: 2 });
     expect(jobs?.perMinute).toHaveLength(60);
     const busy = jobs?.perMinute.filter((one) => one.jobs > 0);
     expect(busy).toMatchObject([{ jobs: 2, returns: 9, failed: 1 }]);
@@ -172,6 +174,7 @@ describe('an overview', () => {
     expect((await get('/overview')).json).toMatchObject({
       fleet: { total: 1, facets: { key: { accepted: 1, pending: 0 }, present: { yes: 0, no: 1 } } },
       services: null,
+      trouble: null,
     });
     const asked = scene.master.loads.map((load) => textOf(load, 'read'));
     expect(asked).not.toContain('services');

@@ -2,7 +2,7 @@ import { noQuery } from '@brine/api';
 import { type Overview, overviewSchema } from '@brine/api/fleet';
 import { facetsOf } from '@brine/fleet';
 import type { DescribedApp } from '@brine/http';
-import type { ClusterService } from '@brine/operations/roll';
+import { type ClusterService, troubleOf } from '@brine/operations/roll';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { clusterFor } from '../site/services.ts';
@@ -33,8 +33,13 @@ export function addOverview(app: DescribedApp, parts: V1Parts): void {
           clusterFor(request, parts, reader),
           jobNumbers(request, parts),
         ]);
-        const services = cluster?.services.map(serviceShown) ?? null;
-        return { fleet: { total, facets: facetsShown(facets) }, jobs, services, asOf };
+        return {
+          fleet: { total, facets: facetsShown(facets) },
+          jobs,
+          services: cluster?.services.map(serviceShown) ?? null,
+          trouble: cluster === undefined ? null : [...troubleOf(cluster)],
+          asOf,
+        };
       }),
   );
 }
