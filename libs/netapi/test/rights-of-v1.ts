@@ -28,6 +28,8 @@ export interface RightsRow {
   readonly needs: string;
   /** The users whose answer differs once the secret is there. No other answer may. */
   readonly seenBy: readonly RightsUser[];
+  /** Users with the right to it, whose answer may be another each time. */
+  readonly varies?: readonly RightsUser[];
   readonly query?: (secret: Secret) => string;
   readonly body?: (secret: Secret) => unknown;
   /** The users that may do it at all; the others are answered 403. */
@@ -123,8 +125,8 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
     needs: 'as /v1/minions and /v1/jobs; services: manage.status',
     seenBy: REACH,
   },
-  'GET /v1/services': { ...ofMaster('manage.status'), seenBy: ['all'] },
-  'GET /v1/doctor': { ...ofMaster('all rights'), seenBy: ['all'] },
+  'GET /v1/services': { ...ofMaster('manage.status'), varies: ['all'] },
+  'GET /v1/doctor': { ...ofMaster('all rights'), varies: ['all'] },
   'GET /v1/nodegroups': own('config.values, or a right to that group; counts as /v1/minions'),
   'GET /v1/templates': own('the functions of the template, somewhere'),
   'GET /v1/functions': own('the function, with some arguments'),

@@ -218,7 +218,7 @@ test('no code, session or password is in any sink of the master', async () => {
 }, 300_000);
 
 test('each code is on record, under the user of the key', async () => {
-  const args = ['audit.list', 'kind=token', '--out', 'json'];
+  const args = ['audit.list', 'kind=token', 'limit=1000', '--out', 'json'];
   const { stdout } = await master.brine('run', args);
   const made = [...stdout.matchAll(/"method": "code"/g)];
   expect(made.length).toBeGreaterThan(5);
