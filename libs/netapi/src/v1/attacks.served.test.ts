@@ -176,8 +176,10 @@ describe('a cursor', () => {
       const before = scene.scene.master.loads.length;
       const { status, text } = await get(`${path}?after=${cursor}`);
       expect([400, 431], `${path} ${text}`).toContain(status);
-      const asked = scene.scene.master.loads.slice(before).map((load) => textOf(load, 'cmd'));
-      expect(asked, path).not.toContain('brine_read');
+      const asked = scene.scene.master.loads.slice(before).map((load) => textOf(load, 'read'));
+      // Earlier runs of states are read in the background, once there was a fleet to see.
+      const ofPage = asked.filter((read) => read !== undefined && read !== 'past_runs');
+      expect(ofPage, path).toEqual([]);
     }
   });
 
