@@ -1,4 +1,4 @@
-// Followers of /events, in a process of their own: plain sockets, of which some are read closely
+// Followers of streams of events, in a process of their own: plain sockets, of which some are read closely
 // and the others only counted in bytes. Plain JavaScript, as it is forked.
 //   node http-followers.mjs <port>; asked by message, it answers each with one.
 import { connect } from 'node:net';
@@ -18,17 +18,17 @@ let followers = [];
 let delays = [];
 let stalled;
 
-function follow(at, token) {
+function follow(at, token, path = '/events') {
   const follower = { bytes: 0, frames: 0, rest: undefined, socket: undefined };
   return new Promise((resolve, reject) => {
     const localAddress = `127.0.0.${2 + (at % ADDRESSES)}`;
     const socket = connect({ host: '127.0.0.1', port, localAddress });
     follower.socket = socket;
-    socket.write(`GET /events HTTP/1.1\r\nHost: bench\r\nX-Auth-Token: ${token}\r\n\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: bench\r\nX-Auth-Token: ${token}\r\n\r\n`);
     const onHead = (chunk) => {
       const head = chunk.toString('latin1');
       if (!head.startsWith('HTTP/1.1 200')) reject(new Error(head.slice(0, 60)));
-      else if (head.includes('retry: 400')) {
+      else if (head.includes('retry: ')) {
         socket.off('data', onHead);
         resolve(follower);
       }
@@ -54,7 +54,7 @@ function readClosely(follower, chunk) {
   follower.rest = bytes.subarray(Math.max(end, bytes.length - MARK.length - DIGITS));
 }
 
-async function open({ count, tokens }) {
+async function open({ count, tokens, path }) {
   const made = new Array(count);
   const every = Math.ceil(count / CLOSE_MAX);
   let next = 0;
@@ -62,7 +62,7 @@ async function open({ count, tokens }) {
     while (next < count) {
       const at = next;
       next += 1;
-      const follower = await follow(at, tokens[at % tokens.length]);
+      const follower = await follow(at, tokens[at % tokens.length], path);
       const isClose = at % every === 0;
       follower.socket.on('data', (chunk) => {
         follower.bytes += chunk.length;

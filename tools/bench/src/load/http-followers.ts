@@ -26,7 +26,7 @@ export interface Resumed {
   readonly knowsWhatItMissed: boolean;
 }
 
-/** A process with followers of `/events`. */
+/** A process with followers of streams of events. */
 export class HttpFollowers {
   readonly #child: ChildProcess;
 
@@ -36,8 +36,8 @@ export class HttpFollowers {
   }
 
   /** Begins `count` streams, with the tokens in turn. @throws Error if one is refused */
-  async open(count: number, tokens: readonly string[]): Promise<void> {
-    await this.#ask({ order: 'open', count, tokens });
+  async open(count: number, tokens: readonly string[], path = '/events'): Promise<void> {
+    await this.#ask({ order: 'open', count, tokens, path });
   }
 
   /** What came since the last look. */

@@ -60,7 +60,12 @@ interface Scene {
 async function runFollowers(context: RowContext): Promise<readonly Figure[]> {
   await using releasers = new Releasers();
   const scene = await openScene(context, releasers);
-  return [...(await many(scene)), ...(await few(scene)), ...(await returnsBeside(scene))];
+  return [
+    ...(await many(scene)),
+    ...(await few(scene)),
+    ...(await returnsBeside(scene, '/events', 'all events')),
+    ...(await returnsBeside(scene, '/v1/stream?topics=jobs', 'jobs')),
+  ];
 }
 
 async function openScene(context: RowContext, releasers: Releasers): Promise<Scene> {
@@ -196,8 +201,8 @@ async function few(scene: Scene): Promise<readonly Figure[]> {
   ];
 }
 
-/** Returns stored a second with followers of all events, and without. */
-async function returnsBeside(scene: Scene): Promise<readonly Figure[]> {
+/** Returns stored a second with followers, and without. */
+async function returnsBeside(scene: Scene, path: string, what: string): Promise<readonly Figure[]> {
   const { context, master, followers, tokens, silent } = scene;
   const count = Math.min(FEW, context.minionsMax);
   const slice = async (returns: number): Promise<LoadSample> =>
@@ -210,18 +215,22 @@ async function returnsBeside(scene: Scene): Promise<readonly Figure[]> {
     context.say(`followers: returns, ${round + 1} of ${context.pairs}`);
     const order = ['beside', 'alone'] as const;
     for (const side of round % 2 === 0 ? order : [...order].reverse()) {
-      if (side === 'beside') await followers.open(count, tokens);
+      if (side === 'beside') await followers.open(count, tokens, path);
       rates[side].push((await slice(returns)).perSecond);
       if (side === 'beside') await followers.end();
     }
   }
   const { median = 0, q1 = 0, q3 = 0 } = spreadOf(pairedRatios(rates.beside, rates.alone)) ?? {};
   const note = `${median.toFixed(2)} times, ${q1.toFixed(2)}–${q3.toFixed(2)}`;
-  const name = `returns/s stored, ${count.toLocaleString('en-US')} followers`;
+  const name = `returns/s stored, ${count.toLocaleString('en-US')} followers of ${what}`;
   const head = { row: 'followers', unit: '1/s', better: 'more' } as const;
   return [
     figureOf({ ...head, name: `${name}`, cells: { brine: cellOf(rates.beside, { note }) } }),
-    figureOf({ ...head, name: 'returns/s stored, none', cells: { brine: cellOf(rates.alone) } }),
+    figureOf({
+      ...head,
+      name: `returns/s stored, none beside those of ${what}`,
+      cells: { brine: cellOf(rates.alone) },
+    }),
   ];
 }
 
