@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { scanMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import { select } from '../connection/query.ts';
@@ -63,8 +64,8 @@ async function keep(writes: Pool, jid: string, lines: readonly Line[]): Promise<
   const lists = new Map<string, readonly string[]>();
   const rows: object[] = [];
   for (const line of lines) {
-    const { exact, plain, run } = digestsOf(readLoad(line));
-    const { id, content } = line;
+    const { id, content, raw } = line;
+    const { exact, plain, run } = digestsOf(raw === null ? readLoad(line) : scanMap(raw));
     if (run === undefined) rows.push({ id, content, exact, plain });
     else {
       const list = listOfStates(run.ids);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, MapScan, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
 
 /** What states came to: ok, changed, failed, would change (`test=True`). */
@@ -29,26 +29,28 @@ const STATES_MAX = 10_000;
 /** The longest duration that a column takes, ms. */
 const DURATION_MAX = 2_147_483_647;
 
-/** Reads a return as a minion sent it. */
-export function digestsOf(load: SaltMap): ReturnDigests {
+/** Reads a return as a minion sent it: its bytes, or its value where only that is kept. */
+export function digestsOf(load: SaltMap | MapScan): ReturnDigests {
   const given = load.get('return') ?? null;
   const fields = ['retcode', 'success'].map((name) => toJson(load.get(name) ?? null).json);
   const head = `${fields.join(' ')} `;
-  const exact = hexOf(head + toJson(given).json);
+  // A third of the time of a long run would be its JSON.
+  const whole = load instanceof MapScan ? load.raw('return') : undefined;
+  const exact = hexOf(head, whole ?? toJson(given).json);
   const states = statesIn(given);
   if (states === undefined) return { exact, plain: exact, run: undefined };
-  const hash = createHash('sha256').update(head);
+  let text = head;
   let outcomes = '';
   const durations: number[] = [];
   for (const [key, state] of states) {
     const outcome = outcomeOf(state);
     outcomes += outcome;
     durations.push(durationOf(state));
-    hash.update(`${key}\0${outcome}\0${withoutNumbers(state.get('comment'))}\0`);
-    hash.update(`${withoutNumbers(state.get('changes'))}\n`);
+    text += `${key}\0${outcome}\0${withoutNumbers(state.get('comment'))}\0`;
+    text += `${withoutNumbers(state.get('changes'))}\n`;
   }
   const ids = states.map(([key]) => nameOf(key));
-  return { exact, plain: hash.digest('hex').slice(0, 32), run: { ids, outcomes, durations } };
+  return { exact, plain: hexOf(text), run: { ids, outcomes, durations } };
 }
 
 /** Names a list of states. */
@@ -94,6 +96,8 @@ function withoutNumbers(value: SaltValue | undefined): string {
   return text.replace(/\d+/g, '#');
 }
 
-function hexOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+function hexOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex').slice(0, 32);
 }
