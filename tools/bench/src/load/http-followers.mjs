@@ -1,5 +1,5 @@
-// Followers of streams of events, in a process of their own: plain sockets, of which some are read closely
-// and the others only counted in bytes. Plain JavaScript, as it is forked.
+// Followers of streams of events, in a process of their own: plain sockets, of which some are read
+// closely and the others only counted in bytes. Plain JavaScript, as it is forked.
 //   node http-followers.mjs <port>; asked by message, it answers each with one.
 import { connect } from 'node:net';
 
