@@ -5,6 +5,7 @@ import { refuseOtherOrigins } from '../rest-cherrypy/same-origin.ts';
 import { addCommands } from './commands/commands.ts';
 import { addDocument, API_INFO } from './document.ts';
 import { addEvents } from './events/events.ts';
+import { addStream } from './events/stream.ts';
 import { addDrift } from './fleet/drift.ts';
 import { addKeys } from './fleet/keys.ts';
 import { addMinion } from './fleet/minion.ts';
@@ -28,7 +29,6 @@ import { addRuns } from './runs/runs.ts';
 import { addSchedule } from './runs/schedule.ts';
 import { addSession } from './session.ts';
 import { addSite } from './site/site.ts';
-import { addStream } from './events/stream.ts';
 import { addTargets } from './targets.ts';
 import { admitAs, admitted, findWho, namesItsCaller } from './who.ts';
 
