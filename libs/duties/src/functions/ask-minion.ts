@@ -13,7 +13,7 @@ export interface AskedMinion {
   readonly isNewer: (release: string) => boolean;
 }
 
-/** Grains are read of so many minions, spread over the connected ones. */
+/** Limit of minions whose grains are read; they are spread over the connected ones. */
 const LOOKED_MAX = 1_000;
 /** A minion may take so long for one answer: it loads all of its modules first. */
 const ANSWER_MS = 60_000;

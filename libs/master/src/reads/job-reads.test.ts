@@ -4,6 +4,7 @@ import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } fro
 import { beforeEach, describe, expect, test } from 'vitest';
 import { runClearCommand } from '../clear/commands.ts';
 import { MasterUnavailableError } from '../errors.ts';
+import { readAs, readersOf } from './reads.fixture.ts';
 
 const vectors = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(vectors.master_key.pem);
@@ -62,22 +63,13 @@ beforeEach(() => {
   asked = [];
   fail = undefined;
   load = mapOf({ fun: 'test.echo', arg: ['x'] });
+  const { access, ...login } = readersOf(ACL);
   made = memoryMaster({
     masterKey,
-    userKeys: { root: 'root-key' },
-    passwords: Object.fromEntries(Object.keys(ACL).map((name) => [name, 'p'])),
+    ...login,
     answerQuery,
     rules: {
-      access: {
-        externalAuth: { file: ACL },
-        publisherAcl: {},
-        sudoAcl: false,
-        permissiveAcl: false,
-        keepAclInToken: false,
-        tokenExpire: 100,
-        tokenExpireUserOverride: false,
-        hashType: 'sha256',
-      },
+      access,
     },
   });
   const pub = masterKey.publicKey.pem;
@@ -88,11 +80,7 @@ beforeEach(() => {
 });
 
 async function ask(user: string, read: string, args: Record<string, SaltValue> = { jid: JID }) {
-  const who =
-    user === 'root' ? { user, key: 'root-key' } : { eauth: 'file', username: user, password: 'p' };
-  const sent = mapOf({ cmd: 'brine_read', read, args: mapOf(args), ...who });
-  const { value } = await runClearCommand(made.ports, request, sent);
-  return isMap(value) ? value : mapOf({});
+  return readAs(made, user, read, args);
 }
 
 const READS = [

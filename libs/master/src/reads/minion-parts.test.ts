@@ -3,11 +3,10 @@ import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runClearCommand } from '../clear/commands.ts';
+import { readAs, readersOf } from './reads.fixture.ts';
 
 const vectors = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(vectors.master_key.pem);
-const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1', peer: '192.0.2.7' };
 const JID = '20261126120000123456';
 
 /** What users of this master may do; `root` may do all. */
@@ -49,22 +48,13 @@ function answerQuery(query: string, args: SaltMap): SaltValue {
 beforeEach(async () => {
   asked = [];
   jobs = [];
+  const { access, ...login } = readersOf(ACL);
   made = memoryMaster({
     masterKey,
-    userKeys: { root: 'root-key' },
-    passwords: Object.fromEntries(Object.keys(ACL).map((name) => [name, 'p'])),
+    ...login,
     answerQuery,
     rules: {
-      access: {
-        externalAuth: { file: ACL },
-        publisherAcl: {},
-        sudoAcl: false,
-        permissiveAcl: false,
-        keepAclInToken: false,
-        tokenExpire: 100,
-        tokenExpireUserOverride: false,
-        hashType: 'sha256',
-      },
+      access,
     },
   });
   const pub = masterKey.publicKey.pem;
@@ -80,11 +70,7 @@ beforeEach(async () => {
 });
 
 async function ask(user: string, read: string, args: Record<string, SaltValue>) {
-  const who =
-    user === 'root' ? { user, key: 'root-key' } : { eauth: 'file', username: user, password: 'p' };
-  const sent = mapOf({ cmd: 'brine_read', read, args: mapOf(args), ...who });
-  const { value } = await runClearCommand(made.ports, request, sent);
-  return isMap(value) ? value : mapOf({});
+  return readAs(made, user, read, args);
 }
 
 /** What a user gets of a part: its data, `null` for none such, or the name of an error. */
@@ -157,7 +143,7 @@ describe('a pillar', () => {
     }
   });
 
-  test('that nobody keeps is nothing', async () => {
+  test('that is not kept is nothing', async () => {
     const nothing = mapOf({ data: null, at: null, jid: null, isMasked: true });
     expect(await part('dbs', 'pillar', { id: 'db1' })).toEqual(nothing);
     expect(await part('dbs', 'pillar', { id: 'db1', path: 'a' })).toBeNull();

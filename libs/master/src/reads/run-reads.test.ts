@@ -2,12 +2,11 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runClearCommand } from '../clear/commands.ts';
 import type { RunUnderWay } from '../ports/ports.ts';
+import { readAs, readersOf } from './reads.fixture.ts';
 
 const vectors = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(vectors.master_key.pem);
-const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1' };
 
 /** What users of this master may do; `root` may do all. */
 const ACL: Readonly<Record<string, SaltValue[]>> = {
@@ -69,32 +68,20 @@ beforeEach(() => {
   asked = [];
   next = null;
   rows = [row(6, 'runner.manage.up'), row(5, 'wheel.key.list_all'), row(4, 'runner.jobs.active')];
+  const { access, ...login } = readersOf(ACL);
   made = memoryMaster({
     masterKey,
-    userKeys: { root: 'root-key' },
-    passwords: Object.fromEntries(Object.keys(ACL).map((name) => [name, 'p'])),
+    ...login,
     answerQuery,
     underWay: OPEN,
     rules: {
-      access: {
-        externalAuth: { file: ACL },
-        publisherAcl: {},
-        sudoAcl: false,
-        permissiveAcl: false,
-        keepAclInToken: false,
-        tokenExpire: 100,
-        tokenExpireUserOverride: false,
-        hashType: 'sha256',
-      },
+      access,
     },
   });
 });
 
 async function read(user: string, name: string, args: Record<string, SaltValue> = {}) {
-  const who =
-    user === 'root' ? { user, key: 'root-key' } : { eauth: 'file', username: user, password: 'p' };
-  const sent = mapOf({ cmd: 'brine_read', read: name, args: mapOf(args), ...who });
-  const { value } = await runClearCommand(made.ports, request, sent);
+  const value = await readAs(made, user, name, args);
   return (isMap(value) && mapIn(value, 'value')) || undefined;
 }
 

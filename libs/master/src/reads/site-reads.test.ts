@@ -2,11 +2,10 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runClearCommand } from '../clear/commands.ts';
+import { readAs, readersOf } from './reads.fixture.ts';
 
 const vectors = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(vectors.master_key.pem);
-const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1' };
 
 /** What users of this master may do; `root` may do all. */
 const ACL: Readonly<Record<string, SaltValue[]>> = {
@@ -27,22 +26,13 @@ const NODEGROUPS = {
 let made: ReturnType<typeof memoryMaster>;
 
 beforeEach(() => {
+  const { access, ...login } = readersOf(ACL);
   made = memoryMaster({
     masterKey,
-    userKeys: { root: 'root-key' },
-    passwords: Object.fromEntries(Object.keys(ACL).map((name) => [name, 'p'])),
+    ...login,
     rules: {
       nodegroups: NODEGROUPS,
-      access: {
-        externalAuth: { file: ACL },
-        publisherAcl: {},
-        sudoAcl: false,
-        permissiveAcl: false,
-        keepAclInToken: false,
-        tokenExpire: 100,
-        tokenExpireUserOverride: false,
-        hashType: 'sha256',
-      },
+      access,
     },
   });
   const pub = masterKey.publicKey.pem;
@@ -59,11 +49,7 @@ beforeEach(() => {
 });
 
 async function ask(user: string, read: string, args: Record<string, SaltValue> = {}) {
-  const who =
-    user === 'root' ? { user, key: 'root-key' } : { eauth: 'file', username: user, password: 'p' };
-  const sent = mapOf({ cmd: 'brine_read', read, args: mapOf(args), ...who });
-  const { value } = await runClearCommand(made.ports, request, sent);
-  return isMap(value) ? value : mapOf({});
+  return readAs(made, user, read, args);
 }
 
 const USERS = ['root', ...Object.keys(ACL)];

@@ -3,9 +3,8 @@ import type { Overview } from '@brine/api/fleet';
 import type { HttpRequest } from '@brine/http';
 import { boolOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { NetapiError } from '../../errors.ts';
-import { askedBy } from '../asking.ts';
+import { readsOf } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
-import { whoAsks } from '../who.ts';
 
 type JobNumbers = NonNullable<Overview['jobs']>;
 
@@ -15,14 +14,11 @@ const MINUTE_MS = 60_000;
 /** What jobs of late came to, as the caller may see it; null without the job cache. */
 export async function jobNumbers(
   request: HttpRequest,
-  { requests }: Pick<V1Parts, 'requests'>,
+  parts: Pick<V1Parts, 'requests'>,
 ): Promise<JobNumbers | null> {
-  const { token } = whoAsks(request).session;
-  const load = mapOf({ cmd: 'brine_read', token, read: 'job_numbers', args: mapOf({}) });
   try {
-    const answer = await requests.ask(load, askedBy(request));
-    const value = isMap(answer) ? answer.get('value') : undefined;
-    return isMap(value ?? null) ? numbersShown(value as SaltMap, Date.now()) : null;
+    const numbers = await readsOf(request, parts)('job_numbers', {});
+    return isMap(numbers) ? numbersShown(numbers, Date.now()) : null;
   } catch (error) {
     // The fleet and the services are shown without PostgreSQL, too.
     if (error instanceof NetapiError && error.status === 503) return null;

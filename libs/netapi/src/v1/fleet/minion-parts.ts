@@ -4,8 +4,8 @@ import { begunJobSchema } from '@brine/api/jobs';
 import type { DescribedApp, HttpReply, HttpRequest } from '@brine/http';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
-import { readAs } from '../asking.ts';
-import { addressOfJobs, publishAs } from '../jobs/new-job.ts';
+import { addressOfWork, readAs } from '../asking.ts';
+import { publishAs } from '../jobs/new-job.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { textIn, timeIn } from '../values.ts';
@@ -134,7 +134,7 @@ function addRefresh(app: DescribedApp, parts: V1Parts, { name, fun, kwarg }: Par
       });
       return reply
         .code(202)
-        .header('Location', `${addressOfJobs(request)}/${jid}`)
+        .header('Location', addressOfWork(request, 'jobs', jid))
         .send({ jid });
     },
   );

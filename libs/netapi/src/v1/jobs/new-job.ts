@@ -16,7 +16,7 @@ import { clearEnvelope } from '@brine/wire/frames';
 import { fromJson } from '@brine/wire/text';
 import { refuse } from '../../clients/master-requests.ts';
 import { headerOf } from '../../rest-cherrypy/asked.ts';
-import { askedBy } from '../asking.ts';
+import { addressOfWork, askedBy } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
@@ -49,15 +49,10 @@ export function addNewJob(app: DescribedApp, parts: V1Parts): void {
       const { jid } = await publishAs(request, parts, commandOf(request.body));
       return reply
         .code(202)
-        .header('Location', `${addressOfJobs(request)}/${jid}`)
+        .header('Location', addressOfWork(request, 'jobs', jid))
         .send({ jid });
     },
   );
-}
-
-/** The path of `/v1/jobs` as the peer wrote it. */
-export function addressOfJobs({ url }: HttpRequest): string {
-  return `${url.slice(0, url.indexOf('/v1/'))}/v1/jobs`;
 }
 
 /** The clients of `netapi_enable_clients` of which one stands for jobs. */

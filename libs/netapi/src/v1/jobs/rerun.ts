@@ -1,11 +1,11 @@
 import { begunJobSchema, jobParams, rerunSchema, signalSchema } from '@brine/api/jobs';
 import type { DescribedApp, HttpRequest } from '@brine/http';
 import { listOf, mapIn, mapOf, type SaltValue, textOf } from '@brine/wire';
-import { readAs } from '../asking.ts';
+import { addressOfWork, readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { texts } from '../values.ts';
-import { addressOfJobs, type AskedCommand, publishAs } from './new-job.ts';
+import { type AskedCommand, publishAs } from './new-job.ts';
 
 const tags = ['jobs'];
 const response = {
@@ -48,7 +48,7 @@ export function addReruns(app: DescribedApp, parts: V1Parts): void {
       const { jid } = await publishAs(request, parts, command);
       return reply
         .code(202)
-        .header('Location', `${addressOfJobs(request)}/${jid}`)
+        .header('Location', addressOfWork(request, 'jobs', jid))
         .send({ jid });
     },
   );
@@ -84,7 +84,7 @@ export function addReruns(app: DescribedApp, parts: V1Parts): void {
       const { jid } = await publishAs(request, parts, command);
       return reply
         .code(202)
-        .header('Location', `${addressOfJobs(request)}/${jid}`)
+        .header('Location', addressOfWork(request, 'jobs', jid))
         .send({ jid });
     },
   );

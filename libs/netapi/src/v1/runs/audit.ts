@@ -3,11 +3,12 @@ import { begunJobSchema } from '@brine/api/jobs';
 import { type AuditPage, auditQuery, auditSchema } from '@brine/api/runs';
 import type { DescribedApp } from '@brine/http';
 import { isMap, type SaltMap, textOf } from '@brine/wire';
+import { addressOfWork } from '../asking.ts';
 import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { textIn } from '../values.ts';
-import { addressOfRun, beginRun, RUN_CODES } from './begin-run.ts';
+import { beginRun, RUN_CODES } from './begin-run.ts';
 import { CALL_CODES, callRunner } from './call-runner.ts';
 
 /** `/v1/audit`: acts on record, and whether they are intact. */
@@ -53,7 +54,10 @@ export function addAudit(app: DescribedApp, parts: V1Parts): void {
     async (request, reply) => {
       const run = { client: 'runner', fun: 'audit.verify', kwarg: {} } as const;
       const { jid } = await beginRun(request, parts, { ...run, arg: [] });
-      return reply.code(202).header('Location', addressOfRun(request, jid)).send({ jid });
+      return reply
+        .code(202)
+        .header('Location', addressOfWork(request, 'runs', jid))
+        .send({ jid });
     },
   );
 }

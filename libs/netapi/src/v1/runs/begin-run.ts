@@ -43,11 +43,6 @@ export async function beginRun(
   });
 }
 
-/** The path of a run, as the peer wrote that of `/v1`. */
-export function addressOfRun({ url }: HttpRequest, jid: string): string {
-  return `${url.slice(0, url.indexOf('/v1/'))}/v1/runs/${jid}`;
-}
-
 function loadOf(request: HttpRequest, { client, fun, arg, kwarg }: NewRun): SaltMap {
   const { token } = whoAsks(request).session;
   const given = { arg: arg.map(fromJson), kwarg: fromObject(kwarg) };

@@ -21,11 +21,11 @@ import {
   textOf,
 } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { readAs } from '../asking.ts';
+import { addressOfWork, readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
 import { nextOf, placeIn, plain, timeIn } from '../values.ts';
-import { addressOfRun, beginRun, RUN_CODES } from './begin-run.ts';
+import { beginRun, RUN_CODES } from './begin-run.ts';
 
 const tags = ['runs'];
 const RIGHTS = 'A caller sees its own runs, and those of functions that it may call itself.';
@@ -94,7 +94,10 @@ function addNewRun(app: DescribedApp, parts: V1Parts): void {
     },
     async (request, reply) => {
       const { jid } = await beginRun(request, parts, request.body);
-      return reply.code(202).header('Location', addressOfRun(request, jid)).send({ jid });
+      return reply
+        .code(202)
+        .header('Location', addressOfWork(request, 'runs', jid))
+        .send({ jid });
     },
   );
 }
