@@ -1,9 +1,8 @@
-import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Releasers } from '@brine/service';
 import { Swarm } from '@brine/swarm';
-import { BrineMaster, startNats, startPostgres } from '@brine/testing';
+import type { BrineMaster } from '@brine/testing';
+import { HostGroup } from '@brine/testing/nodes';
 import pg from 'pg';
 import { MINIONS_PER_PROCESS } from '../load/fleet.ts';
 import { COMMON_CONFIG } from '../masters/master.ts';
@@ -38,19 +37,13 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
   const minions = Math.min(MINIONS, minionsMax);
   const count = Math.ceil(minions / HOST_MINIONS_MAX);
   await using releasers = new Releasers();
-  const nats = await startNats({ certificates: true, streams: false });
-  releasers.add(() => nats.close());
-  const postgres = await startPostgres();
-  releasers.add(() => postgres.stop());
-  const env = {
-    NATS_URL: nats.server.url,
-    BRINE_NATS_CERTIFICATES: nats.certificates,
-    DATABASE_URL: postgres.url,
-  };
+  const group = await HostGroup.start();
+  releasers.add(() => group.close());
+  const { nats, postgres } = group;
   const hosts: Host[] = [];
   for (let at = 0; at < count; at += 1) {
     say(`hosts: ${at + 1} of ${count} starts`);
-    hosts.push(await startHost(releasers, { at, count, minions, env, first: hosts[0] }));
+    hosts.push(await startHost(releasers, { at, count, minions, group }));
   }
   const trees = [
     ...hosts.map(({ master }) => master.pid ?? 0),
@@ -108,26 +101,14 @@ async function startHost(
     readonly at: number;
     readonly count: number;
     readonly minions: number;
-    readonly env: Readonly<Record<string, string>>;
-    readonly first: Host | undefined;
+    readonly group: HostGroup;
   },
 ): Promise<Host> {
-  const { at, count, minions, env, first } = host;
+  const { at, count, minions, group } = host;
   // An address of its own: 28,000 local ports reach one port of an address.
   const address = `127.0.0.${at + 2}`;
   const config = { ...COMMON_CONFIG, interface: address, brine: { workers: 1 } };
-  const master = await BrineMaster.start(config, {
-    env: { ...env, BRINE_HOST: `host-${at + 1}` },
-    logLevel: 'warning',
-    // The same key: minions know one master.
-    onHome: async ({ pkiDir }) => {
-      if (first === undefined) return;
-      for (const file of ['master.pem', 'master.pub']) {
-        await copyFile(join(first.master.home.pkiDir, file), join(pkiDir, file));
-      }
-    },
-  });
-  releasers.add(() => master.close());
+  const master = await group.add(`host-${at + 1}`, config);
   const own = Math.floor(((at + 1) * minions) / count) - Math.floor((at * minions) / count);
   const swarm = await Swarm.start({
     host: address,
