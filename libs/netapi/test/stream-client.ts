@@ -22,6 +22,7 @@ export class StreamClient {
   readonly tags: string[] = [];
   readonly places: string[] = [];
   lastId: string | undefined;
+  token = 'abc123';
   retryMs = 0;
   comments = 0;
   status = 0;
@@ -37,7 +38,7 @@ export class StreamClient {
   async open(
     base: string,
     topics: string,
-    { from, token = 'abc123' }: { readonly from?: string; readonly token?: string } = {},
+    { from, token = this.token }: { readonly from?: string; readonly token?: string } = {},
   ): Promise<this> {
     const headers = {
       Authorization: `Bearer ${token}`,

@@ -9,6 +9,8 @@ export interface HttpReplica {
   readonly base: string;
   /** Ends it; resolves with its log. */
   close(): Promise<string>;
+  /** Ends it at once, by SIGKILL, and starts another one at an address of its own. */
+  killAndStart(): Promise<HttpReplica>;
 }
 
 /** The first http-api of a master, from what `brine.http` names. */
@@ -16,9 +18,18 @@ export function firstOf(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
+/** What a process is started with. */
+interface Program {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Starts a second process with the program and the environment of the first one. */
 export async function startReplica(master: BrineMaster): Promise<HttpReplica> {
-  const [port = 0] = await freePorts(1);
+  return start(await programOf(master));
+}
+
+async function programOf(master: BrineMaster): Promise<Program> {
   const service = (await master.services()).find(({ name }) => name.startsWith('http-api'));
   if (service?.pid === undefined) throw new Error('the master has no http-api');
   const [, ...args] = await partsOf(`/proc/${service.pid}/cmdline`);
@@ -30,6 +41,12 @@ export async function startReplica(master: BrineMaster): Promise<HttpReplica> {
   );
   // Descriptors of its supervisor, which have other meanings here.
   for (const name of Object.keys(env)) if (/^NODE_CHANNEL|_FD$/.test(name)) delete env[name];
+  return { args, env };
+}
+
+async function start(program: Program): Promise<HttpReplica> {
+  const { args, env } = program;
+  const [port = 0] = await freePorts(1);
   const started = spawn(process.execPath, args, {
     env: { ...env, BRINE_HTTP_PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,8 +65,14 @@ export async function startReplica(master: BrineMaster): Promise<HttpReplica> {
     base,
     close: async () => {
       started.kill('SIGTERM');
-      if (started.exitCode === null) await once(started, 'exit');
+      if (started.exitCode === null && started.signalCode === null) await once(started, 'exit');
       return log();
+    },
+    killAndStart: async () => {
+      const exited = once(started, 'exit');
+      started.kill('SIGKILL');
+      await exited;
+      return start(program);
     },
   };
 }
