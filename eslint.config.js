@@ -1,4 +1,5 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
+import reactHooks from 'eslint-plugin-react-hooks';
 import importSort from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
 import plainWords from './tools/lint/plain-words.mjs';
@@ -106,7 +107,7 @@ const IMPORTS = {
 export default defineConfig([
   globalIgnores(['**/dist/', '**/node_modules/', '.nx/', 'test/fixtures/']),
   {
-    files: ['**/*.ts', ...SCRIPTS],
+    files: ['**/*.{ts,tsx}', ...SCRIPTS],
     plugins: { 'simple-import-sort': importSort },
     rules: IMPORTS,
   },
@@ -121,18 +122,6 @@ export default defineConfig([
     },
   },
   {
-    // They run in a browser.
-    files: ['libs/*/pages/*.js'],
-    languageOptions: {
-      globals: {
-        Option: 'readonly',
-        URLSearchParams: 'readonly',
-        document: 'readonly',
-        window: 'readonly',
-      },
-    },
-  },
-  {
     files: ['**/*.cjs'],
     languageOptions: {
       globals: { __dirname: 'readonly', module: 'writable', require: 'readonly' },
@@ -140,7 +129,7 @@ export default defineConfig([
     rules: { '@typescript-eslint/no-require-imports': 'off' },
   },
   {
-    files: ['**/*.ts', ...SCRIPTS],
+    files: ['**/*.{ts,tsx}', ...SCRIPTS],
     // Wiring reads from top to bottom, however long.
     ignores: ['**/*.test.ts', 'test/**', 'apps/*/src/start.ts', '**/open-master.ts'],
     rules: {
@@ -151,14 +140,15 @@ export default defineConfig([
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     ignores: ['**/*.{test,fixture}.ts', '{test,{libs,apps,tools}/*/{test,bench}}/**'],
     plugins: { brine: plainWords },
     rules: { 'brine/plain-words': 'error' },
   },
   {
-    // Names of the API of engines, and of rows, messages between releases and metrics.
+    // Names of APIs of engines and browsers, of rows, messages between releases, and metrics.
     files: [
+      'apps/console/src/live/live-stream.ts',
       'apps/syndic-relay/src/adapters/downward.ts',
       'libs/engines/src/{engine,child/engine-link}.ts',
       'libs/host/src/event-feed.ts',
@@ -170,10 +160,13 @@ export default defineConfig([
     rules: { 'brine/plain-words': ['error', { names: false }] },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.recommendedTypeChecked],
     languageOptions: {
-      parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ['./tsconfig.test.json', './apps/console/tsconfig.test.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       eqeqeq: ['error', 'always', { null: 'ignore' }],
@@ -200,6 +193,12 @@ export default defineConfig([
       // `switch (true)` style and unions of literals with string are fine; what is left pays.
       '@typescript-eslint/no-unsafe-enum-comparison': 'off',
     },
+  },
+  {
+    files: ['apps/console/src/**/*.{ts,tsx}'],
+    extends: [reactHooks.configs.flat.recommended],
+    // Its compiler is not used.
+    rules: { 'react-hooks/incompatible-library': 'off' },
   },
   {
     files: ['**/*.test.ts', 'test/**/*.ts', 'libs/testing/**/*.ts'],

@@ -8,6 +8,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { buildConsole } from '../apps/console/build/console.mjs';
 import { buildNative } from '../libs/crypt/native/build.mjs';
 import { bundlePrograms } from './bundle.mjs';
 
@@ -22,9 +23,9 @@ async function main() {
   try {
     if (!isInstalled()) await install();
     await linkPostgres();
-    // Beside the compiler, which keeps one core busy. It is optional: it never fails.
-    const native = buildNative(say);
-    await build().finally(() => native);
+    // Beside the compiler, which keeps one core busy. The native part is optional: it never fails.
+    const beside = Promise.all([buildNative(say), buildConsole(say)]);
+    await build().finally(() => beside);
     await bundlePrograms(say);
   } finally {
     rmSync(LOCK, { force: true });

@@ -19,10 +19,12 @@ const files = listFiles()
   .filter((path) => !path.startsWith('test/fixtures/') && path !== 'package-lock.json');
 
 const texts = files
-  .filter((path) => /\.(ts|mjs|cjs|js|json|ya?ml|md|sql|conf|sh)$|Dockerfile$/.test(path))
+  .filter((path) =>
+    /\.(tsx?|mjs|cjs|js|json|css|html|ya?ml|md|sql|conf|sh)$|Dockerfile$/.test(path),
+  )
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 
-const sources = texts.filter(({ path }) => /\.(ts|mjs|cjs|js)$/.test(path));
+const sources = texts.filter(({ path }) => /\.(tsx?|mjs|cjs|js)$/.test(path));
 
 const projects = [
   ...new Set(

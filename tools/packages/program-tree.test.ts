@@ -34,6 +34,13 @@ test('licences and what runs are packed; types, maps, sources, tests and other p
   expect([`build/${process.platform}/${other}`, 'build/win32'].filter(zeromq)).toEqual([]);
 });
 
+test('the pages of the console are packed, with the licences of what is in them', () => {
+  const app = join(ROOT, 'apps/console');
+  const paths = ['dist/site/index.html', 'dist/site/assets/a-1.js.br', 'dist/site/licences.md'];
+  expect(paths.filter((path) => !isNeeded(path, app))).toEqual([]);
+  expect(['dist/types/main.d.ts', 'README.md'].filter((path) => isNeeded(path, app))).toEqual([]);
+});
+
 test('the native part of the crypticle is packed where it is built, without its sources', () => {
   const native = join(ROOT, 'libs/crypt/native');
   expect(existsSync(native)).toBe(true);

@@ -7,18 +7,11 @@ import { type Closure, closureOf, type Lock } from './closure.ts';
 import { natsProgram, nodeProgram } from './programs.ts';
 
 /** Folders of our packages that are read at run time. */
-export const RUN_FOLDERS: readonly string[] = [
-  'bin',
-  'dist',
-  'native',
-  'pages',
-  'python',
-  'sql',
-  'threads',
-];
+export const RUN_FOLDERS: readonly string[] = ['bin', 'dist', 'native', 'python', 'sql', 'threads'];
 /** Folders of our packages that are not. */
 export const BUILD_FOLDERS: readonly string[] = [
   'bench',
+  'build',
   'fixtures',
   'hosts',
   'node_modules',
@@ -109,8 +102,10 @@ export function isNeeded(path: string, of: string): boolean {
   }
   if (/^(licen[cs]e|copying|notice)/i.test(name)) return true;
   // Files for compilers, editors, tests and readers of sources.
-  if (of.includes('node_modules/') && (NOT_RUN.test(path) || name.startsWith('.'))) return false;
-  return !/\.([cm]?ts|map|tsbuildinfo|md|html|a|h|cc|gypi?|bash|cmd|sh)$/.test(name);
+  if (of.includes('node_modules/') && (NOT_RUN.test(path) || /^\.|\.html$/.test(name))) {
+    return false;
+  }
+  return !/\.([cm]?ts|map|tsbuildinfo|md|a|h|cc|gypi?|bash|cmd|sh)$/.test(name);
 }
 
 /** Files of other packages that do not run; `pgxs` builds extensions of PostgreSQL. */

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { connectBus } from '@brine/bus';
 import { answerRoll, RequestSender } from '@brine/bus/rpc';
 import { type HttpAddress, HttpListener } from '@brine/http';
@@ -13,6 +14,9 @@ import {
 import { boundPort } from '@brine/service/processes';
 import { exposeMetrics } from './adapters/metrics.ts';
 
+/** The build of apps/console. */
+const CONSOLE = new URL('../../console/dist/site/', import.meta.url);
+
 /** Connects to NATS, and serves HTTP on its own port and on that of `rest_cherrypy`. */
 export async function startHttpApi(context: ServiceContext): Promise<RunningService> {
   const { options, log, metrics, report, telemetry } = context;
@@ -26,6 +30,7 @@ export async function startHttpApi(context: ServiceContext): Promise<RunningServ
   const netapi = openNetapi({
     options,
     release: ownRelease(),
+    consoleDir: fileURLToPath(CONSOLE),
     bus,
     sender,
     spans: telemetry,

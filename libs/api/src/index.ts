@@ -16,6 +16,7 @@ export type { Problem, ProblemCode } from './problems.ts';
 export { PROBLEMS, problemSchema } from './problems.ts';
 export type { SessionShown } from './session.ts';
 export { anyLogInSchema, logInsSchema, sessionSchema } from './session.ts';
+export type { StreamData } from './stream.ts';
 export { streamMessages, streamQuery, streamSchema } from './stream.ts';
 export type { Resolved } from './targets.ts';
 export { resolvedSchema, targetSchema } from './targets.ts';

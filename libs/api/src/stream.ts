@@ -109,6 +109,11 @@ export const streamMessages = {
     ),
 } as const;
 
+/** The data of messages, by the names of their events. */
+export type StreamData = {
+  readonly [name in keyof typeof streamMessages]: z.infer<(typeof streamMessages)[name]>;
+};
+
 /** A stream of server-sent events, in the form of what it has. */
 export const streamSchema = z
   .union(

@@ -1,3 +1,4 @@
+export { serveBuilt } from './built-files.ts';
 export { whenClosed } from './closed.ts';
 export { clearOwnCookie, ownCookieOf, setOwnCookie } from './cookies.ts';
 export type { ApiDocument, ApiInfo, DescribedApp } from './described.ts';

@@ -43,6 +43,8 @@ export interface NetapiParts {
   readonly options: MasterOptions;
   /** The release of this service, for the document of `/v1`. */
   readonly release: string;
+  /** Where the pages of the console are built. */
+  readonly consoleDir: string;
   readonly bus: Bus;
   readonly sender: RequestSender;
   readonly onTrouble: (text: string, error: unknown) => void;
@@ -65,7 +67,7 @@ export interface Netapi {
 
 /** Joins the parts of the API. */
 export function openNetapi(given: NetapiParts): Netapi {
-  const { options, release, bus, sender, spans, onTrouble } = given;
+  const { options, release, consoleDir, bus, sender, spans, onTrouble } = given;
   const rest = readRestCherrypy(options.restCherrypy);
   const requests = new MasterRequests(sender, spans);
   const sessions = new Sessions(new Bucket(bus, 'brine_http_sessions'));
@@ -105,7 +107,7 @@ export function openNetapi(given: NetapiParts): Netapi {
       const own = isOwn ? { ...rest, rootPrefix: '' } : rest;
       await new RestCherrypy({ ...parts, options: own }).build(app);
       await addV1(app, own.rootPrefix, parts);
-      await addConsole(app, own.rootPrefix);
+      await addConsole(app, own.rootPrefix, consoleDir);
     },
     errorPage: (status) => errorPage(status, ''),
     room,

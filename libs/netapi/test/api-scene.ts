@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { LISTED_GRAINS } from '@brine/api/fleet';
 import type { BucketKey, Bus } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus/rpc';
@@ -34,6 +35,9 @@ import { Sessions } from '../src/sessions/sessions.ts';
 import type { V1Parts } from '../src/v1/parts.ts';
 import { readTemplates } from '../src/v1/site/read-templates.ts';
 import { addV1 } from '../src/v1/v1.ts';
+
+/** The build of apps/console. */
+const CONSOLE = new URL('../../../apps/console/dist/site/', import.meta.url);
 
 export const JID = '20261129204500123456';
 
@@ -296,7 +300,7 @@ export class ApiScene {
       build: async (app) => {
         await this.api.build(app);
         await addV1(app, '', this.v1);
-        await addConsole(app, '');
+        await addConsole(app, '', fileURLToPath(CONSOLE));
       },
       errorPage: (status) => errorPage(status, ''),
       onTaken: (reason) => void this.faults.push(reason),

@@ -1,4 +1,4 @@
-// The log-in page, as it is sent, and what is beside it.
+// The page of the console, as it is sent, and the files beside it.
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { closeScenes, raw, served } from '../../test/served-scene.ts';
@@ -32,7 +32,6 @@ describe('the page', () => {
       expect.arrayContaining([
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self'",
         "connect-src 'self'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -40,43 +39,64 @@ describe('the page', () => {
       ]),
     );
     expect(policy.join(' ')).not.toMatch(/unsafe|\*|https?:/);
+    const nonce = /style-src 'self' 'nonce-([\w-]{22})'/.exec(policy.join(';'))?.[1];
+    expect(page.text).toContain(`nonce="${nonce}"`);
+    const again = await ask('/console/');
+    expect(again.headers.get('content-security-policy')).not.toContain(nonce);
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
     expect(page.headers.get('x-content-type-options')).toBe('nosniff');
     expect(page.headers.get('set-cookie')).toBeNull();
   });
 
-  test('has its files, and each names its type', async () => {
+  test('has its files below it, compressed and for good', async () => {
     const { ask } = await served();
-    const { text } = await ask('/console/');
-    const names = [...text.matchAll(/(?:src|href)="(console\.\w+)"/g)].map(([, name]) => name);
-    expect(names).toEqual(['console.css', 'console.js']);
+    const { text } = await ask('/console/jobs/1?a=b');
+    const names = [...text.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, name]) => name);
+    const encodings = new Set<string | null>();
     for (const name of names) {
-      const file = await ask(`/console/${name}`);
+      expect(name).toMatch(/^\/console\/assets\/[\w.-]+$/);
+      const file = await ask(name ?? '', { headers: { 'Accept-Encoding': 'br' } });
       expect(file.status).toBe(200);
-      expect(file.headers.get('content-type')).toMatch(/^text\/(css|javascript); charset=utf-8$/);
+      expect(file.headers.get('content-type')).toMatch(
+        /^(text\/css|application\/javascript); charset=utf-8$/,
+      );
+      encodings.add(file.headers.get('content-encoding'));
+      expect(file.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
     }
+    // A file of a few lines has no compressed copy.
+    expect(encodings).toContain('br');
   });
 
   test.each([
-    '/console/nothing',
-    '/console/index.html',
-    '/console/..',
-    '/console/../../package.json',
-    '/console/%2e%2e/%2e%2e/package.json',
-    '/console/%252e%252e/package.json',
+    '/console/jobs',
+    '/console/minions/web%2F1',
     '/console/..%2f..%2fpackage.json',
-    '/console/..%5c..%5cpackage.json',
-    '/console/%00',
-    '/console/console.js%00.html',
-    '/console/console.js/',
     '/console/constructor',
+    '/console/assets/',
     '/console//etc/passwd',
-    `/console/${'a'.repeat(10_000)}`,
+  ])('is what %s has', async (path) => {
+    const { ask } = await served();
+    const { status, text } = await ask(path);
+    expect(status).toBe(200);
+    expect(text).toContain('<div id="root">');
+  });
+
+  test.each([
+    '/console/assets/nothing.js',
+    '/console/assets/.vite',
+    '/console/assets/../index.html',
+    '/console/assets/../../types/tsconfig.tsbuildinfo',
+    '/console/assets/%2e%2e/%2e%2e/package.json',
+    '/console/assets/%252e%252e/package.json',
+    '/console/assets/..%2f..%2fpackage.json',
+    '/console/assets/..%5c..%5cpackage.json',
+    '/console/assets/%00',
+    '/console/assets//etc/passwd',
+    `/console/assets/${'a'.repeat(10_000)}`,
   ])('has nothing at %.40s', async (path) => {
     const { base } = await served();
     const { status } = await exactly(base, path);
-    // `console.js/` is the file: a slash at the end counts for nothing.
-    expect([400, 404, path === '/console/console.js/' ? 200 : 404]).toContain(status);
+    expect([400, 403, 404]).toContain(status);
   });
 
   test('is not what another method gets', async () => {

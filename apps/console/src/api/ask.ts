@@ -1,0 +1,80 @@
+import type { Problem, ProblemCode } from '@brine/api';
+import { API_PATH } from '../places.ts';
+
+/** A query of `/v1`; what is undefined or empty is left out, lists are repeated. */
+export type Query = Readonly<Record<string, QueryValue>>;
+type QueryValue = string | number | boolean | readonly string[] | undefined;
+
+/** What is asked besides a path. */
+export interface Asked {
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  /** The same request with the same key is done once, to whichever replica it goes. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer of `/v1` that is an error, or no answer at all: then `code` is undefined. */
+export class ApiError extends Error {
+  readonly code: ProblemCode | undefined;
+  readonly retryable: boolean;
+  /** With the code `changed`: how many minions the target has now, and their digest. */
+  readonly changed: { readonly count: number; readonly digest: string } | undefined;
+
+  constructor(problem: Partial<Problem>) {
+    const { title = 'The master can not be reached', detail, code, retryable = true } = problem;
+    super(detail === undefined ? title : `${title}: ${detail}`);
+    this.name = 'ApiError';
+    this.code = code;
+    this.retryable = retryable;
+    const { count, digest } = problem;
+    this.changed = count === undefined || digest === undefined ? undefined : { count, digest };
+  }
+}
+
+/** The path of a thing below `/v1`, whatever is in its name. */
+export function pathOf(...parts: readonly string[]): string {
+  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+}
+
+/** An address of `/v1` as one may copy it. */
+export function addressOf(path: string, query: Query = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === '') continue;
+    for (const one of Array.isArray(value) ? value : [value]) params.append(name, String(one));
+  }
+  const text = params.toString();
+  return `${API_PATH}${path}${text === '' ? '' : `?${text}`}`;
+}
+
+/**
+ * Asks `/v1`. The cookie names the caller.
+ * @throws ApiError with the title and the detail of the answer
+ */
+export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
+  const { query, body, method = body === undefined ? 'GET' : 'POST', signal } = asked;
+  const headers = new Headers();
+  if (body !== undefined) headers.set('Content-Type', 'application/json');
+  if (asked.idempotencyKey !== undefined) headers.set('Idempotency-Key', asked.idempotencyKey);
+  const answer = await fetch(addressOf(path, query), {
+    method,
+    headers,
+    credentials: 'same-origin',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError({});
+  });
+  if (answer.status === 204) return undefined as T;
+  const value = (await answer.json().catch(() => ({ title: answer.statusText }))) as unknown;
+  if (!answer.ok) throw new ApiError(value as Problem);
+  return value as T;
+}
+
+/** True for an error that ends with a new log-in. */
+export function isLoggedOut(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'not-logged-in';
+}

@@ -1,0 +1,68 @@
+import { Group, SegmentedControl, Switch, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import type { JobsSearch } from './jobs-search.ts';
+
+/** A filter waits for the end of the typing, ms. */
+const TYPING_MS = 300;
+
+/** What the first choice means in the address. */
+const RESULTS: Readonly<Record<string, JobsSearch>> = {
+  all: {},
+  open: { state: 'open' },
+  failed: { result: 'failed' },
+  late: { result: 'late' },
+  never: { result: 'never' },
+};
+
+const TEXTS = [
+  { name: 'fun', label: 'Function', example: 'state.*' },
+  { name: 'tgt', label: 'Target', example: 'web*' },
+  { name: 'user', label: 'User', example: '' },
+  { name: 'minion', label: 'Minion', example: '' },
+] as const;
+
+interface JobsFilterProps {
+  readonly search: JobsSearch;
+  readonly onChange: (search: JobsSearch) => void;
+}
+
+/** Chooses jobs; each choice is in the address. */
+export function JobsFilter({ search, onChange }: JobsFilterProps) {
+  const change = (part: JobsSearch): void => onChange({ ...search, ...part });
+  const type = useDebouncedCallback(change, TYPING_MS);
+  const { state, result, ...others } = search;
+  return (
+    <Group gap="sm" align="end">
+      <SegmentedControl
+        aria-label="Which jobs"
+        size="xs"
+        value={result ?? state ?? 'all'}
+        data={[
+          { value: 'all', label: 'All' },
+          { value: 'open', label: 'Open' },
+          { value: 'failed', label: '✖ Failed' },
+          { value: 'late', label: '◐ Late' },
+          { value: 'never', label: '▢ Never' },
+        ]}
+        onChange={(value) => onChange({ ...others, ...RESULTS[value] })}
+      />
+      {TEXTS.map(({ name, label, example }) => (
+        <TextInput
+          key={name}
+          size="xs"
+          w={130}
+          label={label}
+          placeholder={example}
+          defaultValue={search[name] ?? ''}
+          onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+        />
+      ))}
+      <Switch
+        size="sm"
+        label="Also of tools"
+        checked={search.hidden === 'true'}
+        onChange={({ currentTarget }) => change({ hidden: currentTarget.checked ? 'true' : '' })}
+      />
+    </Group>
+  );
+}

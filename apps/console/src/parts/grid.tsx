@@ -1,0 +1,225 @@
+import { Checkbox, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
+import classes from './grid.module.css';
+import { gridMove } from './grid-moves.ts';
+
+/** Pixels of a row, by density. */
+const ROW_PX = { compact: 30, roomy: 42 } as const;
+/** Rows beyond the seen ones. */
+const OVERSCAN = 8;
+
+/** A column. */
+export interface GridColumn<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** As in `grid-template-columns`. */
+  readonly width: string;
+  /** How the server calls this order, if it has one. */
+  readonly sort?: string;
+  /** Left out on narrow windows. */
+  readonly isWide?: boolean;
+}
+
+/** Rows that are chosen, by their keys. */
+export interface GridSelection {
+  readonly has: (key: string) => boolean;
+  readonly toggle: (key: string) => void;
+}
+
+interface GridProps<Row> {
+  readonly label: string;
+  readonly columns: readonly GridColumn<Row>[];
+  /** All rows, those that are not loaded too. */
+  readonly total: number;
+  /** Undefined for a row that is not loaded yet. */
+  readonly rowAt: (index: number) => Row | undefined;
+  readonly keyOf: (row: Row) => string;
+  readonly onOpen?: (row: Row) => void;
+  /** Which rows are seen. */
+  readonly onRange?: (first: number, last: number) => void;
+  /** The order, as the server calls it, with `-` downwards. */
+  readonly sort?: string;
+  readonly onSort?: (sort: string) => void;
+  readonly selection?: GridSelection;
+  readonly height?: string;
+  readonly density?: keyof typeof ROW_PX;
+}
+
+/**
+ * Rows of any number, of which the seen ones are in the page. One row has the focus: arrows, j and
+ * k, Home, End and the page keys move it, Enter opens it, x chooses it.
+ */
+export function Grid<Row>(props: GridProps<Row>) {
+  const { label, columns, total, rowAt, onRange, selection } = props;
+  const { height = '60vh', density = 'compact' } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX[density],
+    overscan: OVERSCAN,
+  });
+  const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onRange?.(first, last), [first, last, onRange]);
+  const page = Math.max(1, last - first - OVERSCAN);
+  const { at, focus, onKeyDown } = useRowKeys(props, page, (index) => {
+    virtual.scrollToIndex(index);
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus();
+    });
+  });
+  const template = [...(selection ? ['2rem'] : []), ...columns.map(({ width }) => width)].join(' ');
+  return (
+    <div
+      ref={scroller}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={total + 1}
+      aria-colcount={columns.length}
+      aria-multiselectable={selection !== undefined}
+      className={classes['grid']}
+      style={{ maxHeight: height, '--columns': template } as CSSProperties}
+      onKeyDown={onKeyDown}
+    >
+      <GridHead {...props} />
+      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {items.map(({ index, start, size }) => (
+          <GridRow
+            key={index}
+            grid={props}
+            row={rowAt(index)}
+            index={index}
+            style={{ height: size, transform: `translateY(${start}px)` }}
+            tabIndex={index === at ? 0 : -1}
+            onFocus={() => focus(index)}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Which row has the focus, and what keys do with it. */
+function useRowKeys<Row>(
+  { total, rowAt, keyOf, onOpen, selection }: GridProps<Row>,
+  page: number,
+  show: (index: number) => void,
+) {
+  const [focused, focus] = useState(0);
+  const at = Math.min(focused, Math.max(0, total - 1));
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const row = rowAt(at);
+    const next = gridMove(event.key, at, { total, page });
+    if (next !== undefined) {
+      focus(next);
+      show(next);
+    } else if (event.key === 'Enter' && row !== undefined && onOpen !== undefined) onOpen(row);
+    else if (event.key === 'x' && row !== undefined && selection !== undefined) {
+      selection.toggle(keyOf(row));
+    } else return;
+    event.preventDefault();
+  };
+  return { at, focus, onKeyDown };
+}
+
+interface GridRowProps<Row> {
+  readonly grid: GridProps<Row>;
+  readonly row: Row | undefined;
+  readonly index: number;
+  readonly style: CSSProperties;
+  readonly tabIndex: number;
+  readonly onFocus: () => void;
+}
+
+function GridRow<Row>({ grid, row, index, ...rest }: GridRowProps<Row>) {
+  const { columns, keyOf, onOpen, selection } = grid;
+  const key = row === undefined ? undefined : keyOf(row);
+  const isChosen = key !== undefined && selection?.has(key) === true;
+  return (
+    <div
+      {...rest}
+      role="row"
+      data-index={index}
+      aria-rowindex={index + 2}
+      aria-selected={selection === undefined ? undefined : isChosen}
+      className={classes['row']}
+      onDoubleClick={() => row !== undefined && onOpen?.(row)}
+    >
+      {selection && (
+        <div role="gridcell">
+          <Checkbox
+            size="xs"
+            tabIndex={-1}
+            checked={isChosen}
+            disabled={key === undefined}
+            onChange={() => key !== undefined && selection.toggle(key)}
+            aria-label={`Choose ${key ?? 'this row'}`}
+          />
+        </div>
+      )}
+      {columns.map((column) => (
+        <div
+          key={column.id}
+          role="gridcell"
+          className={column.isWide === true ? classes['wide'] : undefined}
+        >
+          {row === undefined ? '…' : column.cell(row)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function GridHead<Row>({ columns, sort, onSort, selection }: GridProps<Row>) {
+  return (
+    <div role="rowgroup" className={classes['head']}>
+      <div role="row" aria-rowindex={1} className={classes['titles']}>
+        {selection && (
+          <div role="columnheader">
+            <VisuallyHidden>Chosen</VisuallyHidden>
+          </div>
+        )}
+        {columns.map((column) => (
+          <div
+            key={column.id}
+            role="columnheader"
+            aria-sort={sortedAs(column, sort)}
+            className={column.isWide === true ? classes['wide'] : undefined}
+          >
+            {column.sort === undefined || onSort === undefined ? (
+              column.title
+            ) : (
+              <UnstyledButton
+                fw={600}
+                fz="sm"
+                onClick={() => onSort(sort === column.sort ? `-${sort}` : (column.sort ?? ''))}
+              >
+                {column.title} <span aria-hidden>{ARROWS[sortedAs(column, sort)]}</span>
+              </UnstyledButton>
+            )}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+const ARROWS = { ascending: '▲', descending: '▼', none: '' } as const;
+
+function sortedAs(column: { readonly sort?: string }, sort = ''): keyof typeof ARROWS {
+  if (column.sort === undefined) return 'none';
+  if (sort === column.sort) return 'ascending';
+  return sort === `-${column.sort}` ? 'descending' : 'none';
+}

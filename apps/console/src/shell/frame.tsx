@@ -1,0 +1,118 @@
+import { AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { spotlight } from '@mantine/spotlight';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { logOut, meQuery } from '../api/session.ts';
+import { useLiveState } from '../live/use-live.ts';
+import { Given } from '../parts/given.tsx';
+import { When } from '../parts/when.tsx';
+import { KeyHelp } from './key-help.tsx';
+import { useKeys } from './keys.ts';
+import { PAGES } from './pages.ts';
+import { Palette } from './palette.tsx';
+import { SessionEnd } from './session-end.tsx';
+
+const NAVBAR_PX = 200;
+const HEADER_PX = 50;
+
+/** What is around each page. */
+export function Frame() {
+  const [isOpen, menu] = useDisclosure();
+  const [isHelp, help] = useDisclosure();
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  useKeys({
+    '/': () => spotlight.open(),
+    '?': help.open,
+    ...Object.fromEntries(
+      PAGES.map(({ key, path }) => [`g ${key}`, () => void navigate({ to: path })]),
+    ),
+  });
+  return (
+    <AppShell
+      header={{ height: HEADER_PX }}
+      navbar={{ width: NAVBAR_PX, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap">
+          <Group wrap="nowrap">
+            <Burger
+              opened={isOpen}
+              onClick={menu.toggle}
+              hiddenFrom="sm"
+              size="sm"
+              aria-label="Menu"
+            />
+            <Text fw={700}>Brine</Text>
+          </Group>
+          <Button variant="default" size="compact-md" onClick={spotlight.open}>
+            Search&nbsp;<Kbd size="xs">/</Kbd>
+          </Button>
+          <Group wrap="nowrap">
+            <LiveSign />
+            <UserMenu />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" aria-label="Pages">
+        {PAGES.map(({ path, name, key }) => (
+          <NavLink
+            key={path}
+            component={Link}
+            to={path}
+            label={name}
+            active={isBelow(pathname, path)}
+            aria-current={isBelow(pathname, path) ? 'page' : undefined}
+            rightSection={<Kbd size="xs">g {key}</Kbd>}
+            onClick={menu.close}
+          />
+        ))}
+      </AppShell.Navbar>
+      <AppShell.Main>
+        <SessionEnd />
+        <Outlet />
+      </AppShell.Main>
+      <Palette />
+      <KeyHelp opened={isHelp} onClose={help.close} />
+    </AppShell>
+  );
+}
+
+function isBelow(pathname: string, path: string): boolean {
+  return pathname === path || (path !== '/' && pathname.startsWith(`${path}/`));
+}
+
+/** Whether what one sees is of now. */
+function LiveSign() {
+  const state = useLiveState();
+  if (state.is === 'live') return <Text size="sm">● live</Text>;
+  if (state.is === 'connecting') return <Text size="sm">○ connecting</Text>;
+  return (
+    <Text size="sm" role="status">
+      ○ not live, last <When time={new Date(state.since).toISOString()} />
+    </Text>
+  );
+}
+
+function UserMenu() {
+  const me = useQuery(meQuery);
+  const leave = async (): Promise<void> => {
+    await logOut();
+    window.location.reload();
+  };
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button variant="subtle" size="compact-md">
+          <Given text={me.data?.principal ?? '…'} max={30} />
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{me.data === undefined ? '…' : `Logged in by ${me.data.eauth}`}</Menu.Label>
+        <Menu.Item onClick={() => void leave()}>Log out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,38 @@
+import { createContext, use } from 'react';
+
+/** What a person set for this browser. */
+export interface Settings {
+  readonly density: 'compact' | 'roomy';
+}
+
+const NAME = 'brine-settings';
+const USUAL: Settings = { density: 'compact' };
+
+/** Reads what was set; the usual where there is nothing, or nothing sensible. */
+export function readSettings(): Settings {
+  try {
+    const { density } = JSON.parse(localStorage.getItem(NAME) ?? '{}') as Partial<Settings>;
+    return { density: density === 'roomy' ? 'roomy' : USUAL.density };
+  } catch {
+    // Another program wrote it, or the browser keeps nothing.
+    return USUAL;
+  }
+}
+
+/** Keeps it for this browser, if the browser keeps anything. */
+export function keepSettings(settings: Settings): void {
+  try {
+    localStorage.setItem(NAME, JSON.stringify(settings));
+  } catch {
+    // Full or forbidden: it is in force for this tab alone.
+  }
+}
+
+export const SettingsContext = createContext<{
+  readonly settings: Settings;
+  readonly set: (settings: Settings) => void;
+}>({ settings: USUAL, set: () => undefined });
+
+export function useSettings() {
+  return use(SettingsContext);
+}

@@ -1,0 +1,23 @@
+/** The nonce of this page, for the styles that its parts add. */
+export function nonce(): string {
+  const found = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]');
+  return found?.nonce ?? '';
+}
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createHTML(text: string): string }): unknown;
+}
+
+/**
+ * Lets parts set the text of a `<style>`, and no markup: what has a `<` is refused, wherever it
+ * comes from. The page's policy forbids it without this rule (`require-trusted-types-for`).
+ */
+export function onlyPlainText(): void {
+  const types = (window as { trustedTypes?: TrustedTypes }).trustedTypes;
+  types?.createPolicy('default', {
+    createHTML: (text) => {
+      if (text.includes('<')) throw new TypeError('markup is not set from a text here');
+      return text;
+    },
+  });
+}
