@@ -31,6 +31,8 @@ const NO_QUERY =
  * shared, a right taken away ends within 30 s.
  */
 const CHECK_MS = 22_000;
+/** It is looked up again after this where the master did not answer, and later each time, ms. */
+const AGAIN_MS = 1_000;
 
 /** A frame of `/events`; scripts read it line by line. */
 export const eventFrame: WriteFrame = ({ tag, data }) => {
@@ -94,16 +96,22 @@ export async function untilOver(
   { callers, sight }: Pick<EventParts, 'callers' | 'sight'>,
   { caller: { token, expire }, followed, peer, gone }: OpenStream,
 ): Promise<void> {
+  let waitMs = CHECK_MS;
+  let againMs = AGAIN_MS;
   for (;;) {
     const leftMs = Math.max(0, expire * 1_000 - Date.now());
-    if (!(await sleepUnless(Math.min(CHECK_MS, leftMs + 1), gone))) break;
+    if (!(await sleepUnless(Math.min(waitMs, leftMs + 1), gone))) break;
     if (Date.now() >= expire * 1_000) break;
     try {
       const now = await callers.again(token, peer);
       if (now === undefined) break;
       followed.look(sight(now, peer));
+      waitMs = CHECK_MS;
+      againMs = AGAIN_MS;
     } catch {
-      // No worker answers just now; whether the token is valid shows the next time.
+      // No worker answers just now, as when all start again with other rights.
+      waitMs = againMs;
+      againMs = Math.min(2 * againMs, CHECK_MS);
     }
   }
   followed.remove();

@@ -52,7 +52,12 @@ export class Callers {
     if (known !== undefined) return known;
     const found = this.ofToken(token, peer);
     this.#shared.set(token, found);
-    setTimeout(() => this.#shared.delete(token), SHARED_MS).unref();
+    const forget = (): void => {
+      if (this.#shared.get(token) === found) this.#shared.delete(token);
+    };
+    setTimeout(forget, SHARED_MS).unref();
+    // No answer is no answer for others.
+    found.catch(forget);
     return found;
   }
 
