@@ -47,7 +47,9 @@ export const streamMessages = {
         .describe('Null for a job that began before this process: ask for the job.'),
       closed: z.boolean().nullable().describe('True once all minions of the job have returned.'),
     })
-    .describe('A job changed. Four a second for each job, at most.'),
+    .describe(
+      'A job changed. Four a second for each job, or one with each message of `events`, at most.',
+    ),
   returns: z
     .array(
       z.object({
@@ -79,7 +81,8 @@ export const streamMessages = {
     })
     .describe(
       'The minions that the caller sees, if their numbers have changed, and what happened since ' +
-        'the message before in jobs that it sees as a whole. One a second at most.',
+        'the message before in jobs that it sees as a whole. One a second, or one with each ' +
+        'message of `events`, at most.',
     ),
   rows: z
     .object({

@@ -171,6 +171,31 @@ test('a follower with other rights gets what it may have seen before, then its n
   expect(sink.writes).toEqual(['[before]']);
 });
 
+test.each([false, true])(
+  'events that wait for the job cache are not lost with other rights (others have them: %s)',
+  async (isKnown) => {
+    const followers = new Followers();
+    const { write } = writer();
+    const form = formOf('sse', write);
+    const sink = new FakeSink();
+    const never = new Promise<boolean>(() => undefined);
+    const unsure: Sight = {
+      ...ALL,
+      key: 'unsure',
+      isUnsure: ({ tag }) => tag === 'unsure',
+      learn: () => never,
+    };
+    const narrow: Sight = { ...ALL, key: 'narrow', sees: ({ tag }) => tag !== 'lost' };
+    if (isKnown) followers.add(new FakeSink(), narrow, form);
+    const followed = followers.add(sink, unsure, form);
+    for (const tag of ['before', 'unsure', 'lost', 'kept']) followers.take(eventOf(tag));
+    followed.look(narrow);
+    followers.take(eventOf('after'));
+    await vi.advanceTimersByTimeAsync(FLUSH_MS);
+    expect(sink.writes.join('')).toBe('[before][unsure][kept][after]');
+  },
+);
+
 test('a follower that was closed for not reading does not come back with other rights', () => {
   const followers = new Followers();
   const { write } = writer();

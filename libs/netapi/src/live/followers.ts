@@ -88,11 +88,22 @@ class Group {
     this.isDirty = true;
   }
 
-  flush(): Frame | undefined {
-    const { text, events } = this.maker.flush(this.sightClass.position);
+  flush(isLast: boolean): Frame | undefined {
+    const { text, events } = this.maker.flush(this.sightClass.position, isLast);
     this.isDirty = false;
     if (text === '') return undefined;
     return new Frame(text, events);
+  }
+
+  /** Gives a follower what it may see of events that the others had before it. */
+  give({ sink }: Follower, events: readonly LiveEvent[]): void {
+    if (events.length === 0) return;
+    const { sight, position } = this.sightClass;
+    const maker = this.form.make(sight, () => undefined);
+    for (const event of events) if (this.sightClass.wants(this, event)) maker.take(event);
+    const { text, events: count } = maker.flush(position, true);
+    maker.close?.();
+    if (text !== '') sink.write(new Frame(text, count));
   }
 
   /** Gives a follower what the others had before it. */
@@ -162,12 +173,14 @@ export class Followers {
     return {
       look: (other) => {
         if (follower.isOver || other.key === group.sightClass.sight.key) return;
-        // What it may have seen until now is sent first, and nothing comes twice.
-        this.#flushGroup(group);
+        // What it may have seen until now is sent first, whether it is due or not.
+        this.#flushGroup(group, true);
         if (follower.isOver) return;
+        const { taken } = group.sightClass;
         this.#part(group, follower);
-        const next = this.#groupOf(other, form);
+        const next = this.#groupOf(other, form, taken);
         this.#flushGroup(next);
+        next.give(follower, this.recent.slice(taken, next.sightClass.taken));
         next.followers.add(follower);
         next.join(follower);
         group = next;
@@ -202,6 +215,7 @@ export class Followers {
     clearInterval(this.#idle);
     this.#timer = undefined;
     for (const group of this.#groups()) {
+      this.#flushGroup(group, true);
       for (const follower of group.followers) {
         this.#remove(group, follower);
         follower.sink.end(group.form.bye?.());
@@ -220,13 +234,15 @@ export class Followers {
     return group;
   }
 
-  #groupOf(sight: Sight, form: Form): Group {
+  /** @param from events from this number on are judged, though they were taken already */
+  #groupOf(sight: Sight, form: Form, from = this.recent.end): Group {
     let sightClass = this.#classes.get(sight.key);
     if (sightClass === undefined) {
       sightClass = new SightClass<Group>(sight, this.recent, (groups, event) =>
         this.#give(groups, event),
       );
       this.#classes.set(sight.key, sightClass);
+      sightClass.begin(from);
     }
     let group = sightClass.groups.get(form.name);
     if (group === undefined) {
@@ -286,8 +302,8 @@ export class Followers {
     if (isPending) this.#arm();
   }
 
-  #flushGroup(group: Group): void {
-    const frame = group.flush();
+  #flushGroup(group: Group, isLast = false): void {
+    const frame = group.flush(isLast);
     if (frame === undefined) return;
     const now = performance.now();
     for (const follower of group.followers) this.#send(group, follower, { frame, now });

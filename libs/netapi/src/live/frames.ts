@@ -22,8 +22,11 @@ export class Frame {
 export interface FrameMaker {
   /** Takes an event that they may see; false if it changes nothing for them. */
   take(event: LiveEvent): boolean;
-  /** What they get now, empty if nothing; all up to this position was taken. */
-  flush(position: string): Pick<Frame, 'text' | 'events'>;
+  /**
+   * What they get now, empty if nothing; all up to this position was taken.
+   * @param isLast they get no more of this: what is not due yet is due now
+   */
+  flush(position: string, isLast?: boolean): Pick<Frame, 'text' | 'events'>;
   /** Something is here that a later flush gives, though no event comes. */
   readonly isPending: boolean;
   /** Characters that wait for the flush. */

@@ -47,6 +47,17 @@ export class SightClass<G extends OfForm> {
     return this.#recent.before(this.taken);
   }
 
+  /** Judges events from this number on, which followers with other rights have not got yet. */
+  begin(from: number): void {
+    this.#waiting = [...this.#recent.slice(from, this.#recent.end)];
+    if (this.#waiting.length > 0) void this.#learn();
+  }
+
+  /** True if followers of a group of these rights get this event. */
+  wants({ form: { jids } }: G, event: LiveEvent): boolean {
+    return (jids === undefined || jids.has(event.jid ?? '')) && this.sight.sees(event);
+  }
+
   add(group: G): void {
     const { name, jids } = group.form;
     this.groups.set(name, group);

@@ -61,10 +61,10 @@ class CountsPart implements TopicPart {
     return true;
   }
 
-  flush(nowMs: number): readonly Message[] {
+  flush(nowMs: number, isAll: boolean): readonly Message[] {
     const messages: Message[] = [];
     for (const jid of this.#changed) {
-      if (nowMs - (this.#sentAt.get(jid) ?? -Infinity) < COUNTS_MS) continue;
+      if (!isAll && nowMs - (this.#sentAt.get(jid) ?? -Infinity) < COUNTS_MS) continue;
       this.#changed.delete(jid);
       this.#noteSent(jid, nowMs);
       const counts = this.#counts.of(jid) ?? null;
@@ -116,12 +116,12 @@ class JobPart implements TopicPart {
     return true;
   }
 
-  flush(nowMs: number): readonly Message[] {
+  flush(nowMs: number, isAll: boolean): readonly Message[] {
     const progress = [...this.#progress.values()].map((one) => message('progress', one));
     const returns = this.#returns.length === 0 ? [] : [message('returns', this.#returns)];
     this.#returns = [];
     this.#progress = new Map();
-    return [...progress, ...returns, ...this.#counts.flush(nowMs)];
+    return [...progress, ...returns, ...this.#counts.flush(nowMs, isAll)];
   }
 }
 

@@ -9,11 +9,12 @@ const RETRY_JITTER_MS = 1_000;
 const SPREAD_MS = 5_000;
 const SOON_MS = 500;
 
-/** Messages as server-sent events; the last one has the id. */
-export function messagesText(messages: readonly Message[], position: string): string {
+/** Messages as server-sent events; the last one has the id, if there is a position. */
+export function messagesText(messages: readonly Message[], position: string | undefined): string {
   return messages
     .map(({ event, data }, at) => {
-      const id = at === messages.length - 1 ? `id: ${position}\n` : '';
+      const isLast = at === messages.length - 1;
+      const id = isLast && position !== undefined ? `id: ${position}\n` : '';
       return `event: ${event}\n${id}data: ${data}\n\n`;
     })
     .join('');

@@ -79,8 +79,8 @@ class OverviewPart implements TopicPart, LiveView {
     return true;
   }
 
-  flush(nowMs: number): readonly Message[] {
-    if (!this.isPending || nowMs - this.#sentMs < SPACING_MS) return [];
+  flush(nowMs: number, isAll: boolean): readonly Message[] {
+    if (!this.isPending || (!isAll && nowMs - this.#sentMs < SPACING_MS)) return [];
     const fleet = this.#fleet === this.#sent ? '' : this.#fleet;
     const jobs = this.#jobs;
     this.#sentMs = nowMs;

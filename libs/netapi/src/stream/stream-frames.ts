@@ -3,10 +3,15 @@ import type { LiveEvent } from '../live/live-events.ts';
 import { messagesText } from './messages.ts';
 import type { TopicPart } from './topic.ts';
 
+/** A frame has a position at least this often, ms: else a peer that comes again repeats too much. */
+const POSITION_MS = 1_000;
+
 /** The frames of a stream with some topics. */
 export class StreamFrames implements FrameMaker {
   readonly #parts: readonly TopicPart[];
   #events = 0;
+  /** When the position was sent last, or all were sent that waited. */
+  #positionMs = performance.now();
 
   constructor(parts: readonly TopicPart[]) {
     this.#parts = parts;
@@ -36,11 +41,21 @@ export class StreamFrames implements FrameMaker {
     for (const part of this.#parts) part.close?.();
   }
 
-  flush(position: string): Pick<Frame, 'text' | 'events'> {
+  /**
+   * A peer that comes again from a position gets nothing of what was before it. So a frame has none
+   * while messages wait; and none wait beside events, which may not come twice, or for long.
+   */
+  flush(position: string, isLast = false): Pick<Frame, 'text' | 'events'> {
     const nowMs = performance.now();
     const events = this.#events;
     this.#events = 0;
-    const messages = this.#parts.flatMap((part) => part.flush(nowMs));
-    return { text: messages.length === 0 ? '' : messagesText(messages, position), events };
+    const due = this.#parts.flatMap((part) => part.flush(nowMs, isLast));
+    if (due.length === 0) return { text: '', events };
+    const isLate = nowMs - this.#positionMs > POSITION_MS;
+    const mustAll = this.isPending && (isLate || due.some(({ event }) => event === 'events'));
+    const early = mustAll ? this.#parts.flatMap((part) => part.flush(nowMs, true)) : [];
+    if (this.isPending) return { text: messagesText(due, undefined), events };
+    this.#positionMs = nowMs;
+    return { text: messagesText([...early, ...due], position), events };
   }
 }

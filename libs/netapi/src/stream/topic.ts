@@ -12,8 +12,12 @@ export interface Message {
 export interface TopicPart {
   /** Takes an event that the followers may see; false if it changes nothing for them. */
   take(event: LiveEvent): boolean;
-  /** The messages that are due. @param nowMs monotonic */
-  flush(nowMs: number): readonly Message[];
+  /**
+   * The messages that are due.
+   * @param nowMs monotonic
+   * @param isAll those that are not due yet, too
+   */
+  flush(nowMs: number, isAll: boolean): readonly Message[];
   /** Messages are here that are not due yet. */
   readonly isPending: boolean;
   /** Characters that wait. */
