@@ -3,7 +3,7 @@ import type { LiveEvent } from '../live/live-events.ts';
 import { messagesText } from './messages.ts';
 import type { TopicPart } from './topic.ts';
 
-/** A frame has a position at least this often, ms: else a peer that comes again repeats too much. */
+/** A frame has a position at least this often, ms: a peer that comes again repeats little. */
 const POSITION_MS = 1_000;
 
 /** The frames of a stream with some topics. */
