@@ -1,20 +1,36 @@
+import { API_PATH } from '../places.ts';
 import { randomName } from '../state/random-name.ts';
 import { isFor, type LiveMessage } from './message.ts';
-import { type LiveState, StreamReader } from './stream-reader.ts';
+import { type LiveState, type StreamPeer, StreamReader } from './stream-reader.ts';
 import { joinTopics } from './wanted-topics.ts';
 
-/** A browser has six connections to an origin: all its tabs share one stream. */
-const NAME = 'brine-stream';
-/** Topics change together when a page is left for another, ms. */
+/** A browser has six connections to an origin: all its tabs of one master share one stream. */
+const NAME = `brine-stream ${API_PATH}`;
+/** Topics change together when a page is left for another, or the reading tab for another, ms. */
 const SETTLE_MS = 30;
+
+/** After which message a stream continues; undefined before the first one. */
+type At = string | undefined;
 
 /** What tabs send each other. */
 type Note =
-  | { readonly is: 'wants'; readonly tab: string; readonly topics: readonly string[] }
+  | {
+      readonly is: 'wants';
+      readonly tab: string;
+      readonly topics: readonly string[];
+      /** Whether the tab is in front of a window. */
+      readonly isSeen: boolean;
+    }
   | { readonly is: 'leads' }
-  | { readonly is: 'message'; readonly message: LiveMessage }
-  | { readonly is: 'state'; readonly state: LiveState; readonly left: readonly string[] };
+  | { readonly is: 'message'; readonly message: LiveMessage; readonly position: At }
+  | {
+      readonly is: 'state';
+      readonly state: LiveState;
+      readonly left: readonly string[];
+      readonly position: At;
+    };
 
+type Wants = Note & { readonly is: 'wants' };
 type Take = (message: LiveMessage) => void;
 
 /** The live part of a tab. One tab of the browser reads the stream, and passes it on. */
@@ -25,8 +41,10 @@ export class LiveStream {
   readonly #takers = new Map<string, Set<Take>>();
   readonly #watchers = new Set<() => void>();
   #stop = new AbortController();
-  #state: LiveState = { is: 'connecting' };
+  #state: LiveState = { is: 'idle' };
   #left: readonly string[] = [];
+  /** Where this tab continues, if it is the next one to read for all. */
+  #position: At;
   #leader: Leader | undefined;
   #settle: ReturnType<typeof setTimeout> | undefined;
 
@@ -35,8 +53,9 @@ export class LiveStream {
     this.#stop = new AbortController();
     const { signal } = this.#stop;
     window.addEventListener('focus', () => this.#announce(), { signal });
+    document.addEventListener('visibilitychange', () => this.#announce(), { signal });
     if ('locks' in navigator) this.#share();
-    else this.#lead();
+    else this.#beAlone();
     return () => this.#close();
   }
 
@@ -46,6 +65,15 @@ export class LiveStream {
     // A tab that is gone leaves its lock: then it is no tab any more.
     void this.#keep(lockOf(this.#tab), () => undefined);
     void this.#keep(NAME, () => this.#lead());
+  }
+
+  /** Each tab has a connection of its own: one that is not seen gives it to those that are. */
+  #beAlone(): void {
+    const { signal } = this.#stop;
+    const see = (): void => this.#leader?.rest(document.hidden);
+    document.addEventListener('visibilitychange', see, { signal });
+    this.#lead();
+    see();
   }
 
   get state(): LiveState {
@@ -76,6 +104,7 @@ export class LiveStream {
   }
 
   #close(): void {
+    this.#channel?.postMessage(this.#wants([]));
     this.#stop.abort();
     this.#leader?.close();
     this.#leader = undefined;
@@ -86,38 +115,48 @@ export class LiveStream {
 
   #announce(): void {
     clearTimeout(this.#settle);
-    this.#settle = setTimeout(() => {
-      const note = { is: 'wants', tab: this.#tab, topics: [...this.#takers.keys()] } as const;
-      this.#channel?.postMessage(note);
-      this.#leader?.wants(note.tab, note.topics);
-    }, SETTLE_MS);
+    this.#settle = setTimeout(() => this.#ask(), SETTLE_MS);
+  }
+
+  #ask(): void {
+    clearTimeout(this.#settle);
+    const note = this.#wants([...this.#takers.keys()]);
+    this.#channel?.postMessage(note);
+    this.#leader?.wants(note);
+  }
+
+  #wants(topics: readonly string[]): Wants {
+    return { is: 'wants', tab: this.#tab, topics, isSeen: !document.hidden };
   }
 
   #read(note: Note): void {
-    if (note.is === 'message') this.#give(note.message);
-    else if (note.is === 'state') this.#note(note.state, note.left);
-    else if (note.is === 'leads') this.#announce();
-    else this.#leader?.wants(note.tab, note.topics);
+    if (note.is === 'message') this.#give(note.message, note.position);
+    else if (note.is === 'state') this.#note(note);
+    else if (note.is === 'leads') this.#ask();
+    else this.#leader?.wants(note);
   }
 
-  #give(message: LiveMessage): void {
+  #give(message: LiveMessage, position: At): void {
+    this.#position = position;
     for (const [topic, takers] of this.#takers) {
       if (isFor(topic, message)) for (const take of takers) take(message);
     }
   }
 
-  #note(state: LiveState, left: readonly string[]): void {
+  #note({ state, left, position }: Note & { readonly is: 'state' }): void {
     this.#state = state;
     this.#left = left;
+    this.#position = position;
     for (const changed of this.#watchers) changed();
   }
 
   #lead(): void {
-    this.#leader = new Leader((note) => {
+    const send = (note: Note): void => {
       this.#channel?.postMessage(note);
       this.#read(note);
-    });
-    this.#announce();
+    };
+    this.#leader = new Leader(send, this.#position);
+    send({ is: 'leads' });
   }
 
   /** Has a lock until this tab is closed. */
@@ -139,48 +178,66 @@ export class LiveStream {
 /** The part of the tab that reads for all. */
 class Leader {
   readonly #send: (note: Note) => void;
-  readonly #topics = new Map<string, readonly string[]>();
+  readonly #tabs = new Map<string, Wants>();
   readonly #reader: StreamReader;
   #left: readonly string[] = [];
-  #state: LiveState = { is: 'connecting' };
+  #state: LiveState = { is: 'idle' };
+  #isClosed = false;
+  /** What all tabs want is here: the first stream continues for all of them. */
+  readonly #begun = new Promise<void>((resolve) => {
+    setTimeout(resolve, SETTLE_MS);
+  });
 
-  constructor(send: (note: Note) => void) {
+  /** @param position of the last message that the one before passed on */
+  constructor(send: (note: Note) => void, position: At) {
     this.#send = send;
-    this.#reader = new StreamReader({
-      message: (message) => send({ is: 'message', message }),
-      state: (state) => {
-        this.#state = state;
-        send({ is: 'state', state, left: this.#left });
-      },
-    });
-    send({ is: 'leads' });
+    const peer: StreamPeer = {
+      message: (message, at) => send({ is: 'message', message, position: at }),
+      state: (state) => this.#pass(state),
+    };
+    this.#reader = new StreamReader(peer, position);
   }
 
-  /** The tab whose topics came last is the one that is looked at. */
-  wants(tab: string, topics: readonly string[]): void {
-    this.#topics.delete(tab);
-    this.#topics.set(tab, topics);
+  /** Of two tabs the one that is seen comes first, and the one whose topics came last. */
+  wants(note: Wants): void {
+    this.#tabs.delete(note.tab);
+    if (note.topics.length > 0) this.#tabs.set(note.tab, note);
     void this.#join();
   }
 
+  rest(isResting: boolean): void {
+    this.#reader.rest(isResting);
+  }
+
   close(): void {
+    this.#isClosed = true;
     this.#reader.close();
   }
 
   async #join(): Promise<void> {
+    await this.#begun;
     await this.#forgetClosedTabs();
-    const { topics, left } = joinTopics([...this.#topics.values()].reverse());
+    if (this.#isClosed) return;
+    const tabs = [...this.#tabs.values()].reverse();
+    const inOrder = [...tabs.filter(({ isSeen }) => isSeen), ...tabs.filter((one) => !one.isSeen)];
+    const { topics, left } = joinTopics(inOrder.map((tab) => tab.topics));
     this.#left = left;
     this.#reader.follow(topics);
-    this.#send({ is: 'state', state: this.#state, left });
+    this.#pass(this.#state);
+  }
+
+  #pass(state: LiveState): void {
+    this.#state = state;
+    const { position } = this.#reader;
+    this.#send({ is: 'state', state, left: this.#left, position });
   }
 
   async #forgetClosedTabs(): Promise<void> {
     if (!('locks' in navigator)) return;
     const { held = [] } = await navigator.locks.query();
     const open = new Set(held.map(({ name }) => name));
-    for (const tab of this.#topics.keys()) {
-      if (!open.has(lockOf(tab))) this.#topics.delete(tab);
+    for (const tab of this.#tabs.keys()) {
+      if (!open.has(lockOf(tab))) this.#tabs.delete(tab);
     }
   }
 }

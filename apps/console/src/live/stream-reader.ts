@@ -3,6 +3,8 @@ import { LIVE_EVENTS, type LiveMessage } from './message.ts';
 
 /** How the stream does. */
 export type LiveState =
+  /** No page that is open has a live part. */
+  | { readonly is: 'idle' }
   | { readonly is: 'connecting' }
   | { readonly is: 'live' }
   /** `since`: when the last message came, ms of the epoch. */
@@ -10,12 +12,14 @@ export type LiveState =
 
 /** Who gets what the stream has. */
 export interface StreamPeer {
-  readonly message: (message: LiveMessage) => void;
+  /** @param position of the last message that has one */
+  readonly message: (message: LiveMessage, position: string | undefined) => void;
   readonly state: (state: LiveState) => void;
 }
 
-/** After a refusal a browser does not connect again by itself: this does, ms. */
+/** After a refusal a browser does not connect again by itself: this does, later each time, ms. */
 const RETRY_MS = 3_000;
+const RETRY_MAX_MS = 30_000;
 
 /** Reads `/v1/stream`; continues after the last message when its topics change. */
 export class StreamReader {
@@ -24,17 +28,44 @@ export class StreamReader {
   #source: EventSource | undefined;
   #position: string | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #retryMs = RETRY_MS;
   #lastAt = Date.now();
+  #isResting = false;
 
-  constructor(peer: StreamPeer) {
+  /** @param position continues after this one; undefined: from now on */
+  constructor(peer: StreamPeer, position?: string) {
     this.#peer = peer;
+    this.#position = position;
   }
 
-  /** Asks for other topics. None end the stream. */
+  /** Of the last message. */
+  get position(): string | undefined {
+    return this.#position;
+  }
+
+  /** Asks for other topics. None end the stream: what is asked for later begins at its time. */
   follow(topics: readonly string[]): void {
     if (topics.join() === this.#topics.join()) return;
+    const isFirst = this.#topics.length === 0;
     this.#topics = topics;
-    this.#open();
+    if (topics.length === 0) {
+      this.close();
+      this.#position = undefined;
+      this.#peer.state({ is: 'idle' });
+    } else if (!this.#isResting) {
+      if (isFirst) this.#peer.state({ is: 'connecting' });
+      this.#open();
+    }
+  }
+
+  /** Gives the connection back, and continues later after the last message. */
+  rest(isResting: boolean): void {
+    if (isResting === this.#isResting) return;
+    this.#isResting = isResting;
+    if (this.#topics.length === 0) return;
+    this.#peer.state({ is: 'connecting' });
+    if (isResting) this.close();
+    else this.#open();
   }
 
   close(): void {
@@ -45,7 +76,6 @@ export class StreamReader {
 
   #open(): void {
     this.close();
-    if (this.#topics.length === 0) return;
     const query = { topics: this.#topics.join(','), from: this.#position };
     const source = new EventSource(addressOf('/stream', query));
     this.#source = source;
@@ -59,14 +89,18 @@ export class StreamReader {
     if (lastEventId !== '') this.#position = lastEventId;
     this.#lastAt = Date.now();
     const message = { event, data: JSON.parse(String(data)) as unknown } as LiveMessage;
-    if (message.event === 'hello') this.#peer.state({ is: 'live' });
-    this.#peer.message(message);
+    if (message.event === 'hello') {
+      this.#retryMs = RETRY_MS;
+      this.#peer.state({ is: 'live' });
+    }
+    this.#peer.message(message, this.#position);
   }
 
   #lost(source: EventSource): void {
     if (source !== this.#source) return;
     this.#peer.state({ is: 'away', since: this.#lastAt });
     if (source.readyState !== EventSource.CLOSED) return;
-    this.#retry = setTimeout(() => this.#open(), RETRY_MS);
+    this.#retry = setTimeout(() => this.#open(), this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MAX_MS);
   }
 }

@@ -3,6 +3,9 @@ import type { LiveStream } from './live-stream.ts';
 import type { LiveMessage } from './message.ts';
 import type { LiveState } from './stream-reader.ts';
 
+/** What does not come by the stream is asked for again after this, ms. */
+const POLL_MS = 15_000;
+
 /** The stream of this tab. */
 export const LiveContext = createContext<LiveStream | undefined>(undefined);
 
@@ -35,4 +38,14 @@ export function useTopic(topic: string | undefined, take: (message: LiveMessage)
     if (topic === undefined) return undefined;
     return stream.subscribe(topic, (message) => latest.current(message));
   }, [stream, topic]);
+}
+
+/** For `refetchInterval`: how often to ask again, ms; false while the topic comes by itself. */
+export function usePolling(topic: string): number | false {
+  const stream = useStream();
+  const comes = useSyncExternalStore(
+    (changed) => stream.watch(changed),
+    () => stream.has(topic),
+  );
+  return comes ? false : POLL_MS;
 }

@@ -1,18 +1,22 @@
 import { kindOf } from './message.ts';
 
-/** Topics of one stream (libs/netapi topics.ts). */
+/** Topics of one stream, and characters of all of them (libs/netapi topics.ts, libs/api). */
 const TOPICS_MAX = 16;
+const TEXT_MAX = 2_048;
+/** A glob of a topic. */
+const GLOB_MAX = 200;
 
 /** What the tabs of a browser ask for, as one stream can have it. */
 export interface Wanted {
   readonly topics: readonly string[];
-  /** Topics beyond the bound: their tabs ask again from time to time instead. */
+  /** Topics that it can not have too: their tabs ask again from time to time instead. */
   readonly left: readonly string[];
 }
 
 /**
  * Joins the topics of all tabs; the tab that is looked at comes first.
- * A stream has events once: of two globs it has all events, and each tab takes its own.
+ * A stream has events once: of two globs it has all events, and each tab takes its own. It has one
+ * window of minions: that of the first tab.
  */
 export function joinTopics(byTab: readonly (readonly string[])[]): Wanted {
   const all = [...new Set(byTab.flat())];
@@ -20,5 +24,23 @@ export function joinTopics(byTab: readonly (readonly string[])[]): Wanted {
   const joined = all.filter((topic) => kindOf(topic) !== 'events');
   const [one] = events;
   if (one !== undefined) joined.unshift(events.length === 1 ? one : 'events');
-  return { topics: joined.slice(0, TOPICS_MAX).sort(), left: joined.slice(TOPICS_MAX) };
+  const topics: string[] = [];
+  const left: string[] = [];
+  let room = TEXT_MAX;
+  let hasWindow = false;
+  for (const topic of joined) {
+    const isWindow = kindOf(topic) === 'minions';
+    const fits = topics.length < TOPICS_MAX && topic.length < room && !(isWindow && hasWindow);
+    (fits ? topics : left).push(topic);
+    if (!fits) continue;
+    hasWindow ||= isWindow;
+    room -= topic.length + 1;
+  }
+  return { topics: topics.sort(), left };
+}
+
+/** The topic of the events with such tags: all of them where a topic can not have the glob. */
+export function eventsTopic(glob: string | undefined): string {
+  if (glob === undefined || glob.length > GLOB_MAX || /[?[\],]/.test(glob)) return 'events';
+  return `events:${glob}`;
 }

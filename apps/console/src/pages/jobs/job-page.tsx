@@ -2,7 +2,7 @@ import { Group, Stack, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { jobQuery } from '../../api/jobs.ts';
-import { useTopic } from '../../live/use-live.ts';
+import { usePolling, useTopic } from '../../live/use-live.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
@@ -18,7 +18,7 @@ export function JobPage() {
   const navigate = route.useNavigate();
   const queries = useQueryClient();
   const query = jobQuery(jid, at);
-  const job = useQuery(query);
+  const job = useQuery({ ...query, refetchInterval: usePolling(`job:${jid}`) });
   useTopic(at === undefined ? `job:${jid}` : undefined, (message) => {
     if (message.event !== 'job') return;
     const { counts } = message.data;

@@ -1,0 +1,39 @@
+import type { Me, Right } from '@brine/api';
+
+/** The kinds of the master's own functions. */
+export type MasterKind = 'runner' | 'wheel';
+
+/**
+ * Whether to draw what calls a function of the master, as `reactor.add`. The master judges each
+ * call by itself, with its arguments: what is drawn may be refused all the same.
+ */
+export function mayCall(rights: readonly Right[], kind: MasterKind, fun: string): boolean {
+  const [module = '', name = ''] = fun.split('.');
+  return rights.some(({ on, functions }) => {
+    if (on === `@${module}`) return functions.some((rule) => matches(rule.fun, name));
+    if (on !== `@${kind}` && on !== `@${kind}s`) return false;
+    return functions.some((rule) => matches(rule.fun, fun));
+  });
+}
+
+/** Whether to draw what runs a function on minions: on some of them it may. */
+export function mayRun(rights: readonly Right[], fun: string): boolean {
+  return rights.some(
+    ({ on, functions }) => !on.startsWith('@') && functions.some((rule) => matches(rule.fun, fun)),
+  );
+}
+
+/** Whether it has a right that is a word of its own, as `@jobs`. */
+export function hasWord({ readsAll, rights }: Me, word: '@jobs' | '@events'): boolean {
+  return readsAll || rights.some(({ on }) => on === word);
+}
+
+/** As the master does: an expression for the begin of a name. */
+function matches(expression: string, name: string): boolean {
+  try {
+    return new RegExp(`^(?:${expression})`, 'u').test(name);
+  } catch {
+    // Python has expressions that a browser has not: the master answers.
+    return true;
+  }
+}
