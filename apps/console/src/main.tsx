@@ -10,8 +10,8 @@ import { LiveContext } from './live/use-live.ts';
 import { router } from './router.tsx';
 import { Welcome } from './shell/welcome.tsx';
 import { keepSettings, readSettings, SettingsContext } from './state/settings.ts';
-import { nonce, onlyPlainText } from './state/trusted-texts.ts';
-import { stateColours, theme } from './theme.ts';
+import { nonce, onlyPlainText, shareNonce } from './state/trusted-texts.ts';
+import { colours, theme } from './theme.ts';
 
 import './styles.ts';
 
@@ -35,7 +35,7 @@ function Console() {
   return (
     <MantineProvider
       theme={theme}
-      cssVariablesResolver={stateColours}
+      cssVariablesResolver={colours}
       defaultColorScheme="auto"
       getStyleNonce={nonce}
     >
@@ -63,6 +63,7 @@ function Live() {
 }
 
 onlyPlainText();
+shareNonce();
 const place = document.getElementById('root');
 if (place === null) throw new Error('the page has no place for the console');
 createRoot(place).render(

@@ -1,4 +1,4 @@
-import { createTheme, type CSSVariablesResolver } from '@mantine/core';
+import { createTheme, type CSSVariablesResolver, darken, type MantineTheme } from '@mantine/core';
 
 /** Fonts of the system: nothing is loaded. */
 const TEXT = 'system-ui, "Segoe UI", "Liberation Sans", sans-serif';
@@ -6,7 +6,8 @@ const FIXED = 'ui-monospace, "Cascadia Mono", "DejaVu Sans Mono", monospace';
 
 export const theme = createTheme({
   primaryColor: 'teal',
-  primaryShade: { light: 8, dark: 5 },
+  // Dark enough for white text on a button.
+  primaryShade: { light: 9, dark: 5 },
   autoContrast: true,
   fontFamily: TEXT,
   fontFamilyMonospace: FIXED,
@@ -16,24 +17,37 @@ export const theme = createTheme({
   cursorType: 'pointer',
 });
 
+/** How much darker than Mantine's is the text of light alerts, buttons and links. */
+const DARKER = 0.4;
+
 /**
- * Colours of the states, of Okabe and Ito, which differ for people who see few colours. Dark
- * enough on white, light enough on black, for text too (4.5:1).
+ * Colours of the states, near those of Okabe and Ito, which differ for people who see few colours,
+ * and of texts. Dark enough on white, light enough on black (4.5:1): `theme.test.ts` computes it.
  */
-export const stateColours: CSSVariablesResolver = () => ({
+export const colours: CSSVariablesResolver = (all) => ({
   variables: {},
   light: {
+    ...textsOnLight(all),
     '--state-returned': '#00735a',
-    '--state-failed': '#b84300',
-    '--state-late': '#8a5a00',
+    '--state-failed': '#b52a00',
+    '--state-late': '#84681c',
     '--state-waiting': '#5c6370',
-    '--state-never': '#9b4b80',
+    '--state-never': '#93469d',
   },
   dark: {
     '--state-returned': '#1fc79a',
-    '--state-failed': '#ff8a4c',
+    '--state-failed': '#ff8257',
     '--state-late': '#f0b429',
-    '--state-waiting': '#a6adba',
-    '--state-never': '#e08fc4',
+    '--state-waiting': '#a0b0b4',
+    '--state-never': '#cf92e8',
   },
 });
+
+function textsOnLight({ colors: palette }: MantineTheme): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(palette).map(([name, shades]) => [
+      `--mantine-color-${name}-light-color`,
+      darken(shades[9], DARKER),
+    ]),
+  );
+}

@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { StreamClient } from '../../../libs/netapi/test/stream-client.ts';
 import { WrittenEvents } from '../../../libs/netapi/test/written-events.ts';
-import { startBrowser } from '../../interop/http/saltgui.ts';
+import { startBrowser } from '../../interop/console/console-window.ts';
 import { BrowserFollower, type FollowedEvents, PageReader } from './followed-events.ts';
 import { TwoHttpApis } from './two-http-apis.ts';
 

@@ -6,8 +6,9 @@ import { BrineMaster, freePorts } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { startBrowser } from '../console/console-window.ts';
 import { HttpClient } from './http-client.ts';
-import { SaltGui, startBrowser } from './saltgui.ts';
+import { SaltGui } from './saltgui.ts';
 
 const SALTGUI = fileURLToPath(new URL('../../fixtures/saltgui/', import.meta.url));
 const PASSWORD = 'lab-secret';

@@ -1,6 +1,5 @@
-import { chromiumProgram } from '@brine/testing/browser';
 import { until } from '@brine/testing/waits';
-import { type Browser, chromium, type Locator, type Page, type Response } from 'playwright-core';
+import type { Browser, Locator, Page, Response } from 'playwright-core';
 
 /** On a busy machine things are slow, but not slower than this. */
 const PATIENCE_MS = 60_000;
@@ -17,16 +16,6 @@ const REFUSED =
 interface Element {
   readonly id: string;
   readonly classList: { contains(name: string): boolean };
-}
-
-/** Starts Debian's Chromium. */
-export async function startBrowser(): Promise<Browser> {
-  const { path, env } = await chromiumProgram();
-  return chromium.launch({
-    executablePath: path,
-    env: { ...process.env, ...env },
-    args: ['--no-sandbox'],
-  });
 }
 
 /** SaltGUI in a browser, with what goes wrong in it. */

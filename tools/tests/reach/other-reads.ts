@@ -60,6 +60,8 @@ export const OTHER_READS: readonly Read[] = [
     by: /^test\/integration\/run-tool\.ts$/,
     reads: ['tools/chaos/src/main.ts', 'tools/swarm/src/main.ts'],
   },
+  // The pages that http-api serves, as they were built.
+  { by: /^test\/interop\/console\/.*\.test\.ts$/, reads: ['apps/console/'] },
   { by: /^libs\/python-host\/src\//, reads: ['libs/python-host/python/'] },
   {
     by: /^libs\/engines\/src\/supervise\//,

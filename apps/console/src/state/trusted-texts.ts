@@ -4,6 +4,14 @@ export function nonce(): string {
   return found?.nonce ?? '';
 }
 
+/**
+ * Gives the nonce to the part that stops scrolling behind a dialog (get-nonce below
+ * react-remove-scroll), which reads it where webpack would put it.
+ */
+export function shareNonce(): void {
+  Object.assign(globalThis, { __webpack_nonce__: nonce() });
+}
+
 interface TrustedTypes {
   createPolicy(name: string, rules: { createHTML(text: string): string }): unknown;
 }

@@ -3,42 +3,18 @@ import { BrineMaster, freePorts } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startBrowser } from './saltgui.ts';
+import { ConsoleWindow, startBrowser } from './console-window.ts';
 
 const PASSWORD = 'a-password-of-the-site';
-const PATIENCE_MS = 60_000;
 
 let master: BrineMaster;
 let browser: Browser;
 let base = '';
 
-/** A window of its own, and all that is wrong in it. */
-interface Window {
-  readonly page: Page;
-  /** Lines of the browser's console about errors. */
-  readonly errors: string[];
-  readonly urls: string[];
-  /** Headers in which an address could be passed on. */
-  readonly referers: string[];
-}
+const open = new Set<ConsoleWindow>();
 
-const open = new Set<Window>();
-
-async function newWindow(): Promise<Window> {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  const window: Window = { page, errors: [], urls: [], referers: [] };
-  page.on('console', (message) => {
-    if (message.type() === 'error') window.errors.push(message.text());
-  });
-  page.on('pageerror', ({ message }) => void window.errors.push(message));
-  page.on('request', (request) => {
-    window.urls.push(request.url());
-    const { referer } = request.headers();
-    // `no-referrer` leaves it empty.
-    if (referer !== undefined && referer !== '') window.referers.push(referer);
-  });
+async function newWindow(): Promise<ConsoleWindow> {
+  const window = await ConsoleWindow.open(browser);
   open.add(window);
   return window;
 }
@@ -71,18 +47,19 @@ afterAll(async () => {
 });
 // Whatever a test does: no request leaves the origin, and no address has a code.
 afterEach(async () => {
-  for (const { page, urls, referers } of open) {
+  for (const window of open) {
+    const { urls, referers } = window;
     expect(urls.filter((url) => new URL(url).origin !== base && !url.startsWith('data:'))).toEqual(
       [],
     );
     expect(referers).toEqual([]);
-    await page.context().close();
+    await window.close();
   }
   open.clear();
 });
 
 /** Errors but those of answers that a test expects. */
-function oddErrors({ errors }: Window, expected = 0): readonly string[] {
+function oddErrors({ errors }: ConsoleWindow, expected = 0): readonly string[] {
   const refused = /^Failed to load resource: .* 401 \(Unauthorized\)$/;
   expect(errors.filter((text) => refused.test(text))).toHaveLength(expected);
   return errors.filter((text) => !refused.test(text));
@@ -169,10 +146,10 @@ test('a user logs in by the keyboard, sees a wrong password named, and logs out'
   await userMenu(page, 'alice').click();
   expect(await message(page).count()).toBe(0);
   await page.getByRole('menuitem', { name: 'Log out' }).click();
-  await page.getByLabel('User').waitFor();
+  await page.getByLabel('Log-in module').waitFor();
   expect(await page.context().cookies()).toEqual([]);
   await page.reload();
-  await page.getByLabel('User').waitFor();
+  await page.getByLabel('Log-in module').waitFor();
   expect(oddErrors(window, 1)).toEqual([]);
 });
 

@@ -1,0 +1,193 @@
+// A walk through all pages of the console in Chromium, with a master and two minions of Salt.
+import { BrineMaster, freePorts, newestOf, saltVenv } from '@brine/testing';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { BUDGET } from '../../../apps/console/build/budget.ts';
+import { PAGES } from '../../../apps/console/src/shell/pages.ts';
+import { graveFindings } from './axe.ts';
+import { consolePath, ConsoleWindow, startBrowser } from './console-window.ts';
+
+const VERSIONS = [newestOf('3006'), newestOf('3008')];
+const IDS = VERSIONS.map((version) => `walk-${version}`);
+const ELEMENTS_MAX = 3_000;
+const NARROW = { width: 360, height: 640 };
+/** What other colours can break. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+const SCHEMES = ['light', 'dark'] as const;
+
+let master: BrineMaster;
+let browser: Browser;
+/** Logged in as root, for all tests. */
+let window: ConsoleWindow;
+let page: Page;
+let base = '';
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  base = `http://127.0.0.1:${port}`;
+  const venvs = Promise.all(VERSIONS.map((version) => saltVenv(version)));
+  const starting = BrineMaster.start({ brine: { workers: 2, http: { port } } });
+  [master, browser] = [await starting, await startBrowser()];
+  for (const [index, venv] of (await venvs).entries()) {
+    const home = await master.sandbox.minion(IDS[index] ?? '', master.home.retPort);
+    master.sandbox.startMinion(venv, home);
+  }
+  await master.acceptKeys(IDS, 120_000);
+  await master.waitForMinions(IDS, 120_000);
+  window = await ConsoleWindow.open(browser);
+  page = window.page;
+}, 600_000);
+afterAll(async () => {
+  await browser?.close();
+  await master?.close();
+});
+// Whatever a test does, nothing is refused, fails, or leaves the origin.
+afterEach(() => {
+  expect(window.errors).toEqual([]);
+  expect(window.failures).toEqual([]);
+  expect(window.urls.filter((url) => !url.startsWith(base) && !url.startsWith('data:'))).toEqual(
+    [],
+  );
+  expect(window.referers).toEqual([]);
+});
+
+async function salt(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await master.brine('salt', args);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+const menu = (): Locator => page.getByRole('navigation', { name: 'Pages' });
+const grid = (name: string): Locator => page.getByRole('grid', { name, exact: true });
+
+/** The item of the menu for the page that is open. */
+async function currentItem(): Promise<string> {
+  const item = menu().locator('[aria-current="page"]');
+  expect(await item.count()).toBe(1);
+  return (await item.innerText()).split('\n')[0] ?? '';
+}
+
+/** Judges the page that is open in all colours. */
+async function expectNoGraveFindings(): Promise<void> {
+  const found: string[] = [];
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme, forcedColors: 'none' });
+    const lines = await graveFindings(page, colorScheme === 'light' ? [] : OF_COLOURS);
+    found.push(...lines.map((line) => `${colorScheme}: ${line}`));
+  }
+  await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'active' });
+  const lines = await graveFindings(page, OF_COLOURS);
+  found.push(...lines.map((line) => `forced colours: ${line}`));
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+  expect(found, page.url()).toEqual([]);
+}
+
+async function expectNoSideways(): Promise<void> {
+  const widths = await page.evaluate<readonly number[]>(
+    '[document.scrollingElement.scrollWidth, document.documentElement.clientWidth]',
+  );
+  expect(widths[0], page.url()).toBeLessThanOrEqual(widths[1] ?? 0);
+}
+
+describe('the first page', () => {
+  test('asks for a log-in, and a code is one', async () => {
+    await page.goto(`${base}/console/`);
+    await page.getByRole('heading', { name: 'Brine', level: 1 }).waitFor();
+    await expectNoGraveFindings();
+    await window.logIn(master);
+    await page.getByRole('button', { name: 'root', exact: true }).waitFor();
+  });
+
+  test('loads no more scripts and elements than its budget', async () => {
+    // Without the cache of the browser.
+    const storageState = await page.context().storageState();
+    const other = await ConsoleWindow.open(browser, { storageState });
+    await other.page.goto(`${base}/console/`);
+    await other.settled();
+    const figures = await other.figures();
+    await other.close();
+    process.stdout.write(`first page: ${JSON.stringify(figures)}\n`);
+    expect(other.errors).toEqual([]);
+    expect(figures.scriptBytes).toBeGreaterThan(0);
+    expect(figures.scriptBytes).toBeLessThanOrEqual(BUDGET.first);
+    expect(figures.elements).toBeLessThanOrEqual(ELEMENTS_MAX);
+  });
+});
+
+test('a job that begins waits behind a button, then has its row, its bar and its page', async () => {
+  await page.goto(`${base}/console/jobs`);
+  await window.settled(consolePath('/jobs'));
+  await page.getByText('● live', { exact: true }).waitFor();
+  const shown = await salt('*', 'test.ping', '--show-jid');
+  const jid = /\d{20}/.exec(shown)?.[0] ?? '';
+  const fresh = page.getByRole('button', { name: /^Show [\d,]+ new$/ });
+  await fresh.waitFor();
+  // What one looks at has not moved.
+  const rows = grid('Jobs').getByRole('row');
+  await fresh.click();
+  const row = rows.filter({ hasText: 'test.ping' }).first();
+  const sentence = '2 targeted: 2 returned';
+  await row.getByRole('img', { name: sentence, exact: true }).waitFor();
+  await row.focus();
+  await page.keyboard.press('Enter');
+  await window.settled(consolePath(`/jobs/${jid}`));
+  await page.getByRole('main').getByRole('img', { name: sentence, exact: true }).waitFor();
+  await window.pressTabs();
+  await expectNoGraveFindings();
+  expect(await currentItem()).toBe('Jobs');
+  await page.goBack();
+});
+
+test.each(PAGES)('$name opens by the mouse, has its tabs and no grave fault', async (entry) => {
+  const { name } = entry;
+  await window.openByMenu(entry);
+  expect(await currentItem()).toBe(name);
+  expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+  expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
+  await window.pressTabs();
+  const elements = await window.elements();
+  process.stdout.write(`${name}: ${elements} elements\n`);
+  expect(elements).toBeLessThanOrEqual(ELEMENTS_MAX);
+  await expectNoGraveFindings();
+});
+
+test('each page opens by its keys', async () => {
+  await page.goto(`${base}/console/`);
+  await window.settled();
+  for (const { path, name, key } of [...PAGES, ...PAGES.slice(0, 1)]) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await window.settled(consolePath(path));
+    expect(await currentItem()).toBe(name);
+  }
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys' });
+  for (const { name } of PAGES) {
+    await help.getByRole('cell', { name, exact: true }).waitFor();
+  }
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'hidden' });
+});
+
+test('the palette finds each page by its name', async () => {
+  for (const { path, name } of PAGES) {
+    await page.keyboard.press('/');
+    await page.getByRole('textbox', { name: 'Search' }).fill(name);
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Search' }).waitFor({ state: 'hidden' });
+    await window.settled(consolePath(path));
+  }
+});
+
+test('a window of 360 pixels shows each page without scrolling sideways', async () => {
+  const narrow = await ConsoleWindow.tabOf(page.context());
+  [window, page] = [narrow, narrow.page];
+  await page.setViewportSize(NARROW);
+  await page.goto(`${base}/console/`);
+  await window.settled();
+  for (const entry of PAGES) {
+    await page.getByRole('button', { name: 'Menu', exact: true }).click();
+    await window.openByMenu(entry);
+    await expectNoSideways();
+  }
+});
