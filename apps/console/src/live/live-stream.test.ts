@@ -40,8 +40,8 @@ describe('with locks', () => {
     only().hello('1-1_0a1b2c3d');
     only().send('job', job, '2-1_0a1b2c3d');
     only().send('events', [], '3-1_0a1b2c3d');
-    expect(jobs).toEqual(['hello', 'job']);
-    expect(events).toEqual(['hello', 'events']);
+    expect(jobs).toEqual(['hello', 'reset', 'job']);
+    expect(events).toEqual(['hello', 'reset', 'events']);
     expect([one.stream.state.is, other.stream.state.is]).toEqual(['live', 'live']);
   });
 
@@ -76,8 +76,8 @@ describe('with locks', () => {
     ]);
     only().hello('5-2_0a1b2c3d');
     only().send('events', [], '6-2_0a1b2c3d');
-    expect(events).toEqual(['hello', 'hello', 'events']);
-    expect(overview).toEqual(['hello', 'hello']);
+    expect(events).toEqual(['hello', 'reset', 'hello', 'events']);
+    expect(overview).toEqual(['hello', 'reset', 'hello']);
   });
 
   test('a tab that came after the last message knows where to continue too', async () => {
@@ -188,8 +188,8 @@ describe('without locks, over plain HTTP', () => {
     expect(FakeSource.open.map(({ topics }) => topics)).toEqual([['jobs'], ['events']]);
     for (const source of FakeSource.open) source.hello('1-1_0a1b2c3d');
     FakeSource.open[0]!.send('job', job, '2-1_0a1b2c3d');
-    expect(jobs).toEqual(['hello', 'job']);
-    expect(events).toEqual(['hello']);
+    expect(jobs).toEqual(['hello', 'reset', 'job']);
+    expect(events).toEqual(['hello', 'reset']);
   });
 
   test('a hidden tab gives its connection back, and continues when it is seen', async () => {

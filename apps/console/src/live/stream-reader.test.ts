@@ -35,9 +35,18 @@ test('other topics continue after the last message', async () => {
   expect([open().topics, open().from]).toEqual([['job:1', 'jobs'], '2-1_0a1b2c3d']);
   expect(messages).toEqual([
     ['hello', '1-1_0a1b2c3d'],
+    ['reset', '1-1_0a1b2c3d'],
     ['job', '1-1_0a1b2c3d'],
     ['job', '2-1_0a1b2c3d'],
   ]);
+});
+
+test('only a stream from now on has all asked for again', async () => {
+  const { reader: one, messages } = await reader('9-9_0a1b2c3d');
+  one.follow(['jobs']);
+  open().hello('9-9_0a1b2c3d');
+  open().hello('9-9_0a1b2c3d');
+  expect(messages.map(([event]) => event)).toEqual(['hello', 'hello']);
 });
 
 test('the same topics leave the stream as it is', async () => {

@@ -86,6 +86,7 @@ export class StreamReader {
   }
 
   #take(event: LiveMessage['event'], { data, lastEventId }: MessageEvent<unknown>): void {
+    const isFirst = this.#position === undefined;
     if (lastEventId !== '') this.#position = lastEventId;
     this.#lastAt = Date.now();
     const message = { event, data: JSON.parse(String(data)) as unknown } as LiveMessage;
@@ -94,6 +95,11 @@ export class StreamReader {
       this.#peer.state({ is: 'live' });
     }
     this.#peer.message(message, this.#position);
+    // What was asked for before a stream from now on may lack what happened in between.
+    if (isFirst && message.event === 'hello') {
+      const { position } = message.data;
+      this.#peer.message({ event: 'reset', data: { position } }, this.#position);
+    }
   }
 
   #lost(source: EventSource): void {
