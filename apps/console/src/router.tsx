@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { JOB_SEARCH } from './pages/job/job-search.ts';
 import { JOBS_SEARCH } from './pages/jobs/jobs-search.ts';
 import { CONSOLE_PATH } from './places.ts';
 import { Frame } from './shell/frame.tsx';
@@ -34,8 +35,8 @@ const jobs = createRoute({
 const job = createRoute({
   getParentRoute: () => root,
   path: '/jobs/$jid',
-  validateSearch: (search) => pick(search, ['at', 'tab', 'state']),
-  component: lazyRouteComponent(() => import('./pages/jobs/job-page.tsx'), 'JobPage'),
+  validateSearch: (search) => pick(search, JOB_SEARCH),
+  component: lazyRouteComponent(() => import('./pages/job/job-page.tsx'), 'JobPage'),
 });
 
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */

@@ -80,6 +80,7 @@ export const eventsSchema = z
     notices: z.array(z.string()).describe('Sentences about events that may be missing.'),
   })
   .meta({ id: 'Events' });
+export type Events = z.infer<typeof eventsSchema>;
 
 /** What names an event. */
 export const eventParams = z.strictObject({ position: positionSchema });

@@ -13,6 +13,8 @@ export interface Asked {
   /** The same request with the same key is done once, to whichever replica it goes. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
+  /** An answer with more bytes is not read. */
+  readonly bytesMax?: number;
 }
 
 /** An answer of `/v1` that is an error, or no answer at all: then `code` is undefined. */
@@ -69,9 +71,31 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
     throw new ApiError({});
   });
   if (answer.status === 204) return undefined as T;
-  const value = (await answer.json().catch(() => ({ title: answer.statusText }))) as unknown;
+  const value = await valueOf(answer, asked.bytesMax).catch((error: unknown) => {
+    if (error instanceof ApiError || signal?.aborted === true) throw error;
+    return { title: answer.statusText };
+  });
   if (!answer.ok) throw new ApiError(value as Problem);
   return value as T;
+}
+
+/** Reads a JSON answer. @throws ApiError for a longer one, which is not read to its end */
+async function valueOf(answer: Response, bytesMax = Infinity): Promise<unknown> {
+  if (bytesMax === Infinity || answer.body === null) return answer.json();
+  const reader = answer.body.getReader();
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    bytes += value.byteLength;
+    if (bytes <= bytesMax) continue;
+    await reader.cancel();
+    const title = 'This answer is too large for a page';
+    throw new ApiError({ title, detail: `more than ${bytesMax} bytes`, retryable: false });
+  }
+  return JSON.parse(await new Blob(parts as BlobPart[]).text()) as unknown;
 }
 
 /** True for an error that ends with a new log-in. */

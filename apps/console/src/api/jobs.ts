@@ -1,6 +1,6 @@
-import type { Job, JobsPage } from '@brine/api/jobs';
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { ask, pathOf, type Query } from './ask.ts';
+import type { JobsPage } from '@brine/api/jobs';
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import { ask, type Query } from './ask.ts';
 
 const PAGE = 100;
 
@@ -12,13 +12,5 @@ export function jobsQuery(filter: Query) {
       ask<JobsPage>('/jobs', { query: { ...filter, limit: PAGE, after: pageParam }, signal }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
-  });
-}
-
-/** A job; with `at` as it was at that time. */
-export function jobQuery(jid: string, at?: string) {
-  return queryOptions({
-    queryKey: ['job', jid, at],
-    queryFn: ({ signal }) => ask<Job>(`/jobs${pathOf(jid)}`, { query: { at }, signal }),
   });
 }

@@ -44,6 +44,8 @@ interface GridProps<Row> {
   readonly rowAt: (index: number) => Row | undefined;
   readonly keyOf: (row: Row) => string;
   readonly onOpen?: (row: Row) => void;
+  /** Closes or opens what is below a row: the arrows to the left and to the right. */
+  readonly onFold?: (row: Row, isClosed: boolean) => void;
   /** Which rows are seen. */
   readonly onRange?: (first: number, last: number) => void;
   /** The order, as the server calls it, with `-` downwards. */
@@ -112,7 +114,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 
 /** Which row has the focus, and what keys do with it. */
 function useRowKeys<Row>(
-  { total, rowAt, keyOf, onOpen, selection }: GridProps<Row>,
+  { total, rowAt, keyOf, onOpen, onFold, selection }: GridProps<Row>,
   page: number,
   show: (index: number) => void,
 ) {
@@ -128,6 +130,8 @@ function useRowKeys<Row>(
     } else if (event.key === 'Enter' && row !== undefined && onOpen !== undefined) onOpen(row);
     else if (event.key === 'x' && row !== undefined && selection !== undefined) {
       selection.toggle(keyOf(row));
+    } else if (/^Arrow(Left|Right)$/.test(event.key) && row !== undefined && onFold !== undefined) {
+      onFold(row, event.key === 'ArrowLeft');
     } else return;
     event.preventDefault();
   };

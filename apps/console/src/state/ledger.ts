@@ -69,13 +69,44 @@ export function ledgerSentence(counts: Ledger): string {
   return parts.length === 0 ? of : `${of}: ${parts.join(', ')}`;
 }
 
-/** The ledger of a job after a live message about it, whose counts have no `late` and `never`. */
-export function liveLedger(
-  ledger: Ledger,
-  live: { readonly targeted: number; readonly returned: number; readonly failed: number },
-): Ledger {
-  const { targeted, returned, failed } = live;
-  const { late, never } = ledger;
-  const waiting = Math.max(0, targeted - returned - failed - late - never);
-  return { ...ledger, targeted, returned, failed, waiting };
+/** What a stream knows of a job: the returns of its targets, in time or late. */
+export interface LiveCounts {
+  readonly targeted: number;
+  readonly returned: number;
+  readonly failed: number;
+}
+
+/** How many minions of a job returned, in time or late. */
+export function cameOf({ returned, failed, late }: Ledger): number {
+  return returned + failed + late;
+}
+
+/**
+ * The ledger of a job with what a stream knows besides. Its states add up to `targeted`, whichever
+ * of both is older; the same counts twice change nothing. A stream does not know of deadlines:
+ * where the ledger has late minions, or some that never returned, the deadline is over, and what
+ * came since is late.
+ */
+export function liveLedger(asked: Ledger, live: LiveCounts): Ledger {
+  const came = cameOf(asked);
+  // A stream counts targets alone.
+  const targeted = Math.max(asked.targeted, live.targeted + asked.unexpected, came);
+  const silent = targeted - came;
+  const fresh = clamp(live.returned + live.failed + asked.unexpected - came, silent);
+  const rest = silent - fresh;
+  if (asked.late + asked.never > 0) {
+    return { ...asked, targeted, late: asked.late + fresh, never: rest, waiting: 0 };
+  }
+  const failed = clamp(live.failed - asked.failed, fresh);
+  return {
+    ...asked,
+    targeted,
+    returned: asked.returned + fresh - failed,
+    failed: asked.failed + failed,
+    waiting: rest,
+  };
+}
+
+function clamp(count: number, max: number): number {
+  return Math.max(0, Math.min(count, max));
 }

@@ -3,6 +3,7 @@ export type {
   JobGroups,
   JobLine,
   JobMinionsPage,
+  JobReturn,
   JobsPage,
   JobStates,
   JobTimeline,
@@ -32,4 +33,5 @@ export {
 } from './jobs.ts';
 export type { BegunJob, NewJob } from './new-job.ts';
 export { begunJobSchema, newJobSchema, rerunSchema, signalSchema } from './new-job.ts';
+export type { JobTrace } from './trace.ts';
 export { traceParams, traceSchema } from './trace.ts';

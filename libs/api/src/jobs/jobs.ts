@@ -135,6 +135,7 @@ export const jobReturnSchema = z
       .describe('Other returns of this minion, which do not count.'),
   })
   .meta({ id: 'JobReturn' });
+export type JobReturn = z.infer<typeof jobReturnSchema>;
 
 export const jobReturnQuery = z.strictObject({
   evidence: flagSchema.optional().describe('Also other returns of this minion.'),

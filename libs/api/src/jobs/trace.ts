@@ -14,3 +14,4 @@ export const traceSchema = z
   })
   .catchall(z.unknown())
   .meta({ id: 'Trace' });
+export type JobTrace = z.infer<typeof traceSchema>;

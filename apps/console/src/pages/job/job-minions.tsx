@@ -1,0 +1,159 @@
+import type { Job, JobMinionsPage } from '@brine/api/jobs';
+import { Group, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useCallback, useMemo } from 'react';
+import { jobMinionsQuery } from '../../api/job.ts';
+import { Given } from '../../parts/given.tsx';
+import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Empty, Sourced } from '../../parts/panel.tsx';
+import { StateSign } from '../../parts/state-sign.tsx';
+import { When } from '../../parts/when.tsx';
+import { LEDGER_ORDER, LEDGER_SIGNS } from '../../state/ledger.ts';
+import { useSettings } from '../../state/settings.ts';
+import { duration } from '../../state/times.ts';
+import type { LiveJob } from './live-job.ts';
+import { useJobSearch } from './use-job-search.ts';
+
+const NUMBER = new Intl.NumberFormat('en');
+/** A filter waits for the end of the typing, ms. */
+const TYPING_MS = 300;
+
+type JobMinion = JobMinionsPage['items'][number];
+
+interface JobMinionsProps {
+  readonly job: Job;
+  readonly live: LiveJob;
+}
+
+/** The minions of a job by their states. What returns meanwhile changes its row in its place. */
+export function JobMinions({ job, live }: JobMinionsProps) {
+  const { jid, search, change } = useJobSearch();
+  const { settings } = useSettings();
+  const state = LEDGER_ORDER.find((one) => one === search.state);
+  const minions = useInfiniteQuery(jobMinionsQuery(jid, { state, q: search.q }));
+  const isOver = job.counts.late + job.counts.never > 0;
+  const rows = useMemo(
+    () =>
+      (minions.data?.pages ?? [])
+        .flatMap(({ items }) => items)
+        .map((minion) => withLive(minion, live, isOver)),
+    [minions.data, live, isOver],
+  );
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = minions;
+  const onRange = useCallback(
+    (_first: number, last: number) => {
+      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
+    },
+    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
+  );
+  const columns = useMemo(() => columnsOf(job, live), [job, live]);
+  const type = useDebouncedCallback((q: string) => change({ q }), TYPING_MS);
+  return (
+    <Stack gap="sm">
+      <Group gap="sm" align="end">
+        <SegmentedControl
+          aria-label="Which minions"
+          size="xs"
+          value={state ?? 'all'}
+          data={[
+            { value: 'all', label: `All ${NUMBER.format(job.counts.targeted)}` },
+            ...LEDGER_ORDER.map((one) => ({
+              value: one,
+              label: `${LEDGER_SIGNS[one].shape} ${NUMBER.format(job.counts[one])} ${one}`,
+            })),
+          ]}
+          onChange={(value) => change({ state: value === 'all' ? '' : value })}
+        />
+        <TextInput
+          size="xs"
+          label="Part of the id"
+          defaultValue={search.q ?? ''}
+          onChange={({ currentTarget }) => type(currentTarget.value)}
+        />
+      </Group>
+      <Sourced source={minions}>
+        {rows.length === 0 && !hasNextPage ? (
+          <Empty>No minion of this job is like this.</Empty>
+        ) : (
+          <Grid
+            label="Minions of this job"
+            columns={columns}
+            total={rows.length + (hasNextPage ? 1 : 0)}
+            rowAt={(index) => rows[index]}
+            keyOf={({ id }) => id}
+            onOpen={({ id }) => change({ open: id })}
+            onRange={onRange}
+            density={settings.density}
+          />
+        )}
+        <Text size="xs" c="dimmed">
+          Enter shows what a minion returned.
+        </Text>
+      </Sourced>
+    </Stack>
+  );
+}
+
+function withLive(minion: JobMinion, { returns }: LiveJob, isOver: boolean): JobMinion {
+  const came = minion.returned === null ? returns.get(minion.id) : undefined;
+  if (came === undefined) return minion;
+  const { state, retcode, at } = came;
+  return { ...minion, state: isOver ? 'late' : state, retcode, returned: at };
+}
+
+function columnsOf({ published }: Job, { progress }: LiveJob): readonly GridColumn<JobMinion>[] {
+  return [
+    {
+      id: 'id',
+      title: 'Minion',
+      width: 'minmax(8rem, 2fr)',
+      cell: ({ id, unexpected }) => (
+        <>
+          <Given text={id} />
+          {unexpected ? ' (no target)' : ''}
+        </>
+      ),
+    },
+    {
+      id: 'state',
+      title: 'State',
+      width: 'minmax(7rem, 1fr)',
+      cell: ({ id, state, returned }) => {
+        const runs = returned === null ? progress.get(id) : undefined;
+        return (
+          <>
+            <StateSign state={state} />
+            {runs !== undefined && (
+              <>
+                , state {runs.number}
+                {runs.of === undefined ? '' : ` of ${runs.of}`}
+              </>
+            )}
+          </>
+        );
+      },
+    },
+    {
+      id: 'retcode',
+      title: 'Retcode',
+      width: '5rem',
+      cell: ({ retcode }) => (retcode === null ? '–' : String(retcode)),
+    },
+    {
+      id: 'returned',
+      title: 'Returned',
+      width: 'minmax(7rem, 1fr)',
+      isWide: true,
+      cell: ({ returned }) => <When time={returned} />,
+    },
+    {
+      id: 'after',
+      title: 'After',
+      width: '7rem',
+      isWide: true,
+      cell: ({ returned }) =>
+        returned === null ? '–' : duration(Date.parse(returned) - Date.parse(published)),
+    },
+  ];
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import type { LiveMessage } from '../../live/message.ts';
+import { NOTHING_LIVE, takeLive } from './live-job.ts';
+
+const JID = '20261130101112131415';
+const progress = (id: string, number: number, jid = JID): LiveMessage => ({
+  event: 'progress',
+  data: { jid, id, state: 'motd', result: true, number, of: 3 },
+});
+const returned = (id: string, state: 'returned' | 'failed' = 'returned'): LiveMessage => ({
+  event: 'returns',
+  data: [{ jid: JID, id, state, retcode: 0, at: '2026-11-30T10:11:12.131415Z' }],
+});
+
+test('a minion runs states until it returns, and not again after that', () => {
+  const began = takeLive(NOTHING_LIVE, JID, [progress('web1', 1), progress('web1', 2)]);
+  expect(began.progress.get('web1')?.number).toBe(2);
+  const ended = takeLive(began, JID, [returned('web1'), progress('web1', 3)]);
+  expect(ended.progress.size).toBe(0);
+});
+
+test('the first return of a minion counts', () => {
+  const live = takeLive(NOTHING_LIVE, JID, [returned('web1'), returned('web1', 'failed')]);
+  expect(live.returns.get('web1')?.state).toBe('returned');
+});
+
+test('messages about other jobs change nothing', () => {
+  expect(takeLive(NOTHING_LIVE, JID, [progress('web1', 1, '20261130000000000000')])).toEqual(
+    NOTHING_LIVE,
+  );
+});
+
+test('a flood of minions is bounded', () => {
+  const flood = Array.from({ length: 10_100 }, (_one, at) => progress(`web${at}`, 1));
+  const live = takeLive(NOTHING_LIVE, JID, flood);
+  expect(live.progress.size).toBe(10_000);
+  expect(live.progress.has('web10099')).toBe(true);
+});
