@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from '@brine/client';
-import { type MasterOptions, readRestCherrypy } from '@brine/config';
 import { intOf, mapOf, textOf } from '@brine/wire';
+import { consoleAddresses } from '../console-addresses.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { openLocalMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -34,7 +33,7 @@ export async function runConsole(args: readonly string[], terminal: Terminal): P
   try {
     const kept = await master.client.command(mapOf({ cmd: 'brine_code', code_hash: hash }));
     const until = new Date((intOf(kept, 'expire') ?? 0) * 1_000).toISOString();
-    for (const address of addressesOf(config)) terminal.out(`${address}/console/#code=${code}\n`);
+    for (const address of consoleAddresses(config)) terminal.out(`${address}#code=${code}\n`);
     terminal.err(`Good once, until ${until}, as ${textOf(kept, 'principal') ?? ''}.\n`);
     return EXIT.ok;
   } catch (error) {
@@ -47,22 +46,4 @@ export async function runConsole(args: readonly string[], terminal: Terminal): P
   } finally {
     await master.close();
   }
-}
-
-/** The address of `brine.http`, and that of `rest_cherrypy`. */
-function addressesOf({ brine: { http }, restCherrypy }: MasterOptions): readonly string[] {
-  const own = `http://${named(http.host, LOOPBACK)}:${http.port}`;
-  const { address, rootPrefix } = readRestCherrypy(restCherrypy);
-  if (address === undefined) return [own];
-  const scheme = address.tls === undefined ? 'http' : 'https';
-  return [own, `${scheme}://${named(address.host, hostname())}:${address.port}${rootPrefix}`];
-}
-
-const LOOPBACK = '127.0.0.1';
-/** Names of all addresses of a host, which are none to connect to. */
-const ALL_ADDRESSES: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-function named(host: string, ofAll: string): string {
-  const name = ALL_ADDRESSES.has(host) ? ofAll : host;
-  return name.includes(':') ? `[${name}]` : name;
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { keepInspectorShut } from '@brine/service';
-import { type DemoDirectory, makeDemoDirectory } from '../demo/demo-directory.ts';
+import { makeDemoDirectory } from '../demo/demo-directory.ts';
 import { Demo, DemoError } from '../demo/demo-run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { flag, isOn } from '../options/command-form.ts';
@@ -64,11 +64,11 @@ async function perform(demo: Demo, terminal: Terminal, stay: boolean): Promise<n
   await demo.showTrace(jid);
   if (!stay) return EXIT.ok;
   await demo.showConsole();
-  terminal.out(usage(demo.directory));
-  throw new DemoError(await demo.anyEnd(), '');
+  terminal.out(usage(demo));
+  throw new DemoError(await demo.masterEnd(), '');
 }
 
-function usage(directory: DemoDirectory): string {
+function usage({ directory, stopLastMinion }: Demo): string {
   const program = relative(process.cwd(), process.argv[1] ?? 'brine') || 'brine';
   const c = `-c ${directory.root}`;
   return [
@@ -81,6 +81,8 @@ function usage(directory: DemoDirectory): string {
     `  ${program} trace ${c} <jid>`,
     `  ${program} status ${c}`,
     `  ${program} console ${c}`,
+    '',
+    `Minion two stops by "${stopLastMinion}": then ask why it does not return.`,
     '',
     'Ctrl-C stops everything.',
     '',

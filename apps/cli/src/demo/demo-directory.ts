@@ -41,6 +41,8 @@ export async function makeDemoDirectory(): Promise<DemoDirectory> {
     pidfile: join(root, 'master.pid'),
     log_file: join(root, 'log', 'master'),
     gather_job_timeout: 5,
+    // What the pages of the console may run, with the rights of who is logged in.
+    netapi_enable_clients: ['local', 'local_async', 'runner', 'runner_async', 'wheel'],
     brine: { http: { port: httpPort } },
   };
   writeFileSync(join(root, 'master'), yaml(master));

@@ -43,6 +43,11 @@ export class DemoProcess {
     return this.#running;
   }
 
+  /** Undefined for a process that could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Resolves with a text when the process ends. */
   get ended(): Promise<string> {
     return this.#ended;

@@ -175,10 +175,22 @@ export class Demo {
     await this.#command('console', [], runConsole);
   }
 
-  /** Resolves when a process ends unexpectedly. */
-  async anyEnd(): Promise<string> {
-    const ends = this.#processes.map(async (one) => `${one.name} ended: ${await one.ended}`);
-    return Promise.race(ends);
+  /** The command that stops the last minion, to try what its absence looks like. */
+  get stopLastMinion(): string {
+    return `kill ${this.#minions.at(-1)?.pid ?? ''}`;
+  }
+
+  /** Resolves when the master ends. A minion that ends is named: it may be stopped to try that. */
+  async masterEnd(): Promise<string> {
+    for (const minion of this.#minions) {
+      void minion.ended.then((how) => this.#print(`${minion.name} ended: ${how}`));
+    }
+    const [master] = this.#processes;
+    return `the master ended: ${await (master?.ended ?? 'it was not started')}`;
+  }
+
+  get #minions(): readonly DemoProcess[] {
+    return this.#processes.slice(1);
   }
 
   /** Stops everything, last started first. */

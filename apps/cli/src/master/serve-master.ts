@@ -25,6 +25,7 @@ import {
   writePidfile,
 } from '@brine/service/processes';
 import { createLog, type Log } from '@brine/telemetry';
+import { consoleAddresses } from '../console-addresses.ts';
 import { EXIT } from '../exit-codes.ts';
 import { BRINE_VERSION } from '../options/common-groups.ts';
 import { type Account, becomeAccount } from './account.ts';
@@ -33,6 +34,7 @@ import { openFilesWarning, raiseOpenFiles } from './open-files.ts';
 import { changedOptions } from './reload.ts';
 import { isWell, type ServiceManager, serviceManager } from './service-manager.ts';
 import { servicesOf } from './services-of.ts';
+import { showConsole } from './show-console.ts';
 import { StartRefusal } from './start-refusal.ts';
 import { type StopSignals, stopSignals } from './stop-signals.ts';
 
@@ -209,7 +211,8 @@ async function announce(
     await untilAnswers(options, signal);
   }
   if (signal.aborted) return () => undefined;
-  log.info({ id: options.id }, 'the master serves');
+  log.info({ id: options.id, console: consoleAddresses(options) }, 'the master serves');
+  if (process.stdout.isTTY) await showConsole(options, log);
   await manager.ready(`${supervisor.services().length} services serve`);
   return manager.watch(() => isWell(supervisor.services()) && !signal.aborted);
 }
