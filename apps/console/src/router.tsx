@@ -3,7 +3,6 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
 } from '@tanstack/react-router';
 import { JOB_SEARCH } from './pages/job/job-search.ts';
 import { JOBS_SEARCH } from './pages/jobs/jobs-search.ts';
@@ -22,7 +21,7 @@ const root = createRootRoute({
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
-  beforeLoad: () => redirect({ to: '/jobs', throw: true }),
+  component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
 });
 
 const jobs = createRoute({
@@ -39,9 +38,29 @@ const job = createRoute({
   component: lazyRouteComponent(() => import('./pages/job/job-page.tsx'), 'JobPage'),
 });
 
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: (search) => pick(search, ['who', 'act', 'from', 'open', 'check']),
+  component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
+});
+
+const services = createRoute({
+  getParentRoute: () => root,
+  path: '/services',
+  validateSearch: (search) => pick(search, ['open']),
+  component: lazyRouteComponent(() => import('./pages/services/services-page.tsx'), 'ServicesPage'),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+});
+
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */
 export const router = createRouter({
-  routeTree: root.addChildren([overview, jobs, job]),
+  routeTree: root.addChildren([overview, jobs, job, audit, services, settings]),
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch: searchText,

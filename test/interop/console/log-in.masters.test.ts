@@ -72,7 +72,7 @@ test('a code logs in, and is nowhere in the address any more', async () => {
   await page.goto(address);
   await userMenu(page, 'root').click();
   await page.getByText('Logged in by local key').waitFor();
-  expect(page.url()).toBe(`${base}/console/jobs`);
+  expect(page.url()).toBe(`${base}/console/`);
   expect(await page.evaluate('location.hash + document.referrer')).toBe('');
   expect(await page.content()).not.toContain(code);
   expect(urls.filter((url) => url.includes(code) && !url.includes('#code='))).toEqual([]);
@@ -81,7 +81,7 @@ test('a code logs in, and is nowhere in the address any more', async () => {
   // A second look needs no code.
   await page.goto(`${base}/`);
   await userMenu(page, 'root').waitFor();
-  expect(page.url()).toBe(`${base}/console/jobs`);
+  expect(page.url()).toBe(`${base}/console/`);
   expect(oddErrors(window)).toEqual([]);
 
   const other = await newWindow();

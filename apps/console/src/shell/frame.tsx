@@ -3,13 +3,15 @@ import { useDisclosure } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { logOut, meQuery } from '../api/session.ts';
+import { meQuery } from '../api/session.ts';
 import { useLiveState } from '../live/use-live.ts';
 import { Given } from '../parts/given.tsx';
 import { When } from '../parts/when.tsx';
+import { useFirstOpened } from './first-opened.ts';
 import { KeyHelp } from './key-help.tsx';
 import { useKeys } from './keys.ts';
-import { PAGES } from './pages.ts';
+import { leave } from './leave.ts';
+import { pagesFor } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { SessionEnd } from './session-end.tsx';
 
@@ -22,11 +24,14 @@ export function Frame() {
   const [isHelp, help] = useDisclosure();
   const navigate = useNavigate();
   const { pathname } = useLocation();
+  const me = useQuery(meQuery);
+  const pages = pagesFor(me.data);
+  useFirstOpened();
   useKeys({
     '/': () => spotlight.open(),
     '?': help.open,
     ...Object.fromEntries(
-      PAGES.map(({ key, path }) => [`g ${key}`, () => void navigate({ to: path })]),
+      pages.map(({ key, path }) => [`g ${key}`, () => void navigate({ to: path })]),
     ),
   });
   return (
@@ -45,7 +50,9 @@ export function Frame() {
               size="sm"
               aria-label="Menu"
             />
-            <Text fw={700}>Brine</Text>
+            <Text fw={700} visibleFrom="xs">
+              Brine
+            </Text>
           </Group>
           <Button variant="default" size="compact-md" onClick={spotlight.open}>
             Search&nbsp;<Kbd size="xs">/</Kbd>
@@ -57,7 +64,7 @@ export function Frame() {
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label="Pages">
-        {PAGES.map(({ path, name, key }) => (
+        {pages.map(({ path, name, key }) => (
           <NavLink
             key={path}
             component={Link}
@@ -74,8 +81,8 @@ export function Frame() {
         <SessionEnd />
         <Outlet />
       </AppShell.Main>
-      <Palette />
-      <KeyHelp opened={isHelp} onClose={help.close} />
+      <Palette pages={pages} onHelp={help.open} />
+      <KeyHelp pages={pages} opened={isHelp} onClose={help.close} />
     </AppShell>
   );
 }
@@ -99,10 +106,6 @@ function LiveSign() {
 
 function UserMenu() {
   const me = useQuery(meQuery);
-  const leave = async (): Promise<void> => {
-    await logOut();
-    window.location.reload();
-  };
   return (
     <Menu>
       <Menu.Target>

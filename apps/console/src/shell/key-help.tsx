@@ -1,5 +1,5 @@
 import { Kbd, Modal, Table } from '@mantine/core';
-import { PAGES } from './pages.ts';
+import type { PageEntry } from './pages.ts';
 
 /** Keys that do the same everywhere. */
 const KEYS: readonly (readonly [string, string])[] = [
@@ -13,16 +13,18 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 /** All keys. */
 export function KeyHelp({
+  pages,
   opened,
   onClose,
 }: {
+  readonly pages: readonly PageEntry[];
   readonly opened: boolean;
   readonly onClose: () => void;
 }) {
-  const rows = [...KEYS, ...PAGES.map(({ key, name }) => [`g ${key}`, name] as const)];
+  const rows = [...KEYS, ...pages.map(({ key, name }) => [`g ${key}`, name] as const)];
   return (
     <Modal opened={opened} onClose={onClose} title="Keys">
-      <Table>
+      <Table aria-label="Keys">
         <Table.Tbody>
           {rows.map(([key, does]) => (
             <Table.Tr key={key}>

@@ -1,3 +1,6 @@
+import type { Me } from '@brine/api';
+import { mayCall } from '../state/rights.ts';
+
 /** A page as the menu, the palette and the keys know it. */
 export interface PageEntry {
   readonly path: string;
@@ -6,9 +9,32 @@ export interface PageEntry {
   readonly key: string;
   /** The question that it answers. */
   readonly question: string;
+  /** Whether it has anything for a caller; without it, it is for all. */
+  readonly isFor?: (me: Me) => boolean;
 }
 
 /** All pages of the menu, in its order. */
 export const PAGES: readonly PageEntry[] = [
+  { path: '/', name: 'Overview', key: 'o', question: 'Is anything not as it should be?' },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
+  {
+    path: '/audit',
+    name: 'Audit',
+    key: 'a',
+    question: 'Who did this?',
+    isFor: ({ rights }) => mayCall(rights, 'runner', 'audit.list'),
+  },
+  {
+    path: '/services',
+    name: 'Services',
+    key: 'v',
+    question: 'Which part is ill?',
+    isFor: ({ rights }) => mayCall(rights, 'runner', 'manage.status'),
+  },
+  { path: '/settings', name: 'Settings', key: 't', question: 'How do I want to see it?' },
 ];
+
+/** The pages that are drawn for a caller; all of them while it is not known who asks. */
+export function pagesFor(me: Me | undefined): readonly PageEntry[] {
+  return PAGES.filter(({ isFor }) => me === undefined || isFor === undefined || isFor(me));
+}

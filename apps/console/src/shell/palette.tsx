@@ -1,39 +1,112 @@
-import { Spotlight, type SpotlightActionData } from '@mantine/spotlight';
+import { useMantineColorScheme } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { Spotlight } from '@mantine/spotlight';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { PAGES } from './pages.ts';
+import { functionsLike, minionsLike } from '../api/palette.ts';
+import { shown } from '../parts/given.tsx';
+import { type Found, grouped, jobOf, matching, searched } from '../state/palette.ts';
+import { leave } from './leave.ts';
+import type { PageEntry } from './pages.ts';
 
-/** The jid of Salt: a time of 20 digits. */
-const JID = /^\d{20}$/;
-const FOUND_MAX = 12;
+/** The API is asked after the typing, ms. */
+const TYPING_MS = 200;
+/** Longer names are cut. */
+const NAME_MAX = 120;
 
-/** Finds pages and jobs by what one types. */
-export function Palette() {
+interface PaletteProps {
+  readonly pages: readonly PageEntry[];
+  readonly onHelp: () => void;
+}
+
+/** Finds pages, minions, jobs, functions and acts by what one types. */
+export function Palette({ pages, onHelp }: PaletteProps) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
-  const actions: SpotlightActionData[] = PAGES.map(({ path, name, question }) => ({
-    id: path,
-    label: name,
-    description: question,
-    onClick: () => void navigate({ to: path }),
-  }));
+  const acts = useActs(onHelp);
   const word = text.trim();
-  if (JID.test(word)) {
-    actions.unshift({
-      id: 'job',
-      label: `Job ${word}`,
-      onClick: () => void navigate({ to: '/jobs/$jid', params: { jid: word } }),
-    });
-  }
+  const found = [
+    ...jobOf(word),
+    ...matching([...pages.map(pageFound), ...acts.keys()], word),
+    ...useAsked(searched(text)),
+  ];
+  const open = (one: Found): void => {
+    const act = acts.get(one);
+    if (act !== undefined) act();
+    else void navigate({ to: one.path ?? '/', search: one.search ?? {} });
+  };
   return (
     <Spotlight
-      actions={actions}
+      actions={grouped(
+        found.map((one) => ({
+          id: one.id,
+          group: one.group,
+          label: one.label,
+          ...(one.description === undefined ? {} : { description: one.description }),
+          onClick: () => open(one),
+        })),
+      )}
+      // What is here was found already.
+      filter={(_query, actions) => actions}
       query={text}
       onQueryChange={setText}
       shortcut={['mod + K']}
-      limit={FOUND_MAX}
+      scrollable
+      maxHeight="70vh"
       nothingFound="Nothing found"
       searchProps={{ placeholder: 'A page, a minion, a jid, a function', 'aria-label': 'Search' }}
     />
   );
+}
+
+function pageFound({ path, name, question, key }: PageEntry): Found {
+  return { id: path, group: 'Pages', label: name, description: `${question} (g ${key})`, path };
+}
+
+/** What one may do from everywhere. */
+function useActs(onHelp: () => void): ReadonlyMap<Found, () => void> {
+  const { setColorScheme } = useMantineColorScheme();
+  const act = (id: string, label: string, does: () => void): [Found, () => void] => [
+    { id, group: 'Acts', label },
+    does,
+  ];
+  return new Map([
+    act('theme-light', 'Light theme', () => setColorScheme('light')),
+    act('theme-dark', 'Dark theme', () => setColorScheme('dark')),
+    act('theme-auto', 'Theme of the system', () => setColorScheme('auto')),
+    act('keys', 'Show the keys', onHelp),
+    act('log-out', 'Log out', () => void leave()),
+  ]);
+}
+
+/** Minions and functions, as the API finds them for this caller. */
+function useAsked(word: string | undefined): readonly Found[] {
+  const [settled] = useDebouncedValue(word, TYPING_MS);
+  // What was typed since is waited for; what was deleted is not asked.
+  const asked = word === undefined ? undefined : settled;
+  const minions = useQuery(minionsLike(asked));
+  const functions = useQuery(functionsLike(asked));
+  if (asked === undefined) return [];
+  return [
+    ...(minions.data?.items ?? []).map(({ id, present }): Found => {
+      const description = present === null ? 'no key' : present ? 'connected' : 'not connected';
+      const path = `/minions/${encodeURIComponent(id)}`;
+      const label = shown(id, NAME_MAX);
+      return { id: `minion ${id}`, group: 'Minions', label, description, path };
+    }),
+    ...(functions.data?.items ?? []).map(({ kind, name, doc }): Found => {
+      const [first = ''] = doc.trim().split('\n');
+      const description = shown(`${kind}: ${first}`, NAME_MAX);
+      const id = `${kind} ${name}`;
+      const search = { fun: kind === 'state' ? 'state.single' : name, ...kindOf(kind) };
+      const label = shown(name, NAME_MAX);
+      return { id, group: 'Functions', label, description, path: '/run', search };
+    }),
+  ];
+}
+
+/** Runners and wheels are run by the master itself. */
+function kindOf(kind: string): Readonly<Record<string, string>> {
+  return kind === 'runner' || kind === 'wheel' ? { client: kind } : {};
 }

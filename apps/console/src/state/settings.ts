@@ -3,16 +3,21 @@ import { createContext, use } from 'react';
 /** What a person set for this browser. */
 export interface Settings {
   readonly density: 'compact' | 'roomy';
+  /** Which time stands first; the other one is beside it. */
+  readonly zone: 'utc' | 'local';
 }
 
 const NAME = 'brine-settings';
-const USUAL: Settings = { density: 'compact' };
+const USUAL: Settings = { density: 'compact', zone: 'utc' };
 
 /** Reads what was set; the usual where there is nothing, or nothing sensible. */
 export function readSettings(): Settings {
   try {
-    const { density } = JSON.parse(localStorage.getItem(NAME) ?? '{}') as Partial<Settings>;
-    return { density: density === 'roomy' ? 'roomy' : USUAL.density };
+    const { density, zone } = JSON.parse(localStorage.getItem(NAME) ?? '{}') as Partial<Settings>;
+    return {
+      density: density === 'roomy' ? 'roomy' : USUAL.density,
+      zone: zone === 'local' ? 'local' : USUAL.zone,
+    };
   } catch {
     // Another program wrote it, or the browser keeps nothing.
     return USUAL;

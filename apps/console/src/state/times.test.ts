@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duration, relativeTime } from './times.ts';
+import { duration, exactTime, relativeTime } from './times.ts';
 
 const NOW = Date.parse('2026-11-30T02:15:00.000Z');
 
@@ -22,4 +22,13 @@ test.each([
   [3_900_000, '1 h 5 min'],
 ])('%d ms are %s', (ms, text) => {
   expect(duration(ms)).toBe(text);
+});
+
+test('UTC and local time stand beside each other, the wanted one first', () => {
+  const time = '2026-11-30T09:15:00.250000Z';
+  const utc = exactTime(time, 'utc');
+  expect(utc.startsWith('2026-11-30 09:15:00.250000 UTC · ')).toBe(true);
+  expect(utc.endsWith(' here')).toBe(true);
+  const [a, b] = exactTime(time, 'local').split(' · ');
+  expect(`${b} · ${a}`).toBe(utc);
 });

@@ -21,3 +21,15 @@ export function duration(ms: number): string {
   if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
+
+const LOCAL = new Intl.DateTimeFormat('sv', {
+  dateStyle: 'short',
+  timeStyle: 'medium',
+});
+
+/** A time as the API writes it, in UTC and as clocks here show it. @param first which is first */
+export function exactTime(time: string, first: 'utc' | 'local'): string {
+  const utc = time.replace('T', ' ').replace('Z', ' UTC');
+  const local = `${LOCAL.format(new Date(time))} here`;
+  return first === 'utc' ? `${utc} · ${local}` : `${local} · ${utc}`;
+}

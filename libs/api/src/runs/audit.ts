@@ -41,3 +41,4 @@ export const auditSchema = z
   })
   .meta({ id: 'Audit' });
 export type AuditPage = z.infer<typeof auditSchema>;
+export type AuditedAct = AuditPage['items'][number];

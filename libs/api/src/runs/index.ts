@@ -1,4 +1,4 @@
-export type { AuditPage } from './audit.ts';
+export type { AuditedAct, AuditPage } from './audit.ts';
 export { auditQuery, auditSchema } from './audit.ts';
 export type { BatchDetail, BatchesShown } from './batches.ts';
 export { batchesSchema, batchSchema, stopSchema } from './batches.ts';

@@ -9,5 +9,5 @@ export type { Doctor } from './doctor.ts';
 export { doctorSchema } from './doctor.ts';
 export type { MasterFunction, MasterFunctions } from './functions.ts';
 export { functionParams, functionSchema, functionsQuery, functionsSchema } from './functions.ts';
-export type { Services } from './services.ts';
+export type { ServiceReport, Services } from './services.ts';
 export { servicesSchema } from './services.ts';

@@ -31,3 +31,4 @@ export const servicesSchema = z
   })
   .meta({ id: 'Services' });
 export type Services = z.infer<typeof servicesSchema>;
+export type ServiceReport = Services['services'][number];
