@@ -15,8 +15,9 @@ export const streamQuery = z.strictObject({
     .describe(
       'Up to 16, with commas between them: `events` or `events:<glob of tags>` (`*` alone), ' +
         '`jobs`, `job:<jid>`, `overview`, `minions:<filter>:<first>..<last>`. A filter is a ' +
-        'query of `/v1/minions` without `limit` and `after`, with its own escapes; the window ' +
-        'has up to 500 rows of its order, from 0.',
+        'query of `/v1/minions` without `limit`, `after` and `offset`, with its own escapes; the ' +
+        'window has up to 500 rows of its order, from 0. A stream has `events` once, and up to 8 ' +
+        'windows.',
     ),
   from: positionSchema
     .optional()
@@ -91,7 +92,7 @@ export const streamMessages = {
       counts: z.object({ total: z.int().min(0), facets: facetsSchema.optional() }),
     })
     .describe(
-      'Rows of a window that have changed or moved, one message a second at most. A stream ' +
+      'Rows of a window that have changed or moved, one message a second for each at most. A stream ' +
         'begins with the whole window, and has it again after `lag`. Rows from `total` on are ' +
         'gone. Facets come where the filter asks for them, and have changed.',
     ),

@@ -33,26 +33,26 @@ export class Places {
   }
 
   /**
-   * Takes a place for these names, as of a user and of an address; the returned function gives it
-   * back.
-   * @throws NetapiError 503
+   * Takes a place for these names, as of a user and of an address, or some at once; the returned
+   * function gives them back.
+   * @throws NetapiError 503 where not all of them are free
    */
-  enter(names: readonly string[]): () => void {
+  enter(names: readonly string[], places = 1): () => void {
     const { all, ofOne, text, retryAfterS } = this.#limits;
-    const isShareUsed = names.some((name) => (this.#ofOne.get(name) ?? 0) >= ofOne);
-    if (isShareUsed || this.#inHand >= all) {
+    const isShareUsed = names.some((name) => (this.#ofOne.get(name) ?? 0) + places > ofOne);
+    if (isShareUsed || this.#inHand + places > all) {
       this.#refused += 1;
       throw new NetapiError(503, text, { retryAfter: retryAfterS });
     }
-    this.#inHand += 1;
-    for (const name of names) this.#ofOne.set(name, (this.#ofOne.get(name) ?? 0) + 1);
+    this.#inHand += places;
+    for (const name of names) this.#ofOne.set(name, (this.#ofOne.get(name) ?? 0) + places);
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      this.#inHand -= 1;
+      this.#inHand -= places;
       for (const name of names) {
-        const left = (this.#ofOne.get(name) ?? 1) - 1;
+        const left = (this.#ofOne.get(name) ?? places) - places;
         if (left === 0) this.#ofOne.delete(name);
         else this.#ofOne.set(name, left);
       }

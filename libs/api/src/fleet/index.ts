@@ -2,7 +2,7 @@ export type { DriftPage, DriftQuery, DriftShown } from './drift.ts';
 export { driftPageSchema, driftQuery } from './drift.ts';
 export type { KeyAct, KeyActed, KeyShown, KeysPage } from './keys.ts';
 export { keyActedSchema, keyActSchema, keysQuery, keysSchema } from './keys.ts';
-export type { MinionJobsPage } from './minion-parts.ts';
+export type { MinionJobsPage, MinionPart } from './minion-parts.ts';
 export {
   minionJobsPageSchema,
   minionJobsQuery,
@@ -10,6 +10,7 @@ export {
   pillarQuery,
 } from './minion-parts.ts';
 export type {
+  Grains,
   MinionDetail,
   MinionsFilter,
   MinionShown,

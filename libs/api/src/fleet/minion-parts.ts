@@ -16,6 +16,7 @@ export const minionPartSchema = z
     masked: z.boolean().describe('True if `********` stands for each value.'),
   })
   .meta({ id: 'MinionPart' });
+export type MinionPart = z.infer<typeof minionPartSchema>;
 
 /** Shows a pillar. */
 export const pillarQuery = z.strictObject({

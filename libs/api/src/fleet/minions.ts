@@ -7,6 +7,8 @@ export const LISTED_GRAINS = ['os', 'osrelease', 'kernel', 'saltversion'] as con
 
 const TEXT_MAX = 255;
 const VALUES_MAX = 32;
+/** More than any fleet. */
+const OFFSET_MAX = 10_000_000;
 
 /** One value, or the parameter again for each of several. */
 export function several<T extends z.ZodType>(one: T): z.ZodUnion<readonly [T, z.ZodArray<T>]> {
@@ -45,11 +47,18 @@ export const minionsQuery = z.strictObject({
     .describe('With `-` downwards. Minions with the same value follow by id.'),
   facets: yesNo.default('false').describe('Whether to count the minions by their values.'),
   ...pageQuery,
+  offset: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(OFFSET_MAX)
+    .optional()
+    .describe('Minions that are left out before the page, instead of `after`.'),
 });
 export type MinionsQuery = z.output<typeof minionsQuery>;
 
 /** The parameters of a list whose rows are followed: its window is given beside them. */
-export const minionsFilter = minionsQuery.omit({ limit: true, after: true });
+export const minionsFilter = minionsQuery.omit({ limit: true, after: true, offset: true });
 export type MinionsFilter = z.output<typeof minionsFilter>;
 
 const grainsShown = z.object(
@@ -138,3 +147,4 @@ export const grainsSchema = z
     updated: timeSchema.nullable().describe('When they were stored.'),
   })
   .meta({ id: 'Grains' });
+export type Grains = z.infer<typeof grainsSchema>;

@@ -223,6 +223,12 @@ export const silenceSchema = z
   .meta({ id: 'Silence' });
 
 export const silencesQuery = z.strictObject({
+  minion: z
+    .string()
+    .min(1)
+    .max(TEXT_MAX)
+    .optional()
+    .describe('This minion alone, whatever it did.'),
   limit: pageQuery.limit,
   after: cursorSchema.optional(),
 });

@@ -136,6 +136,15 @@ describe('a job of another user', () => {
     expect(idsAsked('silent')).toEqual(['web2']);
   });
 
+  test('is no way to the silence of a minion that its reader may not see', async () => {
+    const of = async (ids: string[]) =>
+      mapIn(await ask('webs', 'job_why', { jid: JID, ids }), 'value');
+    expect(mapIn((await of(['db1'])) ?? mapOf({}), 'minions')).toEqual(mapOf({}));
+    expect(asked.filter(([query]) => query === 'silent')).toEqual([]);
+    await of(['db1', 'web2']);
+    expect(idsAsked('silent')).toEqual(['web2']);
+  });
+
   test('shows the return of a minion only where its reader could have run it', async () => {
     const of = async (id: string) =>
       (await ask('webs', 'job_return', { jid: JID, id })).get('value');

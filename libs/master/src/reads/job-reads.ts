@@ -180,7 +180,9 @@ async function why(ports: MasterPorts, reader: JobReader, args: SaltMap): Promis
   if (found === undefined) return null;
   const { part } = found;
   if (part === undefined) return whySilent(ports, args);
-  const ids = [...part].flatMap(([id, state]) => (SILENT.has(state) ? [id] : []));
+  const asked = listOf(args, 'ids');
+  const isAsked = (id: SaltValue): boolean => asked === undefined || asked.includes(id);
+  const ids = [...part].flatMap(([id, state]) => (SILENT.has(state) && isAsked(id) ? [id] : []));
   if (ids.length === 0) return mapOf({ minions: mapOf({}), next: null });
   return whySilent(ports, new Map<SaltValue, SaltValue>([...args, ['ids', ids]]));
 }

@@ -163,7 +163,9 @@ describe('a window of the fleet', () => {
     'minions:sort=pillar:0..9',
     'minions:silentSince=yesterday:0..9',
     'minions:q=a&q=b:0..9',
-    'minions::0..9,minions:q=a:0..9',
+    Array.from({ length: 9 }, (_, n) => `minions::${n}..${n}`).join(),
+    'minions::0..9,minions:q=[a]:0..9',
+    'events,events:salt/job/*',
   ])('is not begun as %s', async (topic) => {
     const { follow } = await served();
     const client = await follow(topic);
@@ -171,17 +173,45 @@ describe('a window of the fleet', () => {
     expect([client.status, client.refusal]).toEqual([400, expect.stringContaining('topic')]);
   });
 
-  test('has a limit for one user', async () => {
+  test('shares a stream with others: each message names its own', async () => {
+    const { follow, fleet } = await served();
+    const topics = ['minions:q=db:0..9', 'minions:q=web&sort=-id:0..0', 'minions:q=web:1..2'];
+    const client = await follow(topics.join());
+    await until('it has all', () => client.of('rows').length === topics.length);
+    const idsOf = (topic = '') =>
+      client
+        .of('rows')
+        .filter((one) => one.topic === topic)
+        .map(({ rows }) => rows.map(({ index, minion }) => `${index} ${minion.id}`));
+    expect(topics.map((topic) => idsOf(topic))).toEqual([
+      [['0 db1']],
+      [['0 web3']],
+      [['1 web2', '2 web3']],
+    ]);
+    fleet.setPresence('web3', { present: false, since: AT + 1 });
+    await until('both have it', () => client.of('rows').length === topics.length + 2);
+    expect(topics.map((topic) => idsOf(topic).slice(1))).toEqual([[], [['0 web3']], [['2 web3']]]);
+  });
+
+  test('has a limit for one user, in all its streams', async () => {
     const { follow, scene } = await served();
-    for (let n = 0; n < 50; n += 1) {
-      const topics = readTopics(`minions::${n}..${n}`, scene.parts.topics);
-      scene.parts.streams.enter('alice', topics);
-      scene.parts.streams.enter('alice', topics)();
+    const windows = (from: number, to: number): string =>
+      Array.from({ length: to - from }, (_, n) => `minions::${from + n}..${from + n}`).join();
+    const enter = (names: string): (() => void) =>
+      scene.parts.streams.enter('alice', readTopics(names, scene.parts.topics));
+    const leaveFirst = enter(windows(0, 8));
+    for (let from = 8; from < 48; from += 8) {
+      enter(windows(from, from + 8));
+      enter(windows(from, from + 8))();
     }
-    const refused = await follow('minions::60..60');
+    const refused = await follow(windows(60, 63));
     await until('it is answered', () => refused.isEnded);
     expect([refused.status, refused.refusal]).toEqual([503, expect.stringContaining('too-many')]);
-    expect((await follow('minions::1..1')).status).toBe(200);
+    expect((await follow(windows(8, 16))).status).toBe(200);
+    expect((await follow(windows(60, 62))).status).toBe(200);
+    expect(() => enter('minions::80..80')).toThrow('Too many');
+    leaveFirst();
+    expect(enter(windows(80, 88))).toBeTypeOf('function');
   });
 });
 

@@ -16,7 +16,7 @@ const COMPUTED_PLACES: PlaceLimits = {
   ...RARE_PLACES,
   all: 500,
   ofOne: 50,
-  text: 'Too many streams have lists of their own.',
+  text: 'Too many lists are followed in streams.',
 };
 
 /** The streams of this process. */
@@ -50,11 +50,16 @@ export class Streams {
     }
   }
 
-  /** Streams with the same topics have one place together: their events are judged once. */
-  #enterForm(user: string, { form, isComputed }: Omit<Topics, 'names'>): () => void {
+  /**
+   * Streams with the same topics have their places together: their events are judged once. Each
+   * window has a place.
+   */
+  #enterForm(user: string, { form, computed }: Omit<Topics, 'names'>): () => void {
     const name = `${user}\n${form.name}`;
-    const places = isComputed ? this.#computed : this.#places;
-    const known = this.#rare.get(name) ?? { leave: places.enter([user]), streams: 0 };
+    const known = this.#rare.get(name) ?? {
+      leave: computed > 0 ? this.#computed.enter([user], computed) : this.#places.enter([user]),
+      streams: 0,
+    };
     known.streams += 1;
     this.#rare.set(name, known);
     let isOver = false;

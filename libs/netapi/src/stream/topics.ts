@@ -3,8 +3,9 @@ import { byeText, lagText, resetText, stillText } from './messages.ts';
 import { StreamFrames } from './stream-frames.ts';
 import type { OpenTopic, TopicSources } from './topic.ts';
 
-/** Topics of one stream. */
+/** Topics of one stream, and those of its kinds that have a limit of their own. */
 export const TOPICS_MAX = 16;
+const OF_KIND_MAX = { events: 1, minions: 8 } as const;
 
 /** Topics that a stream asked for, in one order. */
 export interface Topics {
@@ -12,17 +13,17 @@ export interface Topics {
   readonly form: Form;
   /** Few others ask for the same: it costs each event some work of its own. */
   readonly isRare: boolean;
-  /** It has rows of its own in memory, and costs work without events. */
-  readonly isComputed: boolean;
+  /** Topics with rows of their own in memory, which cost work without events. */
+  readonly computed: number;
 }
 
 /** Reads a list of topics. @throws RangeError with a text for the peer */
 export function readTopics(text: string, sources: TopicSources): Topics {
   const names = [...new Set(text.split(','))].sort();
   if (names.length > TOPICS_MAX) throw new RangeError(`topics: more than ${TOPICS_MAX}`);
-  for (const once of ['events', 'minions']) {
-    if (names.filter((name) => name.split(':', 1)[0] === once).length > 1) {
-      throw new RangeError(`topics: ${once} are in a stream once`);
+  for (const [kind, max] of Object.entries(OF_KIND_MAX)) {
+    if (names.filter((name) => name.split(':', 1)[0] === kind).length > max) {
+      throw new RangeError(`topics: more than ${max} of ${kind}`);
     }
   }
   // A stream that is cut between its messages has no event twice: they come last.
@@ -39,9 +40,9 @@ export function readTopics(text: string, sources: TopicSources): Topics {
     reset: resetText,
     bye: byeText,
   };
-  const isComputed = opened.some((one) => one.isComputed === true);
-  const isRare = isComputed || (!areOfJobs && names.some((name) => name.includes(':')));
-  return { names, form, isRare, isComputed };
+  const computed = opened.filter((one) => one.isComputed === true).length;
+  const isRare = computed > 0 || (!areOfJobs && names.some((name) => name.includes(':')));
+  return { names, form, isRare, computed };
 }
 
 function orderOf(name: string): number {

@@ -87,6 +87,10 @@ describe('a caller with all rights', () => {
     ['?key=accepted&sort=-seen', ['web1', 'web2', 'db1']],
     ['?key=accepted&sort=saltversion', ['web1', 'db1', 'web2']],
     ['?os=__proto__', []],
+    ['?offset=3', ['web1', 'web2']],
+    ['?offset=1&limit=2&sort=-id', ['web1', 'new1']],
+    ['?offset=5', []],
+    ['?offset=10000000', []],
   ])('with %s sees these', async (query, expected) => {
     const { idsOf } = await served();
     expect(await idsOf(query)).toEqual(expected);
@@ -107,6 +111,10 @@ describe('a caller with all rights', () => {
       }
       expect(read).toEqual(whole);
       expect(whole).toHaveLength(5);
+      const jumped = await Promise.all(
+        [0, 2, 4].map((n) => idsOf(`?sort=${sort}&limit=2&offset=${n}`)),
+      );
+      expect(jumped.flat()).toEqual(whole);
     },
   );
 });
@@ -123,6 +131,10 @@ test.each([
   '?sort=pillar',
   '?limit=501',
   '?facets=yes',
+  '?offset=-1',
+  '?offset=10000001',
+  '?offset=1.5',
+  `?offset=1&after=${cursorOf(['id', 0, 'web1'])}`,
   `?${Array.from({ length: 33 }, () => 'os=x').join('&')}`,
   '?after=!',
   '?after=abc',

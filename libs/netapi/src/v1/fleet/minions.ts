@@ -3,6 +3,7 @@ import { type FleetOrder, type FleetPlace, type FleetQuery, pageOf } from '@brin
 import type { DescribedApp } from '@brine/http';
 import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
+import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
 import { inPlace } from '../who.ts';
 import { fleetView } from './fleet-view.ts';
@@ -46,9 +47,12 @@ export function addMinions(app: DescribedApp, parts: V1Parts): void {
 
 /** @throws RefusedRequest */
 function pageQuery(asked: MinionsQuery): FleetQuery {
-  const { sort, limit, after } = asked;
+  const { sort, limit, after, offset = 0 } = asked;
   const query = fleetQuery(asked, Date.now());
-  if (after === undefined) return { ...query, limit };
+  if (after === undefined) return { ...query, limit, first: offset };
+  if (asked.offset !== undefined) {
+    throw new RefusedRequest('bad-request', 'after, offset: a page begins at one place');
+  }
   return { ...query, limit, after: afterOf(after, sort, query.order) };
 }
 

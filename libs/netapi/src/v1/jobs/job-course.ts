@@ -106,8 +106,9 @@ function addSilences(app: DescribedApp, parts: V1Parts): void {
     },
     async (request): Promise<Silences> => {
       const { jid } = request.params;
-      const { limit, after } = request.query;
-      const args = { jid, limit, after: placeIn(after) };
+      const { minion, limit, after } = request.query;
+      const ids = minion === undefined ? undefined : [minion];
+      const args = { jid, limit, after: placeIn(after), ids };
       const page = await readAs(request, parts, 'job_why', args);
       const items = [...(mapIn(page, 'minions') ?? [])].map(([id, why]) => ({
         id: pyStr(id),

@@ -373,7 +373,7 @@ describe('a job', () => {
   test('has groups, and causes of silence', async () => {
     const group = mapOf({ digest: 'd', size: 2, failed: true, sample: 'web1' });
     const cause = mapOf({ cause: 'no_key', text: 'its key is not accepted' });
-    const { ask } = await served({
+    const { ask, loads } = await served({
       job_groups: mapOf({ groups: [group], more: 3, isWhole: true }),
       job_why: mapOf({ minions: mapOf({ db1: cause }), next: null }),
     });
@@ -386,6 +386,12 @@ describe('a job', () => {
       items: [{ id: 'db1', ...Object.fromEntries(cause) }],
       next: null,
     });
+    await ask(`/${JID}/why?minion=db1`);
+    const [whole, ofOne] = loads('brine_read').slice(-2);
+    expect([whole, ofOne].map((load) => load && mapIn(load, 'args')?.get('ids'))).toEqual([
+      undefined,
+      ['db1'],
+    ]);
   });
 });
 
