@@ -10,6 +10,7 @@ import { CONSOLE_PATH } from './places.ts';
 import { Frame } from './shell/frame.tsx';
 import { NotFound } from './shell/not-found.tsx';
 import { Trouble } from './shell/trouble.tsx';
+import { readFleetSearch } from './state/fleet-search.ts';
 import { parseSearch, pick, searchText } from './state/search.ts';
 
 const root = createRootRoute({
@@ -58,9 +59,40 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 });
 
+const minions = createRoute({
+  getParentRoute: () => root,
+  path: '/minions',
+  validateSearch: readFleetSearch,
+  component: lazyRouteComponent(() => import('./pages/minions/minions-page.tsx'), 'MinionsPage'),
+});
+
+const minion = createRoute({
+  getParentRoute: () => root,
+  path: '/minions/$id',
+  validateSearch: (search) => pick(search, ['tab', 'q', 'state']),
+  component: lazyRouteComponent(() => import('./pages/minion/minion-page.tsx'), 'MinionPage'),
+});
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: (search) => pick(search, ['state', 'q', 'open']),
+  component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+});
+
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */
 export const router = createRouter({
-  routeTree: root.addChildren([overview, jobs, job, audit, services, settings]),
+  routeTree: root.addChildren([
+    overview,
+    minions,
+    minion,
+    keys,
+    jobs,
+    job,
+    audit,
+    services,
+    settings,
+  ]),
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch: searchText,

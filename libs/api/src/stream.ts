@@ -92,9 +92,9 @@ export const streamMessages = {
       counts: z.object({ total: z.int().min(0), facets: facetsSchema.optional() }),
     })
     .describe(
-      'Rows of a window that have changed or moved, one message a second for each at most. A stream ' +
-        'begins with the whole window, and has it again after `lag`. Rows from `total` on are ' +
-        'gone. Facets come where the filter asks for them, and have changed.',
+      'Rows of a window that have changed or moved, one message a second for each at most. A ' +
+        'stream begins with the whole window, and has it again after `lag`. Rows from `total` on ' +
+        'are gone. Facets come where the filter asks for them, and have changed.',
     ),
   lag: z
     .object({

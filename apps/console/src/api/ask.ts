@@ -23,6 +23,8 @@ export class ApiError extends Error {
   readonly retryable: boolean;
   /** With the code `changed`: how many minions the target has now, and their digest. */
   readonly changed: { readonly count: number; readonly digest: string } | undefined;
+  /** With the code `changed`, of keys too: how many there are now. */
+  readonly count: number | undefined;
 
   constructor(problem: Partial<Problem>) {
     const { title = 'The master can not be reached', detail, code, retryable = true } = problem;
@@ -31,6 +33,7 @@ export class ApiError extends Error {
     this.code = code;
     this.retryable = retryable;
     const { count, digest } = problem;
+    this.count = count;
     this.changed = count === undefined || digest === undefined ? undefined : { count, digest };
   }
 }

@@ -16,10 +16,11 @@ test('one glob of events stays itself, two become all events', () => {
   expect(joinTopics([['events:salt/*'], ['events']])).toEqual({ topics: ['events'], left: [] });
 });
 
-test('one window of minions is in a stream, that of the first tab', () => {
-  expect(joinTopics([['minions::0..9', 'jobs'], ['minions::10..19']])).toEqual({
-    topics: ['jobs', 'minions::0..9'],
-    left: ['minions::10..19'],
+test('eight windows of minions are in a stream, those of the first tabs', () => {
+  const windows = Array.from({ length: 9 }, (_, n) => `minions::${n}..${n}`);
+  expect(joinTopics([[windows[0] ?? '', 'jobs'], windows.slice(1), ['overview']])).toEqual({
+    topics: ['jobs', ...windows.slice(0, 8), 'overview'],
+    left: ['minions::8..8'],
   });
 });
 

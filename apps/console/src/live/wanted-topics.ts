@@ -2,6 +2,7 @@ import { kindOf } from './message.ts';
 
 /** Topics of one stream, and characters of all of them (libs/netapi topics.ts, libs/api). */
 const TOPICS_MAX = 16;
+const WINDOWS_MAX = 8;
 const TEXT_MAX = 2_048;
 /** A glob of a topic. */
 const GLOB_MAX = 200;
@@ -15,8 +16,8 @@ export interface Wanted {
 
 /**
  * Joins the topics of all tabs; the tab that is looked at comes first.
- * A stream has events once: of two globs it has all events, and each tab takes its own. It has one
- * window of minions: that of the first tab.
+ * A stream has events once: of two globs it has all events, and each tab takes its own. It has some
+ * windows of minions, those of the first tabs.
  */
 export function joinTopics(byTab: readonly (readonly string[])[]): Wanted {
   const all = [...new Set(byTab.flat())];
@@ -27,13 +28,14 @@ export function joinTopics(byTab: readonly (readonly string[])[]): Wanted {
   const topics: string[] = [];
   const left: string[] = [];
   let room = TEXT_MAX;
-  let hasWindow = false;
+  let windows = 0;
   for (const topic of joined) {
     const isWindow = kindOf(topic) === 'minions';
-    const fits = topics.length < TOPICS_MAX && topic.length < room && !(isWindow && hasWindow);
+    const hasRoom = topics.length < TOPICS_MAX && topic.length < room;
+    const fits = hasRoom && !(isWindow && windows === WINDOWS_MAX);
     (fits ? topics : left).push(topic);
     if (!fits) continue;
-    hasWindow ||= isWindow;
+    windows += Number(isWindow);
     room -= topic.length + 1;
   }
   return { topics: topics.sort(), left };

@@ -81,7 +81,11 @@ export function Grid<Row>(props: GridProps<Row>) {
       scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus();
     });
   });
-  const template = [...(selection ? ['2rem'] : []), ...columns.map(({ width }) => width)].join(' ');
+  const template = templateOf(columns, selection);
+  const narrow = templateOf(
+    columns.filter(({ isWide }) => isWide !== true),
+    selection,
+  );
   return (
     <div
       ref={scroller}
@@ -91,7 +95,7 @@ export function Grid<Row>(props: GridProps<Row>) {
       aria-colcount={columns.length}
       aria-multiselectable={selection !== undefined}
       className={classes['grid']}
-      style={{ maxHeight: height, '--columns': template } as CSSProperties}
+      style={{ maxHeight: height, '--columns': template, '--narrow': narrow } as CSSProperties}
       onKeyDown={onKeyDown}
     >
       <GridHead {...props} />
@@ -110,6 +114,11 @@ export function Grid<Row>(props: GridProps<Row>) {
       </div>
     </div>
   );
+}
+
+/** The columns of a row, as CSS has them. */
+function templateOf(columns: readonly { width: string }[], selection?: GridSelection): string {
+  return [...(selection ? ['2rem'] : []), ...columns.map(({ width }) => width)].join(' ');
 }
 
 /** Which row has the focus, and what keys do with it. */

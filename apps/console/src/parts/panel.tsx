@@ -5,10 +5,9 @@ import { ApiError } from '../api/ask.ts';
 import { When } from './when.tsx';
 
 /** What a panel needs to know of where its rows come from. */
-export type Source = Pick<
-  UseQueryResult,
-  'isPending' | 'error' | 'data' | 'dataUpdatedAt' | 'refetch'
->;
+export type Source = Pick<UseQueryResult, 'isPending' | 'error' | 'data' | 'dataUpdatedAt'> & {
+  readonly refetch: () => Promise<unknown>;
+};
 
 interface PanelProps {
   readonly title: ReactNode;
@@ -52,7 +51,8 @@ export function Sourced({
   );
 }
 
-function Stale({ source, error }: { readonly source: Source; readonly error: Error }) {
+/** Why its source can not be asked, and since when what is shown is known. */
+export function Stale({ source, error }: { readonly source: Source; readonly error: Error }) {
   const isRefused = error instanceof ApiError && !error.retryable;
   return (
     <Alert color={isRefused ? 'gray' : 'orange'} mb="xs" role="status" p="xs">

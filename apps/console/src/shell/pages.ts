@@ -16,6 +16,19 @@ export interface PageEntry {
 /** All pages of the menu, in its order. */
 export const PAGES: readonly PageEntry[] = [
   { path: '/', name: 'Overview', key: 'o', question: 'Is anything not as it should be?' },
+  {
+    path: '/minions',
+    name: 'Minions',
+    key: 'm',
+    question: 'Which minions are not there, or not like the others?',
+  },
+  {
+    path: '/keys',
+    name: 'Keys',
+    key: 'k',
+    question: 'Who wants in?',
+    isFor: ({ rights }) => mayCall(rights, 'wheel', 'key.list_all'),
+  },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
   {
     path: '/audit',

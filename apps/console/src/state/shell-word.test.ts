@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { shellWord } from './shell-word.ts';
+
+test.each([
+  ['web1.eu', 'web1.eu'],
+  ['*', `'*'`],
+  ['', `''`],
+  ["a'; rm -rf /; '", `'a'\\''; rm -rf /; '\\'''`],
+  ['$(id)', `'$(id)'`],
+  ['a\nb', `'a\nb'`],
+  ['-x', '-x'],
+])('%j is written as %s', (text, word) => {
+  expect(shellWord(text)).toBe(word);
+});
