@@ -9,7 +9,10 @@ const ALL_ADDRESSES: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 export function consoleAddresses({
   brine: { http },
   restCherrypy,
-}: Pick<MasterOptions, 'brine' | 'restCherrypy'>): readonly string[] {
+}: {
+  readonly brine: { readonly http: Pick<MasterOptions['brine']['http'], 'host' | 'port'> };
+  readonly restCherrypy: MasterOptions['restCherrypy'];
+}): readonly string[] {
   const own = `http://${named(http.host, LOOPBACK)}:${http.port}/console/`;
   const { address, rootPrefix } = readRestCherrypy(restCherrypy);
   if (address === undefined) return [own];

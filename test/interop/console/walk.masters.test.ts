@@ -26,7 +26,11 @@ beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   base = `http://127.0.0.1:${port}`;
   const venvs = Promise.all(VERSIONS.map((version) => saltVenv(version)));
-  const starting = BrineMaster.start({ brine: { workers: 2, http: { port } } });
+  const starting = BrineMaster.start({
+    // What pages ask for by runners and wheels.
+    netapi_enable_clients: ['local', 'local_async', 'runner', 'wheel'],
+    brine: { workers: 2, http: { port } },
+  });
   [master, browser] = [await starting, await startBrowser()];
   for (const [index, venv] of (await venvs).entries()) {
     const home = await master.sandbox.minion(IDS[index] ?? '', master.home.retPort);

@@ -11,7 +11,7 @@ interface PageLinkProps {
 /** A link to a page whose address comes from data. */
 export function PageLink({ path, search = {}, children }: PageLinkProps) {
   return (
-    <Anchor component={Link} to={path} search={search as never} size="sm">
+    <Anchor component={Link} to={path} search={search as never} size="sm" underline="always">
       {children}
     </Anchor>
   );

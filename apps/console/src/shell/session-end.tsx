@@ -19,9 +19,12 @@ export function SessionEnd() {
   const leftMs = me.data === undefined ? Infinity : Date.parse(me.data.expires) - nowMs;
   const isOver = isLoggedOut(me.error) || leftMs <= 0;
   if (!isOver && leftMs > SOON_MS) return null;
-  const again = (): void => {
+  const again = async (): Promise<void> => {
     dialog.close();
-    void queries.invalidateQueries();
+    const { principal } = await queries.fetchQuery({ ...meQuery, staleTime: 0 });
+    // What the user before saw is not for another one.
+    if (me.data !== undefined && me.data.principal !== principal) window.location.reload();
+    else await queries.invalidateQueries();
   };
   return (
     <Alert color="orange" role="status" mb="sm" p="xs">
@@ -35,7 +38,7 @@ export function SessionEnd() {
         <LogInForm
           modules={logIns.data?.modules ?? []}
           user={me.data?.principal ?? ''}
-          onLoggedIn={again}
+          onLoggedIn={() => void again()}
         />
       </Modal>
     </Alert>

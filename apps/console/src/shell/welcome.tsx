@@ -1,5 +1,5 @@
 import { Alert, Button, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { logInsQuery } from '../api/session.ts';
 import { Given } from '../parts/given.tsx';
@@ -9,6 +9,7 @@ import { logInByCode, takeCode } from './log-in-code.ts';
 
 /** Its children for a user who is logged in; before that, what one logs in with. */
 export function Welcome({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient();
   const logIns = useQuery(logInsQuery);
   const [code, setCode] = useState(takeCode);
   const [trouble, setTrouble] = useState<string>();
@@ -33,8 +34,10 @@ export function Welcome({ children }: { readonly children: ReactNode }) {
   if (session !== undefined && code !== undefined) {
     const use = async (): Promise<void> => {
       setTrouble(await logInByCode(code));
-      setCode(undefined);
+      // What the user before saw is not for this one.
+      queries.removeQueries({ predicate: ({ queryKey: [name] }) => name !== 'log-ins' });
       await refetch();
+      setCode(undefined);
     };
     return (
       <OtherUser

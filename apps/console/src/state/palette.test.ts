@@ -20,6 +20,17 @@ test('all words are somewhere in what is found', () => {
   expect(ids('failed out')).toEqual([]);
 });
 
+test('a name that is what was typed goes first', () => {
+  const named = (label: string, description = ''): Found => ({
+    id: label,
+    group: 'Pages',
+    label,
+    description,
+  });
+  const pages = [named('Jobs', 'What runs?'), named('Reruns'), named('Runs'), named('Run')];
+  expect(matching(pages, 'run').map(({ id }) => id)).toEqual(['Run', 'Runs', 'Reruns', 'Jobs']);
+});
+
 test('the API is asked for words that it takes alone', () => {
   expect(searched(' web ')).toBe('web');
   for (const text of ['', '  ', JID, 'x'.repeat(256)]) expect(searched(text)).toBe(undefined);

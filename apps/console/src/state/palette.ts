@@ -19,13 +19,25 @@ export function jobOf(word: string): readonly Found[] {
   return [{ id: `job ${word}`, group: 'Jobs', label: `Job ${word}`, path: `/jobs/${word}` }];
 }
 
-/** Those whose words have all that was typed, in their order; all of them for nothing. */
+/**
+ * Those that have all words that were typed, all of them for nothing. Names that begin so go before
+ * names that have it, and these before others.
+ */
 export function matching(found: readonly Found[], word: string): readonly Found[] {
-  const parts = word.toLowerCase().split(/\s+/).filter(Boolean);
-  return found.filter(({ label, description = '' }) => {
-    const text = `${label} ${description}`.toLowerCase();
-    return parts.every((part) => text.includes(part));
-  });
+  const typed = word.toLowerCase();
+  const parts = typed.split(/\s+/).filter(Boolean);
+  const rank = ({ label }: Found): number => {
+    const name = label.toLowerCase();
+    if (name === typed) return 0;
+    if (name.startsWith(typed)) return 1;
+    return name.includes(typed) ? 2 : 3;
+  };
+  return found
+    .filter(({ label, description = '' }) => {
+      const text = `${label} ${description}`.toLowerCase();
+      return parts.every((part) => text.includes(part));
+    })
+    .sort((a, b) => rank(a) - rank(b));
 }
 
 /** What the API searches for; undefined for what it would find all of, or refuses. */

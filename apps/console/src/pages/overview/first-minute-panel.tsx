@@ -161,9 +161,7 @@ function Own({ overview }: { readonly overview: Overview }) {
         {place.isLocal && ' (this master listens on the loopback: on this host alone)'}
         {!place.isKnown && ' (the port is the usual one: ret_port is not known)'}
       </Text>
-      <Code block aria-label="Configuration of a minion">
-        {minionLines(place).join('\n')}
-      </Code>
+      <Code block>{minionLines(place).join('\n')}</Code>
       {pending > 0 && (
         <PageLink path="/keys" search={{ state: 'pending' }}>
           accept its key

@@ -1,5 +1,5 @@
 import type { Overview } from '@brine/api/fleet';
-import { Group, List, Text } from '@mantine/core';
+import { Button, Group, List, Text } from '@mantine/core';
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { failedJobsQuery, lastLostQuery } from '../../api/overview.ts';
 import { meQuery } from '../../api/session.ts';
@@ -9,6 +9,7 @@ import { LevelSign } from '../../parts/level-sign.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Runbook } from '../../parts/runbook.tsx';
+import { useStill } from '../../parts/use-still.ts';
 import { When } from '../../parts/when.tsx';
 import { type OddThing, oddThings } from '../../state/findings.ts';
 
@@ -19,16 +20,33 @@ export function OddPanel({ overview }: { readonly overview: UseQueryResult<Overv
   const failed = useQuery(failedJobsQuery);
   const absent = overview.data?.fleet.facets.present.no ?? 0;
   const lost = useQuery({ ...lastLostQuery(absent), enabled: absent > 0 });
-  const things = oddThings({
-    overview: overview.data,
-    doctor: doctor.data,
-    failed: failed.data,
-    lostAt: lost.data,
-  });
+  const {
+    shown: things,
+    isBehind,
+    show,
+    touch,
+  } = useStill(
+    oddThings({
+      overview: overview.data,
+      doctor: doctor.data,
+      failed: failed.data,
+      lostAt: lost.data,
+    }),
+  );
   const isKnown = overview.isSuccess && !failed.isPending;
   const title = things.length === 0 ? 'As it should be' : `Not as it should be (${things.length})`;
   return (
-    <Panel title={isKnown ? title : 'Is all as it should be?'} source={overview}>
+    <Panel
+      title={isKnown ? title : 'Is all as it should be?'}
+      source={overview}
+      actions={
+        isBehind && (
+          <Button size="compact-sm" onClick={show}>
+            Show what changed
+          </Button>
+        )
+      }
+    >
       {things.length === 0 ? (
         <Group gap="xs">
           <LevelSign level="ok" />
@@ -37,7 +55,7 @@ export function OddPanel({ overview }: { readonly overview: UseQueryResult<Overv
           </Text>
         </Group>
       ) : (
-        <List listStyleType="none" spacing={4} aria-label="Not as it should be">
+        <List listStyleType="none" spacing={4} aria-label="Not as it should be" {...touch}>
           {things.map((thing) => (
             <List.Item key={thing.id}>
               <Odd thing={thing} />

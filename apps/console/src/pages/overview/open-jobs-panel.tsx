@@ -6,7 +6,6 @@ import { LedgerBar } from '../../parts/ledger-bar.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Panel } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
-import { ledgerSentence } from '../../state/ledger.ts';
 import { useLiveJobs } from '../jobs/live-jobs.ts';
 
 const OPEN = { state: 'open' } as const;
@@ -41,7 +40,7 @@ export function OpenJobsPanel() {
       ) : (
         <List listStyleType="none" spacing={4} aria-label="Open jobs">
           {rows.slice(0, SHOWN_MAX).map(({ jid, fun, tgt = [], published, counts }) => (
-            <List.Item key={jid} aria-label={ledgerSentence(counts)}>
+            <List.Item key={jid}>
               <Group gap="xs" justify="space-between" align="center">
                 <PageLink path={`/jobs/${jid}`}>
                   <Given text={`${fun.join(', ')} ${tgt.join(',')}`} max={60} />
