@@ -6,11 +6,13 @@ import {
 } from '@tanstack/react-router';
 import { JOB_SEARCH } from './pages/job/job-search.ts';
 import { JOBS_SEARCH } from './pages/jobs/jobs-search.ts';
+import { RUNS_SEARCH } from './pages/runs/runs-search.ts';
 import { CONSOLE_PATH } from './places.ts';
 import { Frame } from './shell/frame.tsx';
 import { NotFound } from './shell/not-found.tsx';
 import { Trouble } from './shell/trouble.tsx';
 import { readFleetSearch } from './state/fleet-search.ts';
+import { runSearch } from './state/run/run-search.ts';
 import { parseSearch, pick, searchText } from './state/search.ts';
 
 const root = createRootRoute({
@@ -80,6 +82,38 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
 });
 
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/run',
+  validateSearch: runSearch,
+  component: lazyRouteComponent(() => import('./pages/run/run-page.tsx'), 'RunPage'),
+});
+
+const batches = createRoute({
+  getParentRoute: () => root,
+  path: '/batches',
+  component: lazyRouteComponent(() => import('./pages/batches/batches-page.tsx'), 'BatchesPage'),
+});
+
+const batch = createRoute({
+  getParentRoute: () => root,
+  path: '/batches/$jid',
+  component: lazyRouteComponent(() => import('./pages/batches/batch-page.tsx'), 'BatchPage'),
+});
+
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/runs',
+  validateSearch: (search) => pick(search, RUNS_SEARCH),
+  component: lazyRouteComponent(() => import('./pages/runs/runs-page.tsx'), 'RunsPage'),
+});
+
+const oneRun = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$jid',
+  component: lazyRouteComponent(() => import('./pages/runs/run-page.tsx'), 'RunDetailPage'),
+});
+
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -89,6 +123,11 @@ export const router = createRouter({
     keys,
     jobs,
     job,
+    run,
+    batches,
+    batch,
+    runs,
+    oneRun,
     audit,
     services,
     settings,

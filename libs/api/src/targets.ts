@@ -50,6 +50,14 @@ export const resolvedSchema = z
       .string()
       .describe('Names exactly these minions: it differs as soon as one comes or goes.'),
     sample: z.array(z.string()).describe('The first fifty ids, sorted.'),
+    present: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('How many of them are connected; null for more than 20,000.'),
+    missing: z
+      .array(z.string())
+      .describe('Of a list: the first fifty ids that have no accepted key.'),
   })
   .meta({ id: 'Resolved' });
 export type Resolved = z.infer<typeof resolvedSchema>;

@@ -30,6 +30,9 @@ export const PAGES: readonly PageEntry[] = [
     isFor: ({ rights }) => mayCall(rights, 'wheel', 'key.list_all'),
   },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
+  { path: '/run', name: 'Run', key: 'r', question: 'What will this touch?' },
+  { path: '/batches', name: 'Batches', key: 'b', question: 'Where does it stand?' },
+  { path: '/runs', name: 'Runs', key: 'u', question: 'What did the master itself run?' },
   {
     path: '/audit',
     name: 'Audit',

@@ -23,6 +23,13 @@ export function mayRun(rights: readonly Right[], fun: string): boolean {
   );
 }
 
+/** Whether to draw what calls functions of the master at all. */
+export function mayReachMaster({ readsAll, rights }: Me, kind: MasterKind): boolean {
+  const others = kind === 'runner' ? ['@wheel', '@wheels'] : ['@runner', '@runners'];
+  const words = [...others, '@events'];
+  return readsAll || rights.some(({ on }) => on.startsWith('@') && !words.includes(on));
+}
+
 /** Whether it has a right that is a word of its own, as `@jobs`. */
 export function hasWord({ readsAll, rights }: Me, word: '@jobs' | '@events'): boolean {
   return readsAll || rights.some(({ on }) => on === word);

@@ -56,6 +56,7 @@ const stepSchema = z
     result: z.boolean().nullable().optional().describe('Null: it would change something.'),
     began: timeSchema.optional(),
     ended: timeSchema.optional(),
+    jid: z.string().optional().describe('Of the job or the run that it began.'),
   })
   .meta({ id: 'RunStep' });
 export type RunStep = z.infer<typeof stepSchema>;

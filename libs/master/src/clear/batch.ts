@@ -97,7 +97,8 @@ export async function batch(
 /**
  * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
  * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns
- * the first of them by id, at most so many.
+ * the first of them by id, at most so many, and as many `missing` ids: those of a list that no
+ * minion has.
  */
 export async function resolve(
   ports: MasterPorts,
@@ -108,14 +109,20 @@ export async function resolve(
   if (known instanceof Map) return known;
   const judged = await judgePublish(ports, { load, ...known });
   if (judged instanceof Map) return judged;
-  const { minions } = judged;
+  const { minions, missing } = judged;
   const most = load.get('sample');
-  const shown = typeof most === 'number' ? [...minions].sort().slice(0, most) : minions;
+  const isSample = typeof most === 'number';
+  const shown = isSample ? firstOf(minions, most) : minions;
   return mapOf({
     minions: shown.slice(0, RESOLVED_MAX),
     count: minions.length,
     digest: targetDigest(minions),
+    ...(isSample ? { missing: [...firstOf(missing, most)] } : {}),
   });
+}
+
+function firstOf(ids: readonly string[], most: number): readonly string[] {
+  return [...ids].sort().slice(0, Math.min(most, RESOLVED_MAX));
 }
 
 /** The caller of a load that is formed as a publish, or the error for it. */

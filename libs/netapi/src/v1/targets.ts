@@ -6,9 +6,13 @@ import { askedBy } from './asking.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
+import { texts } from './values.ts';
 import { inPlace, whoAsks } from './who.ts';
 
-const SAMPLE = 50;
+/** Ids that are shown. */
+const SHOWN = 50;
+/** Minions whose presence is counted; above it the answer of the master would be large. */
+const COUNTED_MAX = 20_000;
 
 /** `/v1/targets`: which minions a command would be sent to. */
 export function addTargets(app: DescribedApp, parts: V1Parts): void {
@@ -33,19 +37,34 @@ export function addTargets(app: DescribedApp, parts: V1Parts): void {
       const command = { tgt, tgtType, fun, arg: [], kwargs: mapOf({ token }) };
       const load = publishLoad(command, '', parts.settings).set('cmd', 'brine_resolve');
       load.delete('key');
-      load.set('sample', SAMPLE);
+      load.set('sample', COUNTED_MAX);
       checkNames(load, 'the target');
       const answer = await inPlace(request, parts.room, () =>
         parts.requests.ask(load, askedBy(request)),
       );
       if (!isMap(answer) || !answer.has('digest')) throw new RefusedRequest('bad-target');
-      return resolvedIn(answer);
+      return resolvedIn(answer, await presentIn(parts, answer));
     },
   );
 }
 
-function resolvedIn(answer: SaltMap): Resolved {
-  const sample = (listOf(answer, 'minions') ?? []).filter((id) => typeof id === 'string');
-  const count = Number(answer.get('count'));
-  return { count, digest: textOf(answer, 'digest') ?? '', sample };
+/** How many minions of an answer are connected; null for more of them than are looked up. */
+async function presentIn({ fleet }: V1Parts, answer: SaltMap): Promise<number | null> {
+  const ids = texts(listOf(answer, 'minions'));
+  if (ids.length < Number(answer.get('count'))) return null;
+  const { index } = await fleet.whole();
+  return ids.filter((id) => {
+    const row = index.find(id);
+    return row !== undefined && index.read(row, { grains: false, runs: false }).present === true;
+  }).length;
+}
+
+function resolvedIn(answer: SaltMap, present: number | null): Resolved {
+  return {
+    count: Number(answer.get('count')),
+    digest: textOf(answer, 'digest') ?? '',
+    sample: texts(listOf(answer, 'minions')).slice(0, SHOWN),
+    present,
+    missing: texts(listOf(answer, 'missing')).slice(0, SHOWN),
+  };
 }

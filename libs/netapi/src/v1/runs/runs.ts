@@ -10,6 +10,7 @@ import {
   type RunStep,
 } from '@brine/api/runs';
 import type { DescribedApp } from '@brine/http';
+import { isJid } from '@brine/job';
 import {
   isMap,
   listOf,
@@ -134,7 +135,11 @@ function detailOf(run: SaltMap): RunDetail {
 function stepsOf(done: SaltMap | undefined, begun: SaltMap | undefined): RunStep[] {
   return [
     ...[...(done ?? [])].map(([step, one]) => doneStep(pyStr(step), isMap(one) ? one : mapOf({}))),
-    ...[...(begun ?? [])].map(([step]) => ({ step: pyStr(step), state: 'running' as const })),
+    ...[...(begun ?? [])].map(([step, note]) => ({
+      step: pyStr(step),
+      state: 'running' as const,
+      ...jidIn(isMap(note) ? note : undefined, 'jid'),
+    })),
   ];
 }
 
@@ -147,7 +152,13 @@ function doneStep(step: string, done: SaltMap): RunStep {
     result: typeof result === 'boolean' ? result : null,
     ...(began === undefined ? {} : { began }),
     ...(ended === undefined ? {} : { ended }),
+    ...jidIn(mapIn(done, 'ret'), '__jid__'),
   };
+}
+
+function jidIn(map: SaltMap | undefined, name: string): { readonly jid?: string } {
+  const jid = map && textOf(map, name);
+  return jid === undefined || !isJid(jid) ? {} : { jid };
 }
 
 function momentOf(value: SaltValue | undefined): string | undefined {

@@ -1,0 +1,30 @@
+import type { BatchDetail, BatchesShown } from '@brine/api/runs';
+import { queryOptions } from '@tanstack/react-query';
+import { ask, pathOf } from './ask.ts';
+
+/** How often batches that run are asked for, ms. */
+const AGAIN_MS = 2_000;
+
+export const batchesQuery = queryOptions({
+  queryKey: ['batches'],
+  queryFn: ({ signal }) => ask<BatchesShown>('/batches', { signal }),
+  refetchInterval: AGAIN_MS,
+});
+
+/** One batch; it is asked for again until it has ended. */
+export function batchQuery(jid: string) {
+  return queryOptions({
+    queryKey: ['batch', jid],
+    queryFn: ({ signal }) => ask<BatchDetail>(`/batches${pathOf(jid)}`, { signal }),
+    refetchInterval: ({ state }) => (state.data?.ended === true ? false : AGAIN_MS),
+  });
+}
+
+/** What one may do with a batch that runs. */
+export type BatchAct = 'pause' | 'resume' | 'stop';
+
+/** @param kill with `stop`: also ends the job on minions that run it */
+export function actOnBatch(jid: string, act: BatchAct, key: string, kill = false): Promise<void> {
+  const given = act === 'stop' ? { body: { kill } } : {};
+  return ask(`/batches${pathOf(jid, act)}`, { method: 'POST', idempotencyKey: key, ...given });
+}
