@@ -98,6 +98,12 @@ describe('a publish that expects what was counted', () => {
     expect(seen.get('minions')).toEqual(['web1']);
     expect(seen.get('count')).toBe(2);
   });
+
+  test('names ids of a list that no minion has', async () => {
+    const list = { tgt: ['web1', 'no2', 'no1'], tgt_type: 'list' };
+    const seen = await publish({ ...list, sample: 1 }, 'brine_resolve');
+    expect([seen.get('count'), seen.get('missing')]).toEqual([1, ['no1']]);
+  });
 });
 
 describe('a command that comes again', () => {

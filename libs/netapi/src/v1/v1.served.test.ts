@@ -21,6 +21,8 @@ async function served(options: SceneOptions = {}) {
   return { scene, token, ask, known: { Authorization: `Bearer ${token}` } };
 }
 
+const WEBS = ['web1', 'web2', 'web3'];
+
 /** Rights of a narrow user; three minions match each target. */
 function narrow(load: SaltMap) {
   switch (textOf(load, 'cmd')) {
@@ -45,7 +47,7 @@ function narrow(load: SaltMap) {
       });
     case 'brine_resolve':
       return textOf(load, 'fun') === 'test.ping'
-        ? mapOf({ minions: ['web1', 'web2', 'web3'], count: 3, digest: 'd3' })
+        ? mapOf({ minions: [...WEBS], missing: ['no1'], count: 3, digest: 'd3' })
         : mapOf({
             error: mapOf({ name: 'AuthorizationError', message: 'Authorization error occurred.' }),
           });
@@ -253,7 +255,9 @@ test('a target is counted with the rights of its caller', async () => {
   const resolve = (body: object) =>
     ask('/targets/resolve', { method: 'POST', headers: known, body });
   const { json } = await resolve({ tgt: '*' });
-  expect(json).toEqual({ count: 3, digest: 'd3', sample: ['web1', 'web2', 'web3'] });
+  // None of them has a key here, so none is present.
+  const counted = { count: 3, digest: 'd3', present: 0, missing: ['no1'] };
+  expect(json).toEqual({ ...counted, sample: WEBS });
   const refused = await resolve({ tgt: ['web1'], tgtType: 'list', fun: 'cmd.run' });
   expect(refused.json).toMatchObject({ status: 403, code: 'forbidden' });
   const load = scene.master.loads.find((one) => textOf(one, 'cmd') === 'brine_resolve');

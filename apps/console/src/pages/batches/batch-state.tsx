@@ -29,6 +29,7 @@ function stateOf(batch: BatchLine & { readonly ended?: boolean }): readonly [str
 const HALTS = new Map([
   ['canary', 'one of its first minions failed'],
   ['failures', 'too many failed'],
+  ['stop', 'by a person'],
   ['failhard', 'one failed'],
 ]);
 

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { ApiError } from '../../api/ask.ts';
-import { jobQuery } from '../../api/jobs.ts';
+import { jobQuery } from '../../api/job.ts';
 import { sendRun } from '../../api/run.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';

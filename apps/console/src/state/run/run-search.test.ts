@@ -16,7 +16,7 @@ describe('the address of a command', () => {
   });
 
   it('drops what is none of its parameters or of its choices', () => {
-    expect(commandIn(runSearch({ of: 'shell', tgtType: 'all', x: 'y', fun: 3 }))).toEqual(
+    expect(commandIn(runSearch({ client: 'shell', tgtType: 'all', x: 'y', fun: 3 }))).toEqual(
       NO_COMMAND,
     );
   });

@@ -2,7 +2,8 @@ import { NO_COMMAND, type RunCommand, type RunOf, TARGET_KINDS } from './run-com
 
 /** The command in the query of an address; what is usual is left out. */
 export interface RunSearch {
-  readonly of?: string;
+  /** `runner` or `wheel`; without it minions run it. */
+  readonly client?: string;
   readonly tgt?: string;
   readonly tgtType?: string;
   readonly fun?: string;
@@ -36,7 +37,7 @@ const ARGUMENTS_MAX = 1_000;
 /** Takes what the page has; the rest is dropped. */
 export function runSearch(search: Readonly<Record<string, unknown>>): RunSearch {
   const found: Record<string, string | readonly string[]> = {};
-  for (const name of [...TEXTS, ...DRY, 'of', 'tgtType', 'failhard']) {
+  for (const name of [...TEXTS, ...DRY, 'client', 'tgtType', 'failhard']) {
     const value = search[name];
     // Of a target that comes several times: a list.
     if (name === 'tgt' && Array.isArray(value)) found[name] = value.map(String).join(',');
@@ -55,7 +56,7 @@ export function commandIn(search: RunSearch): RunCommand {
   return {
     ...NO_COMMAND,
     ...texts,
-    of: OFS.find((one) => one === search.of) ?? 'module',
+    of: OFS.find((one) => one === search.client) ?? 'module',
     tgtType: TARGET_KINDS.find(({ type }) => type === search.tgtType)?.type ?? 'glob',
     arg: [search.arg ?? []].flat(),
     failhard: search.failhard === 'true',
@@ -70,7 +71,7 @@ export function searchOf(command: RunCommand): RunSearch {
   );
   return {
     ...texts,
-    ...(of === 'module' ? {} : { of }),
+    ...(of === 'module' ? {} : { client: of }),
     ...(tgtType === 'glob' ? {} : { tgtType }),
     ...(arg.length === 0 ? {} : { arg }),
     ...(failhard ? { failhard: 'true' } : {}),
