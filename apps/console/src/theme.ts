@@ -28,6 +28,7 @@ export const colours: CSSVariablesResolver = (all) => ({
   variables: {},
   light: {
     ...textsOnLight(all),
+    '--mantine-color-dimmed': all.colors.gray[7],
     '--state-returned': '#00735a',
     '--state-failed': '#b52a00',
     '--state-late': '#84681c',
@@ -35,6 +36,7 @@ export const colours: CSSVariablesResolver = (all) => ({
     '--state-never': '#93469d',
   },
   dark: {
+    '--mantine-color-dimmed': all.colors.dark[1],
     '--state-returned': '#1fc79a',
     '--state-failed': '#ff8257',
     '--state-late': '#f0b429',

@@ -67,7 +67,12 @@ export function ActDialog(props: ActDialogProps) {
   const { counted, changed, expected, send } = useAct(props);
   const ledgerCount = act.states.reduce((sum, state) => sum + job.counts[state], 0);
   return (
-    <Modal opened onClose={onClose} title={act.is === 'rerun' ? 'Run again' : 'End the job'}>
+    <Modal
+      opened
+      onClose={onClose}
+      title={act.is === 'rerun' ? 'Run again' : 'End the job'}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
       <Stack gap="sm">
         <Text size="sm">
           <Given text={job.fun.join(', ')} />, {act.name.toLowerCase()}

@@ -50,7 +50,7 @@ export function JobAt({ job }: { readonly job: Job }) {
         label={(value) =>
           value >= SCALE_STEPS ? 'now' : `${duration(offsetOf(value, spanMs))} after the start`
         }
-        thumbProps={{ 'aria-label': 'The ledger at this time after the start of the job' }}
+        thumbLabel="The ledger at this time after the start of the job"
         onChange={setDragged}
         onChangeEnd={choose}
       />

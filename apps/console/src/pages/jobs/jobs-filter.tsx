@@ -1,5 +1,7 @@
-import { Group, SegmentedControl, Switch, TextInput } from '@mantine/core';
+import type { JobLine } from '@brine/api/jobs';
+import { Group, NativeSelect, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { fromLocalField, toLocalField } from '../../state/local-time.ts';
 import type { JobsSearch } from './jobs-search.ts';
 
 /** A filter waits for the end of the typing, ms. */
@@ -20,6 +22,25 @@ const TEXTS = [
   { name: 'user', label: 'User', example: '' },
   { name: 'minion', label: 'Minion', example: '' },
 ] as const;
+
+const TIMES = [
+  { name: 'from', label: 'From' },
+  { name: 'to', label: 'To' },
+] as const;
+
+/** What began a job, in words. */
+const ORIGINS: Readonly<Record<NonNullable<JobLine['origin']>, string>> = {
+  cli: 'command line',
+  api: 'api',
+  minion: 'minion',
+  schedule: 'schedule',
+  reactor: 'reactor',
+  run: 'run',
+  publication: 'publication',
+  pgjsonb: 'pgjsonb',
+  syndic: 'syndic',
+  return: 'return alone',
+};
 
 interface JobsFilterProps {
   readonly search: JobsSearch;
@@ -55,6 +76,27 @@ export function JobsFilter({ search, onChange }: JobsFilterProps) {
           placeholder={example}
           defaultValue={search[name] ?? ''}
           onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+        />
+      ))}
+      <NativeSelect
+        size="xs"
+        label="Origin"
+        value={search.origin ?? ''}
+        data={[
+          { value: '', label: 'any' },
+          ...Object.entries(ORIGINS).map(([value, label]) => ({ value, label })),
+        ]}
+        onChange={({ currentTarget }) => change({ origin: currentTarget.value })}
+      />
+      {TIMES.map(({ name, label }) => (
+        <TextInput
+          key={name}
+          type="datetime-local"
+          step={1}
+          size="xs"
+          label={`${label} (local time)`}
+          defaultValue={toLocalField(search[name])}
+          onChange={({ currentTarget }) => type({ [name]: fromLocalField(currentTarget.value) })}
         />
       ))}
       <Switch

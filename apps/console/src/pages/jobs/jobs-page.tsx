@@ -4,6 +4,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { jobsQuery } from '../../api/jobs.ts';
+import { ColumnsMenu } from '../../parts/columns-menu.tsx';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid.tsx';
@@ -11,9 +12,11 @@ import { LedgerBar } from '../../parts/ledger-bar.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';
-import { LEDGER_ORDER } from '../../state/ledger.ts';
+import { chosenColumns } from '../../state/columns.ts';
+import { LEDGER_ORDER, type LiveCounts, liveLedger } from '../../state/ledger.ts';
 import { useSettings } from '../../state/settings.ts';
 import { JobsFilter } from './jobs-filter.tsx';
+import { filterOf } from './jobs-search.ts';
 import { useLiveJobs } from './live-jobs.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
@@ -79,6 +82,11 @@ function Counts({ job: { counts } }: { readonly job: JobLine }) {
   );
 }
 
+function withLive(job: JobLine, live: ReadonlyMap<string, LiveCounts>): JobLine {
+  const counts = live.get(job.jid);
+  return counts === undefined ? job : { ...job, counts: liveLedger(job.counts, counts) };
+}
+
 const route = getRouteApi('/jobs');
 
 /** What runs, what failed? */
@@ -86,9 +94,13 @@ export function JobsPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { settings } = useSettings();
-  const jobs = useInfiniteQuery(jobsQuery(search));
-  const rows = useMemo(() => jobs.data?.pages.flatMap(({ items }) => items) ?? [], [jobs.data]);
-  const { began, show } = useLiveJobs(search);
+  const filter = useMemo(() => filterOf(search), [search]);
+  const jobs = useInfiniteQuery({ ...jobsQuery(filter), refetchOnWindowFocus: false });
+  const { began, live, show } = useLiveJobs(filter);
+  const rows = useMemo(
+    () => (jobs.data?.pages ?? []).flatMap(({ items }) => items).map((job) => withLive(job, live)),
+    [jobs.data, live],
+  );
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
   const onRange = useCallback(
     (_first: number, last: number) => {
@@ -106,7 +118,12 @@ export function JobsPage() {
               {`Show ${NUMBER.format(began)} new`}
             </Button>
           )}
-          <CopyMenu path="/jobs" query={search} command="salt-run jobs.list_jobs" />
+          <ColumnsMenu
+            columns={COLUMNS}
+            chosen={search.columns}
+            onChange={(columns) => void navigate({ search: { ...search, columns }, replace: true })}
+          />
+          <CopyMenu path="/jobs" query={filter} command="salt-run jobs.list_jobs" />
         </Group>
       </Group>
       <JobsFilter
@@ -119,7 +136,7 @@ export function JobsPage() {
         ) : (
           <Grid
             label="Jobs"
-            columns={COLUMNS}
+            columns={chosenColumns(COLUMNS, search.columns)}
             total={rows.length + (hasNextPage ? 1 : 0)}
             rowAt={(index) => rows[index]}
             keyOf={({ jid }) => jid}

@@ -1,5 +1,5 @@
-/** Parameters of the list of jobs: those of `/v1/jobs`. */
-export const JOBS_SEARCH = [
+/** What `/v1/jobs` selects by. */
+const JOBS_FILTER = [
   'state',
   'result',
   'fun',
@@ -12,4 +12,12 @@ export const JOBS_SEARCH = [
   'hidden',
 ] as const;
 
+/** Parameters of the list of jobs. */
+export const JOBS_SEARCH = [...JOBS_FILTER, 'columns'] as const;
+
 export type JobsSearch = { readonly [name in (typeof JOBS_SEARCH)[number]]?: string };
+
+/** The part of an address that the server knows. */
+export function filterOf({ columns: _columns, ...filter }: JobsSearch): JobsSearch {
+  return filter;
+}

@@ -1,26 +1,42 @@
-import type { JobLine, JobsPage } from '@brine/api/jobs';
+import type { JobsPage } from '@brine/api/jobs';
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { jobsQuery } from '../../api/jobs.ts';
-import type { LiveMessage } from '../../live/message.ts';
 import { useTopic } from '../../live/use-live.ts';
-import { liveLedger } from '../../state/ledger.ts';
+import type { LiveCounts } from '../../state/ledger.ts';
 import type { JobsSearch } from './jobs-search.ts';
 
-/** Unknown jobs that are counted, at most. */
-const BEGAN_MAX = 10_000;
+/** Unknown jobs that are counted, and jobs whose counts are remembered, at most. */
+const JOBS_MAX = 10_000;
+/** Messages of this time are drawn together, ms. */
+const FRAME_MS = 200;
+
+/** What a stream knows of the jobs of a list. */
+interface LiveJobs {
+  /** Jobs that began since, and are not in the list. */
+  readonly began: number;
+  readonly counts: ReadonlyMap<string, LiveCounts>;
+}
 
 /** Keeps the bars of a list up to date. Jobs that began since wait until `show`. */
-export function useLiveJobs(search: JobsSearch) {
+export function useLiveJobs(filter: JobsSearch) {
   const queries = useQueryClient();
-  const { queryKey } = jobsQuery(search);
-  const fresh = useRef(new Set<string>());
-  const [began, setBegan] = useState(0);
+  const { queryKey } = jobsQuery(filter);
+  // The counts stay beside what was asked: an answer of the job cache may be older than they are.
+  const known = useRef({ fresh: new Set<string>(), counts: new Map<string, LiveCounts>() });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const [live, setLive] = useState<LiveJobs>({ began: 0, counts: new Map() });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const draw = useCallback(() => {
+    timer.current = undefined;
+    const { fresh, counts } = known.current;
+    setLive({ began: fresh.size, counts: new Map(counts) });
+  }, []);
   const show = useCallback(() => {
-    fresh.current.clear();
-    setBegan(0);
+    known.current.fresh.clear();
+    draw();
     void queries.resetQueries({ queryKey });
-  }, [queries, queryKey]);
+  }, [queries, queryKey, draw]);
   useTopic('jobs', (message) => {
     if (message.event === 'reset' || message.event === 'lag') {
       void queries.invalidateQueries({ queryKey });
@@ -31,29 +47,24 @@ export function useLiveJobs(search: JobsSearch) {
     const data = queries.getQueryData<InfiniteData<JobsPage>>(queryKey);
     if (data === undefined) return;
     const isListed = data.pages.some(({ items }) => items.some((job) => job.jid === jid));
-    if (isListed && counts !== null) {
-      queries.setQueryData(queryKey, withCounts(data, message.data));
-    } else if (!isListed && isNewer(jid, data) && fresh.current.size < BEGAN_MAX) {
-      setBegan(fresh.current.add(jid).size);
-    }
+    const { fresh, counts: all } = known.current;
+    if (counts !== null) put(all, jid, counts);
+    if (!isListed && isNewer(jid, data) && fresh.size < JOBS_MAX) fresh.add(jid);
+    timer.current ??= setTimeout(draw, FRAME_MS);
   });
-  return { began, show };
+  return { began: live.began, live: live.counts, show };
+}
+
+function put(all: Map<string, LiveCounts>, jid: string, counts: LiveCounts): void {
+  all.delete(jid);
+  all.set(jid, counts);
+  if (all.size <= JOBS_MAX) return;
+  const [oldest] = all.keys();
+  if (oldest !== undefined) all.delete(oldest);
 }
 
 /** Jobs beyond the last page are no new ones. */
 function isNewer(jid: string, { pages }: InfiniteData<JobsPage>): boolean {
   const newest = pages[0]?.items[0]?.jid;
   return newest === undefined || jid > newest;
-}
-
-function withCounts<Pages extends InfiniteData<JobsPage>>(
-  data: Pages,
-  { jid, counts }: (LiveMessage & { event: 'job' })['data'],
-): Pages {
-  const patch = (job: JobLine): JobLine =>
-    job.jid === jid && counts !== null ? { ...job, counts: liveLedger(job.counts, counts) } : job;
-  const pages = data.pages.map((page) =>
-    page.items.some((job) => job.jid === jid) ? { ...page, items: page.items.map(patch) } : page,
-  );
-  return { ...data, pages };
 }
