@@ -52,19 +52,21 @@ export function JobMinions({ job, live }: JobMinionsProps) {
   return (
     <Stack gap="sm">
       <Group gap="sm" align="end">
-        <SegmentedControl
-          aria-label="Which minions"
-          size="xs"
-          value={state ?? 'all'}
-          data={[
-            { value: 'all', label: `All ${NUMBER.format(job.counts.targeted)}` },
-            ...LEDGER_ORDER.map((one) => ({
-              value: one,
-              label: `${LEDGER_SIGNS[one].shape} ${NUMBER.format(job.counts[one])} ${one}`,
-            })),
-          ]}
-          onChange={(value) => change({ state: value === 'all' ? '' : value })}
-        />
+        <div className="choices">
+          <SegmentedControl
+            aria-label="Which minions"
+            size="xs"
+            value={state ?? 'all'}
+            data={[
+              { value: 'all', label: `All ${NUMBER.format(job.counts.targeted)}` },
+              ...LEDGER_ORDER.map((one) => ({
+                value: one,
+                label: `${LEDGER_SIGNS[one].shape} ${NUMBER.format(job.counts[one])} ${one}`,
+              })),
+            ]}
+            onChange={(value) => change({ state: value === 'all' ? '' : value })}
+          />
+        </div>
         <TextInput
           size="xs"
           label="Part of the id"

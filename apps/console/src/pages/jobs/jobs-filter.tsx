@@ -54,19 +54,21 @@ export function JobsFilter({ search, onChange }: JobsFilterProps) {
   const { state, result, ...others } = search;
   return (
     <Group gap="sm" align="end">
-      <SegmentedControl
-        aria-label="Which jobs"
-        size="xs"
-        value={result ?? state ?? 'all'}
-        data={[
-          { value: 'all', label: 'All' },
-          { value: 'open', label: 'Open' },
-          { value: 'failed', label: '✖ Failed' },
-          { value: 'late', label: '◐ Late' },
-          { value: 'never', label: '▢ Never' },
-        ]}
-        onChange={(value) => onChange({ ...others, ...RESULTS[value] })}
-      />
+      <div className="choices">
+        <SegmentedControl
+          aria-label="Which jobs"
+          size="xs"
+          value={result ?? state ?? 'all'}
+          data={[
+            { value: 'all', label: 'All' },
+            { value: 'open', label: 'Open' },
+            { value: 'failed', label: '✖ Failed' },
+            { value: 'late', label: '◐ Late' },
+            { value: 'never', label: '▢ Never' },
+          ]}
+          onChange={(value) => onChange({ ...others, ...RESULTS[value] })}
+        />
+      </div>
       {TEXTS.map(({ name, label, example }) => (
         <TextInput
           key={name}

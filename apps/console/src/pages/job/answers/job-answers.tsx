@@ -41,16 +41,18 @@ export function JobAnswers({ job, came }: JobAnswersProps) {
   return (
     <Stack gap="sm" {...touch}>
       <Group gap="sm">
-        <SegmentedControl
-          aria-label="What counts as the same answer"
-          size="xs"
-          value={like}
-          data={[
-            { value: 'exact', label: 'The same answer' },
-            { value: 'states', label: 'States that came to the same' },
-          ]}
-          onChange={(value) => change({ like: value, diff: '' })}
-        />
+        <div className="choices">
+          <SegmentedControl
+            aria-label="What counts as the same answer"
+            size="xs"
+            value={like}
+            data={[
+              { value: 'exact', label: 'The same answer' },
+              { value: 'states', label: 'States that came to the same' },
+            ]}
+            onChange={(value) => change({ like: value, diff: '' })}
+          />
+        </div>
         <FreshButton fresh={fresh} show={show} />
         {groups.data?.whole === false && (
           <Text size="sm" role="status">
