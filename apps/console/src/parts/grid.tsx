@@ -1,9 +1,10 @@
 import { Checkbox, UnstyledButton, VisuallyHidden } from '@mantine/core';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/react-virtual';
 import {
   type CSSProperties,
   type KeyboardEvent,
   type ReactNode,
+  useCallback,
   useEffect,
   useRef,
   useState,
@@ -64,18 +65,26 @@ export function Grid<Row>(props: GridProps<Row>) {
   const { label, columns, total, rowAt, onRange, selection } = props;
   const { height = '60vh', density = 'compact' } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const [focused, focus] = useState(0);
+  const at = Math.min(focused, Math.max(0, total - 1));
   const virtual = useVirtualizer({
     count: total,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX[density],
     overscan: OVERSCAN,
+    // The row with the focus stays, however far one scrolls: without it the keys had no place.
+    rangeExtractor: useCallback(
+      (range: Range) => [...new Set([...defaultRangeExtractor(range), at])].sort((a, b) => a - b),
+      [at],
+    ),
   });
-  const items = virtual.getVirtualItems();
-  const first = items[0]?.index ?? 0;
-  const last = items.at(-1)?.index ?? 0;
+  const items = virtual.getVirtualItems().filter(({ index }) => index < total);
+  const first = Math.max(0, (virtual.range?.startIndex ?? 0) - OVERSCAN);
+  const last = Math.max(0, Math.min(total - 1, (virtual.range?.endIndex ?? 0) + OVERSCAN));
   useEffect(() => onRange?.(first, last), [first, last, onRange]);
   const page = Math.max(1, last - first - OVERSCAN);
-  const { at, focus, onKeyDown } = useRowKeys(props, page, (index) => {
+  const onKeyDown = useRowKeys(props, { at, page }, (index) => {
+    focus(index);
     virtual.scrollToIndex(index);
     requestAnimationFrame(() => {
       scroller.current?.querySelector<HTMLElement>(`[data-index="${index}"]`)?.focus();
@@ -124,17 +133,14 @@ function templateOf(columns: readonly { width: string }[], selection?: GridSelec
 /** Which row has the focus, and what keys do with it. */
 function useRowKeys<Row>(
   { total, rowAt, keyOf, onOpen, onFold, selection }: GridProps<Row>,
-  page: number,
+  { at, page }: { readonly at: number; readonly page: number },
   show: (index: number) => void,
 ) {
-  const [focused, focus] = useState(0);
-  const at = Math.min(focused, Math.max(0, total - 1));
-  const onKeyDown = (event: KeyboardEvent): void => {
+  return (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const row = rowAt(at);
     const next = gridMove(event.key, at, { total, page });
     if (next !== undefined) {
-      focus(next);
       show(next);
     } else if (event.key === 'Enter' && row !== undefined && onOpen !== undefined) onOpen(row);
     else if (event.key === 'x' && row !== undefined && selection !== undefined) {
@@ -144,7 +150,6 @@ function useRowKeys<Row>(
     } else return;
     event.preventDefault();
   };
-  return { at, focus, onKeyDown };
 }
 
 interface GridRowProps<Row> {

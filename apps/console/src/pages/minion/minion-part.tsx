@@ -139,7 +139,12 @@ function Refresh({ id, part }: Pick<PartProps, 'id' | 'part'>) {
     try {
       setJid((await refreshPart(id, part, randomName())).jid);
     } catch (error) {
-      notifications.show({ color: 'red', title: 'It is not refreshed', message: textOf(error) });
+      notifications.show({
+        color: 'red',
+        title: 'It is not refreshed',
+        message: textOf(error),
+        autoClose: false,
+      });
     }
     setBusy(false);
   };

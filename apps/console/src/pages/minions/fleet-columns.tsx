@@ -24,7 +24,7 @@ const ID: Column = {
 const PRESENCE: Column = {
   id: 'present',
   title: 'Presence',
-  width: 'minmax(6rem, 1fr)',
+  width: 'minmax(8rem, 1fr)',
   sort: 'present',
   cell: ({ present }) => <PresenceSign present={present} />,
 };
