@@ -4,6 +4,7 @@ import {
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
+import { DRIFT_SEARCH } from './pages/drift/drift-search.ts';
 import { JOB_SEARCH } from './pages/job/job-search.ts';
 import { JOBS_SEARCH } from './pages/jobs/jobs-search.ts';
 import { RUNS_SEARCH } from './pages/runs/runs-search.ts';
@@ -114,6 +115,26 @@ const oneRun = createRoute({
   component: lazyRouteComponent(() => import('./pages/runs/run-page.tsx'), 'RunDetailPage'),
 });
 
+const drift = createRoute({
+  getParentRoute: () => root,
+  path: '/drift',
+  validateSearch: (search) => pick(search, DRIFT_SEARCH),
+  component: lazyRouteComponent(() => import('./pages/drift/drift-page.tsx'), 'DriftPage'),
+});
+
+const reactor = createRoute({
+  getParentRoute: () => root,
+  path: '/reactor',
+  validateSearch: (search) => pick(search, ['tag']),
+  component: lazyRouteComponent(() => import('./pages/reactor/reactor-page.tsx'), 'ReactorPage'),
+});
+
+const schedule = createRoute({
+  getParentRoute: () => root,
+  path: '/schedule',
+  component: lazyRouteComponent(() => import('./pages/schedule/schedule-page.tsx'), 'SchedulePage'),
+});
+
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -131,6 +152,9 @@ export const router = createRouter({
     audit,
     services,
     settings,
+    drift,
+    reactor,
+    schedule,
   ]),
   basepath: CONSOLE_PATH,
   parseSearch,

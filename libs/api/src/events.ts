@@ -65,6 +65,7 @@ export const eventSchema = z
     href: z.string().optional().describe('Where that body is, relative to this address.'),
   })
   .meta({ id: 'Event' });
+export type EventShown = z.infer<typeof eventSchema>;
 
 /** A page of events, oldest first. */
 export const eventsSchema = z

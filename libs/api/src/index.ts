@@ -6,7 +6,7 @@ export {
   commandReplySchema,
   commandRequestSchema,
 } from './commands.ts';
-export type { Events, EventsQuery } from './events.ts';
+export type { Events, EventShown, EventsQuery } from './events.ts';
 export { eventParams, eventQuery, eventSchema, eventsQuery, eventsSchema } from './events.ts';
 export type { Me, Right } from './me.ts';
 export { meSchema } from './me.ts';

@@ -53,6 +53,7 @@ export const reactorActSchema = z
     z.strictObject({ act: z.literal('delete'), event: tag }),
   ])
   .meta({ id: 'ReactorAct' });
+export type ReactorAct = z.input<typeof reactorActSchema>;
 
 /** What a function of the master did, in its own words. */
 export const actedSchema = z.object({ comment: z.string() }).meta({ id: 'Acted' });

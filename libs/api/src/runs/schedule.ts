@@ -55,3 +55,4 @@ export const scheduleActSchema = z
   ])
   .meta({ id: 'ScheduleAct', description: 'Without a name: the whole schedule.' });
 export type ScheduleAct = z.output<typeof scheduleActSchema>;
+export type ScheduleActInput = z.input<typeof scheduleActSchema>;

@@ -1,0 +1,14 @@
+import type { Acted, Schedule, ScheduleActInput } from '@brine/api/runs';
+import { queryOptions } from '@tanstack/react-query';
+import { ask } from './ask.ts';
+
+/** The master's schedule. */
+export const scheduleQuery = queryOptions({
+  queryKey: ['schedule'],
+  queryFn: ({ signal }) => ask<Schedule>('/schedule', { signal }),
+});
+
+/** Changes what the schedule does. */
+export function actOnSchedule(body: ScheduleActInput, idempotencyKey: string): Promise<Acted> {
+  return ask('/schedule/act', { body, idempotencyKey });
+}

@@ -1,0 +1,44 @@
+import type { DriftPage } from '@brine/api/fleet';
+import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import type { DriftSearch } from './drift-search.ts';
+import { type Drift, DRIFT_SIGNS } from './drift-signs.tsx';
+
+/** A filter waits for the end of the typing, ms. */
+const TYPING_MS = 300;
+const NUMBER = new Intl.NumberFormat('en');
+
+interface DriftFilterProps {
+  readonly search: DriftSearch;
+  readonly facets: DriftPage['facets'];
+  readonly onChange: (search: DriftSearch) => void;
+}
+
+/** Chooses minions by their state and their ids. */
+export function DriftFilter({ search, facets, onChange }: DriftFilterProps) {
+  const type = useDebouncedCallback((q: string) => onChange({ ...search, q }), TYPING_MS);
+  const choices = (Object.keys(DRIFT_SIGNS) as Drift[]).map((state) => {
+    const { shape, word } = DRIFT_SIGNS[state];
+    const count = facets === undefined ? '' : ` ${NUMBER.format(facets.state[state])}`;
+    return { value: state, label: `${shape} ${word}${count}` };
+  });
+  return (
+    <Group gap="sm" align="end">
+      <SegmentedControl
+        aria-label="Which minions"
+        size="xs"
+        value={search.state ?? ''}
+        data={[{ value: '', label: 'All' }, ...choices]}
+        onChange={(state) => onChange({ ...search, state })}
+      />
+      <TextInput
+        size="xs"
+        w={180}
+        label="Minion"
+        placeholder="web*"
+        defaultValue={search.q ?? ''}
+        onChange={({ currentTarget }) => type(currentTarget.value)}
+      />
+    </Group>
+  );
+}
