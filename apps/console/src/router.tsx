@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router';
 import { DRIFT_SEARCH } from './pages/drift/drift-search.ts';
+import { EVENTS_SEARCH } from './pages/events/events-search.ts';
 import { JOB_SEARCH } from './pages/job/job-search.ts';
 import { JOBS_SEARCH } from './pages/jobs/jobs-search.ts';
 import { RUNS_SEARCH } from './pages/runs/runs-search.ts';
@@ -115,6 +116,13 @@ const oneRun = createRoute({
   component: lazyRouteComponent(() => import('./pages/runs/run-page.tsx'), 'RunDetailPage'),
 });
 
+const events = createRoute({
+  getParentRoute: () => root,
+  path: '/events',
+  validateSearch: (search) => pick(search, EVENTS_SEARCH),
+  component: lazyRouteComponent(() => import('./pages/events/events-page.tsx'), 'EventsPage'),
+});
+
 const drift = createRoute({
   getParentRoute: () => root,
   path: '/drift',
@@ -155,6 +163,7 @@ export const router = createRouter({
     drift,
     reactor,
     schedule,
+    events,
   ]),
   basepath: CONSOLE_PATH,
   parseSearch,

@@ -49,6 +49,10 @@ interface GridProps<Row> {
   readonly onFold?: (row: Row, isClosed: boolean) => void;
   /** Which rows are seen. */
   readonly onRange?: (first: number, last: number) => void;
+  /** Stays at the last row while rows are added. */
+  readonly isAtEnd?: boolean;
+  /** Whether one has scrolled to the last row. */
+  readonly onAtEnd?: (isAtEnd: boolean) => void;
   /** The order, as the server calls it, with `-` downwards. */
   readonly sort?: string;
   readonly onSort?: (sort: string) => void;
@@ -62,7 +66,7 @@ interface GridProps<Row> {
  * k, Home, End and the page keys move it, Enter opens it, x chooses it.
  */
 export function Grid<Row>(props: GridProps<Row>) {
-  const { label, columns, total, rowAt, onRange, selection } = props;
+  const { label, columns, total, rowAt, onRange, selection, isAtEnd = false, onAtEnd } = props;
   const { height = '60vh', density = 'compact' } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [focused, focus] = useState(0);
@@ -82,6 +86,10 @@ export function Grid<Row>(props: GridProps<Row>) {
   const first = Math.max(0, (virtual.range?.startIndex ?? 0) - OVERSCAN);
   const last = Math.max(0, Math.min(total - 1, (virtual.range?.endIndex ?? 0) + OVERSCAN));
   useEffect(() => onRange?.(first, last), [first, last, onRange]);
+  useEffect(() => {
+    const place = scroller.current;
+    if (isAtEnd && place !== null) place.scrollTop = place.scrollHeight;
+  }, [isAtEnd, total]);
   const page = Math.max(1, last - first - OVERSCAN);
   const onKeyDown = useRowKeys(props, { at, page }, (index) => {
     focus(index);
@@ -106,6 +114,9 @@ export function Grid<Row>(props: GridProps<Row>) {
       className={classes['grid']}
       style={{ maxHeight: height, '--columns': template, '--narrow': narrow } as CSSProperties}
       onKeyDown={onKeyDown}
+      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
+        onAtEnd?.(scrollTop + clientHeight > scrollHeight - ROW_PX[density])
+      }
     >
       <GridHead {...props} />
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: 'relative' }}>

@@ -30,6 +30,7 @@ export const PAGES: readonly PageEntry[] = [
     isFor: ({ rights }) => mayCall(rights, 'wheel', 'key.list_all'),
   },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
+  { path: '/events', name: 'Events', key: 'e', question: 'What happened at 02:13?' },
   { path: '/drift', name: 'Drift', key: 'd', question: 'Which minions are not in their state?' },
   { path: '/reactor', name: 'Reactor', key: 'c', question: 'Did it react?' },
   { path: '/schedule', name: 'Schedule', key: 's', question: 'When is it due?' },

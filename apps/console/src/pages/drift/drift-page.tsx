@@ -123,7 +123,7 @@ export function DriftPage() {
             onSort={(sort) => void navigate({ search: { ...search, sort }, replace: true })}
             selection={selection}
             density={settings.density}
-            height="calc(100vh - 16rem)"
+            height="max(16rem, calc(100vh - 16rem))"
           />
         )}
       </Sourced>

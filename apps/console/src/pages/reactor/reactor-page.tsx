@@ -10,8 +10,8 @@ import { Failures } from './failures.tsx';
 
 /** A filter waits for the end of the typing, ms. */
 const TYPING_MS = 300;
-/** Failures come without a word: asked again after this, ms. */
-const AGAIN_MS = 15_000;
+/** Failures come without a word: asked again after this, ms. Each time a runner runs. */
+const AGAIN_MS = 30_000;
 const NUMBER = new Intl.NumberFormat('en');
 
 const route = getRouteApi('/reactor');

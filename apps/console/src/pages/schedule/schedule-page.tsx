@@ -11,8 +11,8 @@ import { useRunners } from '../../parts/use-rights.ts';
 import { When } from '../../parts/when.tsx';
 import { type Intent, ScheduleConfirm } from './schedule-confirm.tsx';
 
-/** The schedule moves on by itself: asked again after this, ms. */
-const AGAIN_MS = 10_000;
+/** The schedule moves on by itself: asked again after this, ms. Each time a runner runs. */
+const AGAIN_MS = 30_000;
 
 type Entry = Schedule['items'][number];
 
@@ -23,12 +23,13 @@ export function SchedulePage() {
   const [intent, setIntent] = useState<Intent>();
   const may = useRunners();
   const { items = [], notInForce = [] } = schedule.data ?? {};
+  const isKnown = schedule.isSuccess;
   return (
     <Stack gap="sm">
       <Group justify="space-between">
         <Title order={1}>Schedule</Title>
         <Group>
-          {may('schedule.enable') && (
+          {isKnown && may('schedule.enable') && (
             <Button
               size="compact-sm"
               variant="default"
@@ -37,7 +38,7 @@ export function SchedulePage() {
               Switch on the schedule
             </Button>
           )}
-          {may('schedule.disable') && (
+          {isKnown && may('schedule.disable') && (
             <Button
               size="compact-sm"
               variant="default"

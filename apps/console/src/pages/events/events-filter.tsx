@@ -1,0 +1,122 @@
+import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useEffect, useRef } from 'react';
+import { timeAsked } from '../../state/asked-time.ts';
+import type { EventsSearch } from './events-search.ts';
+import { USUAL_FROM } from './use-event-feed.ts';
+
+/** A filter waits for the end of the typing, ms. */
+const TYPING_MS = 300;
+
+/** The kinds of events, as the API names them. */
+const KINDS = [
+  { value: '', label: 'all' },
+  { value: 'job', label: 'jobs' },
+  { value: 'ret', label: 'returns' },
+  { value: 'minion', label: 'of minions' },
+  { value: 'auth', label: 'log-ins of minions' },
+  { value: 'key', label: 'keys' },
+  { value: 'local', label: 'of the master' },
+  { value: 'syndic', label: 'of syndics' },
+  { value: 'hook', label: 'web hooks' },
+];
+
+const TEXTS = [
+  { name: 'tag', label: 'Tag', example: 'salt/job/*' },
+  { name: 'minion', label: 'Minion', example: 'web*' },
+  { name: 'jid', label: 'Job', example: '' },
+] as const;
+
+interface EventsFilterProps {
+  readonly search: EventsSearch;
+  readonly onChange: (search: EventsSearch) => void;
+}
+
+/** Chooses events; each choice is in the address. */
+export function EventsFilter({ search, onChange }: EventsFilterProps) {
+  const change = (part: EventsSearch): void => onChange({ ...search, ...part });
+  const type = useDebouncedCallback(change, TYPING_MS);
+  return (
+    <Group gap="sm" align="end">
+      {TEXTS.map(({ name, label, example }) => (
+        <TextInput
+          key={name}
+          size="xs"
+          w={150}
+          label={label}
+          placeholder={example}
+          defaultValue={search[name] ?? ''}
+          maxLength={200}
+          onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+        />
+      ))}
+      <NativeSelect
+        size="xs"
+        label="Kind"
+        data={KINDS}
+        value={search.kind ?? ''}
+        onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
+      />
+      <TimeField
+        label="From"
+        example={`${USUAL_FROM}, 02:13`}
+        value={search.from ?? ''}
+        onChange={(from) => change({ from })}
+      />
+      <TimeField
+        label="To"
+        example="now"
+        value={search.to ?? ''}
+        onChange={(to) => change({ to, follow: '' })}
+      />
+      {(search.from !== undefined || search.to !== undefined) && (
+        <Button size="compact-sm" variant="subtle" onClick={() => change({ from: '', to: '' })}>
+          {`The last ${USUAL_FROM}`}
+        </Button>
+      )}
+      <Switch
+        size="sm"
+        label="Follow"
+        checked={search.follow === 'true' && search.to === undefined}
+        onChange={({ currentTarget: { checked } }) =>
+          change(checked ? { follow: 'true', to: '' } : { follow: '' })
+        }
+      />
+    </Group>
+  );
+}
+
+interface TimeFieldProps {
+  readonly label: string;
+  readonly example: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A time, an age or a position. What is written counts once one leaves the field. */
+function TimeField({ label, example, value, onChange }: TimeFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  // It may be chosen elsewhere.
+  useEffect(() => {
+    if (field.current !== null) field.current.value = value;
+  }, [value]);
+  const set = (text: string): void => {
+    const asked = timeAsked(text, Date.now());
+    if (asked !== value) onChange(asked);
+  };
+  return (
+    <TextInput
+      ref={field}
+      size="xs"
+      w={190}
+      label={`${label} (UTC)`}
+      placeholder={example}
+      defaultValue={value}
+      maxLength={64}
+      onBlur={({ currentTarget }) => set(currentTarget.value)}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === 'Enter') set(currentTarget.value);
+      }}
+    />
+  );
+}

@@ -1,0 +1,107 @@
+import type { StreamData } from '@brine/api';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { askEvents, eventsQuery } from '../../api/events.ts';
+import { useTopic } from '../../live/use-live.ts';
+import { eventsTopic } from '../../live/wanted-topics.ts';
+import { EventFeed } from '../../state/event-feed.ts';
+import { eventTest } from '../../state/event-filter.ts';
+import { hasReached } from '../../state/places-of-events.ts';
+import type { EventsSearch } from './events-search.ts';
+
+/** Where a list begins that does not name it. */
+export const USUAL_FROM = '10m';
+/** Pages of one list, or of one replay: as many rows as a tab keeps. */
+const PAGES_MAX = 10;
+
+/** Events that the stream left out. */
+export type Lag = StreamData['lag'];
+
+/**
+ * The events of a list: those that were stored, and those that come while it follows. Another
+ * filter or begin is another list.
+ */
+export function useEventFeed(search: EventsSearch) {
+  const { tag, minion, jid, kind, to, from = USUAL_FROM } = search;
+  const filter = useMemo(
+    () => definedOf({ tag, minion, jid, kind, to }),
+    [tag, minion, jid, kind, to],
+  );
+  const isFollowing = search.follow === 'true' && to === undefined;
+  const [feed] = useState(() => new EventFeed());
+  const shown = useSyncExternalStore(
+    useCallback((changed) => feed.watch(changed), [feed]),
+    () => feed.shown,
+  );
+  const pages = useInfiniteQuery(eventsQuery(filter, from));
+  const { data, hasNextPage, isFetching, isError, fetchNextPage } = pages;
+  const isFull = (data?.pages.length ?? 0) >= PAGES_MAX;
+  useEffect(() => {
+    if (data !== undefined) feed.add(data.pages.flatMap(({ items }) => items));
+  }, [feed, data]);
+  // What comes from now on continues what is there already.
+  useEffect(() => {
+    if (isFollowing && hasNextPage && !isFetching && !isError && !isFull) void fetchNextPage();
+  }, [isFollowing, hasNextPage, isFetching, isError, isFull, fetchNextPage]);
+  const live = useLiveEvents(feed, filter, isFollowing ? eventsTopic(tag) : undefined);
+  const asOf = data?.pages.at(-1)?.asOf;
+  const { helloAt, replay } = live;
+  const { mutate } = replay;
+  // Between the end of the pages and the begin of the stream there may be events.
+  useEffect(() => {
+    if (helloAt === undefined || asOf === undefined || hasReached(asOf, helloAt)) return;
+    if (!hasNextPage) mutate({ from: asOf, to: helloAt });
+  }, [helloAt, asOf, hasNextPage, mutate]);
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetching && !isFull) void fetchNextPage();
+  }, [hasNextPage, isFetching, isFull, fetchNextPage]);
+  return { feed, shown, pages, isFollowing, isFull, more, ...live };
+}
+
+function useLiveEvents(
+  feed: EventFeed,
+  filter: Readonly<Record<string, string>>,
+  topic: string | undefined,
+) {
+  const [helloAt, setHelloAt] = useState<string>();
+  const [lag, setLag] = useState<Lag>();
+  const [isReset, setReset] = useState(false);
+  const isWanted = useMemo(() => eventTest(filter), [filter]);
+  useTopic(topic, (message) => {
+    if (message.event === 'events') feed.take(message.data.filter(isWanted));
+    else if (message.event === 'hello') setHelloAt((first) => first ?? message.data.position);
+    else if (message.event === 'lag') setLag((before) => joined(before, message.data));
+    else if (message.event === 'reset') setReset(true);
+  });
+  const replay = useMutation({
+    mutationFn: async ({ from, to }: Pick<Lag, 'from' | 'to'>) => {
+      let place: string | null = from;
+      for (let n = 0; n < PAGES_MAX && place !== null && !hasReached(place, to); n += 1) {
+        const page = await askEvents(filter, place);
+        feed.add(page.items);
+        place = page.next;
+      }
+      return { restFrom: place === null || hasReached(place, to) ? undefined : place };
+    },
+  });
+  const forget = (): void => {
+    setLag(undefined);
+    setReset(false);
+  };
+  return { helloAt, lag, isReset, replay, forget };
+}
+
+/** Two gaps as one: what is between them is there, and is not taken twice. */
+function joined(before: Lag | undefined, { dropped, from, to }: Lag): Lag {
+  if (before === undefined) return { dropped, from, to };
+  const both = before.dropped === null || dropped === null ? null : before.dropped + dropped;
+  return { dropped: both, from: before.from, to };
+}
+
+function definedOf(
+  given: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(given).filter((one): one is [string, string] => one[1] !== undefined),
+  );
+}
