@@ -1,6 +1,6 @@
 import type { StreamData } from '@brine/api';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { askEvents, eventsQuery } from '../../api/events.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { eventsTopic } from '../../live/wanted-topics.ts';
@@ -63,15 +63,16 @@ function useLiveEvents(
   filter: Readonly<Record<string, string>>,
   topic: string | undefined,
 ) {
+  const begin = useRef<string>(undefined);
   const [helloAt, setHelloAt] = useState<string>();
   const [lag, setLag] = useState<Lag>();
   const [isReset, setReset] = useState(false);
   const isWanted = useMemo(() => eventTest(filter), [filter]);
   useTopic(topic, (message) => {
     if (message.event === 'events') feed.take(message.data.filter(isWanted));
-    else if (message.event === 'hello') setHelloAt((first) => first ?? message.data.position);
+    else if (message.event === 'hello') setHelloAt((begin.current ??= message.data.position));
     else if (message.event === 'lag') setLag((before) => joined(before, message.data));
-    else if (message.event === 'reset') setReset(true);
+    else if (message.event === 'reset') setReset(message.data.position !== begin.current);
   });
   const replay = useMutation({
     mutationFn: async ({ from, to }: Pick<Lag, 'from' | 'to'>) => {
