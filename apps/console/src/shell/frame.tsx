@@ -95,7 +95,7 @@ function isBelow(pathname: string, path: string): boolean {
 function LiveSign() {
   const state = useLiveState();
   if (state.is === 'live') return <Text size="sm">● live</Text>;
-  if (state.is === 'idle') return <Text size="sm">○ nothing live here</Text>;
+  if (state.is === 'idle') return <Text size="sm">○ idle</Text>;
   if (state.is === 'connecting') return <Text size="sm">○ connecting</Text>;
   return (
     <Text size="sm" role="status">

@@ -14,7 +14,7 @@ export interface FeedShown {
   readonly forgotten: number;
 }
 
-/** Events from pages, from the stream and from replays: each is there once, in the order of time. */
+/** Events of pages, of the stream and of replays: each is there once, in the order of time. */
 export class EventFeed {
   #keys = new Set<string>();
   #waiting: EventShown[] = [];

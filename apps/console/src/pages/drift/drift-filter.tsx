@@ -1,5 +1,5 @@
 import type { DriftPage } from '@brine/api/fleet';
-import { Group, SegmentedControl, TextInput } from '@mantine/core';
+import { Chip, Group, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import type { DriftSearch } from './drift-search.ts';
 import { type Drift, DRIFT_SIGNS } from './drift-signs.tsx';
@@ -24,13 +24,15 @@ export function DriftFilter({ search, facets, onChange }: DriftFilterProps) {
   });
   return (
     <Group gap="sm" align="end">
-      <SegmentedControl
-        aria-label="Which minions"
-        size="xs"
-        value={search.state ?? ''}
-        data={[{ value: '', label: 'All' }, ...choices]}
-        onChange={(state) => onChange({ ...search, state })}
-      />
+      <Chip.Group value={search.state ?? ''} onChange={(state) => onChange({ ...search, state })}>
+        <Group gap={4} role="radiogroup" aria-label="Which minions">
+          {[{ value: '', label: 'All' }, ...choices].map(({ value, label }) => (
+            <Chip key={value} value={value} size="xs">
+              {label}
+            </Chip>
+          ))}
+        </Group>
+      </Chip.Group>
       <TextInput
         size="xs"
         w={180}

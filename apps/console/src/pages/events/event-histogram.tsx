@@ -35,7 +35,7 @@ export function EventHistogram({ rows, onChoose }: EventHistogramProps) {
         <Text size="xs">
           <Clock time={timeOf(found.fromMs)} />
         </Text>
-        <Text size="xs" c="dimmed">
+        <Text size="xs" c="dimmed" visibleFrom="xs">
           {`${NUMBER.format(rows.length)} events; drag to choose a time`}
         </Text>
         <Text size="xs">
@@ -58,6 +58,7 @@ interface ChartProps extends Pick<EventHistogramProps, 'onChoose'> {
 function Chart({ found, count, onChoose }: ChartProps) {
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number }>();
   const most = Math.max(...found.counts);
+  const sentence = `${NUMBER.format(count)} events, at most ${NUMBER.format(most)} at once`;
   const down = (event: PointerEvent<HTMLDivElement>): void => {
     event.currentTarget.setPointerCapture(event.pointerId);
     const at = shareAt(event);
@@ -81,7 +82,7 @@ function Chart({ found, count, onChoose }: ChartProps) {
     >
       <svg
         role="img"
-        aria-label={`${NUMBER.format(count)} events over time, at most ${NUMBER.format(most)} at once`}
+        aria-label={sentence}
         viewBox={`0 0 ${PARTS} ${HEIGHT}`}
         preserveAspectRatio="none"
       >

@@ -40,8 +40,8 @@ export function EventList({ search, onChange, onOpen }: EventListProps) {
       <Sourced source={pages}>
         {rows.length === 0 && !pages.hasNextPage ? (
           <Empty command="salt '*' test.ping">
-            {isFollowing ? 'Events come here as they happen.' : 'Nothing like this happened then.'}{' '}
-            A command makes some:
+            {isFollowing ? 'Events come here as they happen. ' : 'Nothing like this happened. '}A
+            command makes some:
           </Empty>
         ) : (
           <div onPointerEnter={() => pause.point(true)} onPointerLeave={() => pause.point(false)}>
@@ -72,7 +72,7 @@ export function EventList({ search, onChange, onOpen }: EventListProps) {
               : 'Follows'}
           </Text>
         )}
-        {isFollowing && pause.isPaused && shown.waits > 0 && (
+        {isFollowing && pause.isBack && shown.waits > 0 && (
           <Button size="compact-sm" onClick={pause.end}>
             {`Show ${NUMBER.format(shown.waits)} new`}
           </Button>
@@ -95,6 +95,7 @@ function usePause(feed: List['feed']) {
   };
   return {
     isPaused: isPointed || isBack,
+    isBack,
     point: (is: boolean) => set(is, isBack),
     scroll: (isAtEnd: boolean) => set(isPointed, !isAtEnd),
     end: () => set(false, false),
