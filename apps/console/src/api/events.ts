@@ -1,4 +1,4 @@
-import type { EventShown, EventsPage } from '@brine/api';
+import type { EventShown, Events } from '@brine/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { ask, pathOf, type Query } from './ask.ts';
 
@@ -18,7 +18,7 @@ export function eventsQuery(filter: Query, from: string) {
 }
 
 /** One page of events after a place. */
-export function askEvents(filter: Query, from: string, signal?: AbortSignal): Promise<EventsPage> {
+export function askEvents(filter: Query, from: string, signal?: AbortSignal): Promise<Events> {
   const query = { ...filter, from, limit: PAGE };
   return ask('/events', { query, ...(signal === undefined ? {} : { signal }) });
 }

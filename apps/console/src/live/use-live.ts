@@ -40,7 +40,7 @@ export function useTopic(topic: string | undefined, take: (message: LiveMessage)
   }, [stream, topic]);
 }
 
-/** For `refetchInterval`: how often to ask again, ms; false while the topic comes by itself. */
+/** How often a page asks again for what a topic has, ms; false while it comes by itself. */
 export function usePolling(topic: string): number | false {
   const stream = useStream();
   const comes = useSyncExternalStore(

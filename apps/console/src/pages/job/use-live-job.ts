@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { jobKey } from '../../api/job.ts';
 import type { LiveMessage } from '../../live/message.ts';
-import { useTopic } from '../../live/use-live.ts';
+import { usePolling, useTopic } from '../../live/use-live.ts';
 import { type LiveJob, NOTHING_LIVE, takeLive } from './live-job.ts';
 
 /** Messages of this time are drawn together, ms. */
@@ -15,6 +15,14 @@ export function useLiveJob(jid: string): LiveJob {
   const waiting = useRef<LiveMessage[]>([]);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
+  // The stream of a browser may have no room for this job, or be away.
+  const pollMs = usePolling(`job:${jid}`);
+  useEffect(() => {
+    if (pollMs === false) return undefined;
+    const ask = (): void => void queries.invalidateQueries({ queryKey: jobKey(jid) });
+    const polling = setInterval(ask, pollMs);
+    return () => clearInterval(polling);
+  }, [queries, jid, pollMs]);
   useTopic(`job:${jid}`, (message) => {
     if (message.event === 'reset' || message.event === 'lag') {
       void queries.invalidateQueries({ queryKey: jobKey(jid) });
