@@ -27,7 +27,8 @@ beforeAll(async () => {
   base = `http://127.0.0.1:${port}`;
   const venvs = Promise.all(VERSIONS.map((version) => saltVenv(version)));
   const starting = BrineMaster.start({
-    netapi_enable_clients: ['local', 'runner', 'wheel'],
+    // What pages ask for by runners and wheels.
+    netapi_enable_clients: ['local', 'local_async', 'runner', 'wheel'],
     reactor: [{ 'site/*': ['/srv/reactor/site.sls'] }],
     schedule: { nightly: { function: 'jobs.active', hours: 12 } },
     brine: { workers: 2, http: { port } },

@@ -30,6 +30,9 @@ export const PAGES: readonly PageEntry[] = [
     isFor: ({ rights }) => mayCall(rights, 'wheel', 'key.list_all'),
   },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
+  { path: '/run', name: 'Run', key: 'r', question: 'What will this touch?' },
+  { path: '/batches', name: 'Batches', key: 'b', question: 'Where does it stand?' },
+  { path: '/runs', name: 'Runs', key: 'u', question: 'What did the master itself run?' },
   { path: '/events', name: 'Events', key: 'e', question: 'What happened at 02:13?' },
   { path: '/drift', name: 'Drift', key: 'd', question: 'Which minions are not in their state?' },
   {
@@ -48,9 +51,6 @@ export const PAGES: readonly PageEntry[] = [
   },
   { path: '/reactor', name: 'Reactor', key: 'c', question: 'Did it react?' },
   { path: '/schedule', name: 'Schedule', key: 's', question: 'When is it due?' },
-  { path: '/run', name: 'Run', key: 'r', question: 'What will this touch?' },
-  { path: '/batches', name: 'Batches', key: 'b', question: 'Where does it stand?' },
-  { path: '/runs', name: 'Runs', key: 'u', question: 'What did the master itself run?' },
   {
     path: '/audit',
     name: 'Audit',

@@ -6,7 +6,7 @@ export function highstateOn(ids: readonly string[]) {
   const tgt = ids.slice(0, TARGETS_MAX).join(',');
   const quoted = `'${tgt.replaceAll("'", String.raw`'\''`)}'`;
   return {
-    search: { tgt, tgtType: 'list', fun: 'state.apply', test: 'true' },
+    search: { tgt, tgtType: 'list', fun: 'state.apply', arg: 'test=True' },
     command: `salt -L ${quoted} state.apply test=True`,
   } as const;
 }
