@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 
-/** Characters that turn or hide text: seen as their numbers instead. */
-const HIDDEN =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u206F\uFEFF]/g;
+/** Characters that turn or hide text, but for line feed and tab: seen as their numbers instead. */
+const HIDDEN = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 /** Longer texts are cut, so that one value does not stop the page. */
 const LENGTH_MAX = 20_000;
 
@@ -10,7 +9,7 @@ const LENGTH_MAX = 20_000;
 export function shown(text: string, max = LENGTH_MAX): string {
   const cut = text.length > max ? `${text.slice(0, max)}… (${text.length} characters)` : text;
   return cut.replace(HIDDEN, (one) => {
-    const number = one.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const number = (one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
     return `⟨U+${number}⟩`;
   });
 }
