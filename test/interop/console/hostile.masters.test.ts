@@ -139,7 +139,7 @@ beforeAll(async () => {
       minion_data_cache: true,
       sharedsecret: PASSWORD,
       external_auth: { sharedsecret: { [USER]: ['.*', '@runner', '@wheel', '@jobs'] } },
-      netapi_enable_clients: ['local', 'local_async'],
+      netapi_enable_clients: ['local', 'local_async', 'runner', 'runner_async', 'wheel'],
       nodegroups: { [GROUP]: 'L@plain' },
       brine: { workers: 2, http: { port }, minion_id_signs: SIGNS },
     },

@@ -44,6 +44,7 @@ beforeAll(async () => {
       interface: addressOf(at),
       auto_accept: true,
       max_open_files: 100_000,
+      netapi_enable_clients: ['local', 'runner', 'wheel'],
       brine: { http: { port: at === 0 ? port : 0 } },
     });
     const first = Math.floor((at * MINIONS) / HOSTS);

@@ -61,7 +61,7 @@ const COLUMNS: readonly GridColumn<JobLine>[] = [
   {
     id: 'counts',
     title: 'Ledger',
-    width: 'minmax(9rem, 2fr)',
+    width: 'minmax(12rem, 2fr)',
     cell: (job) => <Counts job={job} />,
   },
 ];
