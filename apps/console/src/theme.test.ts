@@ -99,11 +99,13 @@ const PAIRS = LEDGER_ORDER.flatMap((one, at) =>
   LEDGER_ORDER.slice(at + 1).map((other) => [one, other] as const),
 );
 
-describe.each(THEMES)('colours of the states, %s', (scheme) => {
+describe.each(THEMES)('colours of states and dimmed texts, %s', (scheme) => {
   test('are read on the background of the page', () => {
-    for (const state of LEDGER_ORDER) {
-      const found = contrast(colourOf(scheme, state), BACKGROUNDS[scheme]);
-      expect(found, state).toBeGreaterThanOrEqual(CONTRAST_MIN);
+    const names = [...LEDGER_ORDER.map((state) => `--state-${state}`), '--mantine-color-dimmed'];
+    for (const name of names) {
+      const colour = colours(mantine)[scheme][name] ?? '';
+      const found = contrast(colour, BACKGROUNDS[scheme]);
+      expect(found, name).toBeGreaterThanOrEqual(CONTRAST_MIN);
     }
   });
 
