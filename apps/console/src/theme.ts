@@ -15,6 +15,8 @@ export const theme = createTheme({
   defaultRadius: 'sm',
   respectReducedMotion: true,
   cursorType: 'pointer',
+  // In a text a link is not known by its colour alone.
+  components: { Anchor: { defaultProps: { underline: 'always' } } },
 });
 
 /** How much darker than Mantine's is the text of light alerts, buttons and links. */

@@ -37,6 +37,7 @@ beforeAll(async () => {
   master = await BrineMaster.start({
     sharedsecret: PASSWORD,
     external_auth: { sharedsecret: { alice: ['test.*'] }, pam: { bob: ['test.*'] } },
+    netapi_enable_clients: ['local', 'runner', 'wheel'],
     brine: { http: { port } },
   });
   browser = await startBrowser();
