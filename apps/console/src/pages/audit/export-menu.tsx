@@ -4,8 +4,8 @@ import { useState } from 'react';
 import type { Query } from '../../api/ask.ts';
 import { auditPage } from '../../api/audit.ts';
 import { saveFile } from '../../parts/save-file.ts';
-import { AUDIT_COLUMNS, EXPORT_MAX, exported } from '../../state/audit-export.ts';
 import { csvOf } from '../../state/csv.ts';
+import { AUDIT_COLUMNS, EXPORT_MAX, exported } from './audit-export.ts';
 
 /** Saves the acts of a filter as a file. */
 export function ExportMenu({ filter }: { readonly filter: Query }) {

@@ -8,7 +8,7 @@ import { GivenLines } from '../../parts/given.tsx';
 import { LevelSign } from '../../parts/level-sign.tsx';
 import { randomName } from '../../state/random-name.ts';
 import { mayCall } from '../../state/rights.ts';
-import { sealsOf } from '../../state/seals.ts';
+import { sealsOf } from './seals.ts';
 
 interface SealCheckProps {
   /** The check that was begun last. */

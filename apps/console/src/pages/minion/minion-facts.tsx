@@ -103,7 +103,7 @@ function Silence({ id, present }: Pick<MinionDetail, 'id' | 'present'>) {
           </Text>
         ) : !isSilent ? (
           <Text size="sm">
-            It answered its last job, <JobLink jid={newest.jid}>{newest.fun.join(', ')}</JobLink>,{' '}
+            It answered last in <JobLink jid={newest.jid}>{newest.fun.join(', ')}</JobLink>,{' '}
             <When time={newest.returned} />.
           </Text>
         ) : (

@@ -11,7 +11,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { Runbook } from '../../parts/runbook.tsx';
 import { useStill } from '../../parts/use-still.ts';
 import { When } from '../../parts/when.tsx';
-import { type OddThing, oddThings } from '../../state/findings.ts';
+import { type OddThing, oddThings } from './findings.ts';
 
 /** What is not as it should be, each with the page or the runbook that helps. */
 export function OddPanel({ overview }: { readonly overview: UseQueryResult<Overview> }) {

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { overviewQuery } from '../../api/overview.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { useNow } from '../../parts/now.ts';
-import { liveOverview, noReturns, withReturns } from '../../state/live-overview.ts';
+import { liveOverview, noReturns, withReturns } from './live-overview.ts';
 
 /** The overview as of now, with the returns of each of the last seconds. */
 export function useOverview() {
