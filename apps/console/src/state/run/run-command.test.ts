@@ -35,8 +35,8 @@ describe('parseCommand', () => {
   );
 
   it('reads how a batch runs', () => {
-    const line = `salt -b10% --batch-canary=5 --batch-halt 2% --batch-wait 3 --failhard '*' test.ping`;
-    expect(read(line)).toEqual({
+    const options = '-b10% --batch-canary=5 --batch-halt 2% --batch-wait 3 --failhard';
+    expect(read(`salt ${options} '*' test.ping`)).toEqual({
       ...NO_COMMAND,
       tgt: '*',
       fun: 'test.ping',
