@@ -49,8 +49,6 @@ export const PAGES: readonly PageEntry[] = [
     question: 'When is it due?',
     isFor: ({ rights }) => mayCall(rights, 'runner', 'schedule.status'),
   },
-  { path: '/reactor', name: 'Reactor', key: 'c', question: 'Did it react?' },
-  { path: '/schedule', name: 'Schedule', key: 's', question: 'When is it due?' },
   {
     path: '/audit',
     name: 'Audit',
