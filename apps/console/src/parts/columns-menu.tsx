@@ -1,5 +1,5 @@
 import { Button, Menu } from '@mantine/core';
-import { chosenColumns, toggledColumns } from '../state/columns.ts';
+import { chosenColumns, toggledColumns } from './columns.ts';
 
 interface ColumnsMenuProps {
   readonly columns: readonly { readonly id: string; readonly title: string }[];

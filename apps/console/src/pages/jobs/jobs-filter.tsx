@@ -1,8 +1,8 @@
 import type { JobLine } from '@brine/api/jobs';
 import { Group, NativeSelect, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { fromLocalField, toLocalField } from '../../state/local-time.ts';
 import type { JobsSearch } from './jobs-search.ts';
+import { fromLocalField, toLocalField } from './local-time.ts';
 
 /** A filter waits for the end of the typing, ms. */
 const TYPING_MS = 300;

@@ -159,6 +159,3 @@ const UNKNOWN: CauseAdvice = {
 export function adviceFor(cause: string): CauseAdvice {
   return ADVICE.get(cause) ?? UNKNOWN;
 }
-
-/** Causes with their advice, by name. */
-export const ADVISED_CAUSES: readonly string[] = [...ADVICE.keys()];
