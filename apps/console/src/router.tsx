@@ -13,7 +13,7 @@ import { CONSOLE_PATH } from './places.ts';
 import { Frame } from './shell/frame.tsx';
 import { NotFound } from './shell/not-found.tsx';
 import { Trouble } from './shell/trouble.tsx';
-import { readFleetSearch } from './state/fleet-search.ts';
+import { readFleetSearch } from './state/fleet/fleet-search.ts';
 import { runSearch } from './state/run/run-search.ts';
 import { parseSearch, pick, searchText } from './state/search.ts';
 

@@ -7,7 +7,7 @@ import type {
 } from '@brine/api/fleet';
 import type { BegunJob, Silences } from '@brine/api/jobs';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { FleetFilter } from '../state/fleet-search.ts';
+import type { FleetFilter } from '../state/fleet/fleet-search.ts';
 import { ask, pathOf } from './ask.ts';
 
 /** Minions of a page of the fleet. */

@@ -1,6 +1,6 @@
 import { Stack, Table, Text } from '@mantine/core';
 import { useMemo } from 'react';
-import { valueRows } from '../state/value-rows.ts';
+import { valueRows } from '../state/fleet/value-rows.ts';
 import { Given } from './given.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { ApiError } from '../../api/ask.ts';
 import { actOnKeys } from '../../api/keys.ts';
 import { Given } from '../../parts/given.tsx';
-import { actedText, type KeyActName, keyRequests } from '../../state/key-acts.ts';
+import { actedText, type KeyActName, keyRequests } from '../../state/fleet/key-acts.ts';
 import { randomName } from '../../state/random-name.ts';
 
 const NUMBER = new Intl.NumberFormat('en');

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import type { Query } from '../../api/ask.ts';
 import { allKeys } from '../../api/keys.ts';
 import { meQuery } from '../../api/session.ts';
-import { actedOn, type KeyActName } from '../../state/key-acts.ts';
+import { actedOn, type KeyActName } from '../../state/fleet/key-acts.ts';
 import { mayCall } from '../../state/rights.ts';
 import type { ChosenKeys } from './chosen-keys.ts';
 import { KeyActDialog } from './key-act-dialog.tsx';

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { fleetCountsQuery } from '../../api/minions.ts';
 import { usePolling, useTopic } from '../../live/use-live.ts';
-import { windowTopic } from '../../state/fleet-search.ts';
+import { windowTopic } from '../../state/fleet/fleet-search.ts';
 import type { KeyCounts } from './keys-filter.tsx';
 
 /** How many keys there are of each state, as it changes. */

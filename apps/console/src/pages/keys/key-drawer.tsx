@@ -8,7 +8,7 @@ import { Given } from '../../parts/given.tsx';
 import { Sourced } from '../../parts/panel.tsx';
 import { KeySign } from '../../parts/presence-sign.tsx';
 import { When } from '../../parts/when.tsx';
-import { comparedWith } from '../../state/key-acts.ts';
+import { comparedWith } from '../../state/fleet/key-acts.ts';
 
 const WRAPPED = { whiteSpace: 'pre-wrap', wordBreak: 'break-all' } as const;
 

@@ -6,7 +6,7 @@ import { usePolling, useTopic } from '../../live/use-live.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Sourced } from '../../parts/panel.tsx';
-import { windowTopic } from '../../state/fleet-search.ts';
+import { windowTopic } from '../../state/fleet/fleet-search.ts';
 import { shellWord } from '../../state/shell-word.ts';
 import { MinionFacts } from './minion-facts.tsx';
 import { MinionJobs } from './minion-jobs.tsx';

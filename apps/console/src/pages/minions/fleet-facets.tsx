@@ -2,7 +2,12 @@ import type { MinionsPage } from '@brine/api/fleet';
 import { Checkbox, Fieldset, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Given } from '../../parts/given.tsx';
-import { type FleetSearch, type ListName, toggled, withText } from '../../state/fleet-search.ts';
+import {
+  type FleetSearch,
+  type ListName,
+  toggled,
+  withText,
+} from '../../state/fleet/fleet-search.ts';
 
 type Facets = NonNullable<MinionsPage['facets']>;
 

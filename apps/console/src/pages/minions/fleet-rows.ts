@@ -6,8 +6,13 @@ import { FLEET_PAGE, fleetCountsQuery, fleetPageQuery } from '../../api/minions.
 import type { LiveMessage } from '../../live/message.ts';
 import { usePolling, useTopic } from '../../live/use-live.ts';
 import type { Source } from '../../parts/panel.tsx';
-import { type FleetFilter, windowTopic } from '../../state/fleet-search.ts';
-import { patchedPage, type PlacedRow, type RowsPage, SteadyRows } from '../../state/steady-rows.ts';
+import { type FleetFilter, windowTopic } from '../../state/fleet/fleet-search.ts';
+import {
+  patchedPage,
+  type PlacedRow,
+  type RowsPage,
+  SteadyRows,
+} from '../../state/fleet/steady-rows.ts';
 
 /** Another window is followed when the scrolling ends, ms. */
 const SCROLL_MS = 300;

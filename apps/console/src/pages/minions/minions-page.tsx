@@ -17,7 +17,7 @@ import { useCallback, useMemo, useState } from 'react';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Grid } from '../../parts/grid.tsx';
 import { Empty, Sourced, Stale } from '../../parts/panel.tsx';
-import { filterOf, type FleetSearch, targetOf, withText } from '../../state/fleet-search.ts';
+import { filterOf, type FleetSearch, targetOf, withText } from '../../state/fleet/fleet-search.ts';
 import { useSettings } from '../../state/settings.ts';
 import { shellWord } from '../../state/shell-word.ts';
 import { CHOSEN_COLUMNS, columnNames, columnsOf } from './fleet-columns.tsx';

@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useNavigate } from '@tanstack/react-router';
 import { idsOf } from '../../api/minions.ts';
-import { type FleetFilter, targetOf } from '../../state/fleet-search.ts';
+import { type FleetFilter, targetOf } from '../../state/fleet/fleet-search.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
 /** Letters of a target in an address: servers take some 16,000 in all. */

@@ -1,4 +1,4 @@
-import { pick } from './search.ts';
+import { pick } from '../search.ts';
 
 const TEXTS = ['q', 'present', 'silentSince', 'sort', 'columns'] as const;
 const LISTS = ['key', 'version', 'os', 'grain'] as const;
