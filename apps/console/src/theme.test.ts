@@ -103,7 +103,8 @@ describe.each(THEMES)('colours of states and dimmed texts, %s', (scheme) => {
   test('are read on the background of the page', () => {
     const names = [...LEDGER_ORDER.map((state) => `--state-${state}`), '--mantine-color-dimmed'];
     for (const name of names) {
-      const colour = colours(mantine)[scheme][name] ?? '';
+      const given: Readonly<Record<string, string>> = colours(mantine)[scheme];
+      const colour = given[name] ?? '';
       const found = contrast(colour, BACKGROUNDS[scheme]);
       expect(found, name).toBeGreaterThanOrEqual(CONTRAST_MIN);
     }

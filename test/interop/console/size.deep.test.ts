@@ -124,7 +124,8 @@ test(
       }
       for (const { page } of tabs) await page.getByText('● live', { exact: true }).waitFor();
       await pingAll();
-      const sentence = `${MINIONS.toLocaleString('en')} targeted: ${MINIONS.toLocaleString('en')} returned`;
+      const all = MINIONS.toLocaleString('en');
+      const sentence = `${all} targeted: ${all} returned`;
       for (const { page } of tabs) {
         // A job that came before the page had asked for its rows is a row already.
         await page.getByRole('button', { name: /^Show [\d,]+ new$/ }).click();

@@ -6,7 +6,7 @@ import { useCallback, useMemo } from 'react';
 import { auditQuery } from '../../api/audit.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';

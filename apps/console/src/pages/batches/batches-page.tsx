@@ -5,7 +5,7 @@ import { type SubmitEvent, useMemo, useState } from 'react';
 import { batchesQuery } from '../../api/batches.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';

@@ -1,7 +1,7 @@
 import type { EventShown } from '@brine/api';
 import { Clock } from '../../parts/clock.tsx';
 import { Given } from '../../parts/given.tsx';
-import type { GridColumn } from '../../parts/grid.tsx';
+import type { GridColumn } from '../../parts/grid/grid.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { eventSummary, returnedAs } from '../../state/event-summary.ts';
 

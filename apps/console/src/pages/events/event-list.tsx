@@ -1,16 +1,16 @@
 import type { EventShown } from '@brine/api';
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { Grid } from '../../parts/grid.tsx';
+import { Grid } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
-import { ROWS_MAX } from '../../state/event-feed.ts';
-import { eventKey } from '../../state/places-of-events.ts';
 import { useSettings } from '../../state/settings.ts';
 import { EVENT_COLUMNS } from './event-columns.tsx';
+import { ROWS_MAX } from './event-feed.ts';
 import { EventHistogram } from './event-histogram.tsx';
 import type { EventsSearch } from './events-search.ts';
 import { GapNotes } from './gap-notes.tsx';
+import { eventKey } from './places-of-events.ts';
 import { useEventFeed } from './use-event-feed.ts';
 
 const NUMBER = new Intl.NumberFormat('en');

@@ -1,11 +1,11 @@
 import { Group, Stack, Title } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
-import { streamOf } from '../../state/places-of-events.ts';
 import { EventDrawer } from './event-drawer.tsx';
 import { EventList } from './event-list.tsx';
 import { EventsFilter } from './events-filter.tsx';
 import type { EventsSearch } from './events-search.ts';
+import { streamOf } from './places-of-events.ts';
 
 const route = getRouteApi('/events');
 

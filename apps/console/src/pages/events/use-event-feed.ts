@@ -4,10 +4,10 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { askEvents, eventsQuery } from '../../api/events.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { eventsTopic } from '../../live/wanted-topics.ts';
-import { EventFeed } from '../../state/event-feed.ts';
 import { eventTest } from '../../state/event-filter.ts';
-import { hasReached } from '../../state/places-of-events.ts';
+import { EventFeed } from './event-feed.ts';
 import type { EventsSearch } from './events-search.ts';
+import { hasReached } from './places-of-events.ts';
 
 /** Where a list begins that does not name it. */
 export const USUAL_FROM = '10m';

@@ -5,7 +5,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { jobMinionsQuery } from '../../api/job.ts';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';

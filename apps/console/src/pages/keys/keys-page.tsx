@@ -10,7 +10,7 @@ import { useCallback, useMemo } from 'react';
 import { keysQuery } from '../../api/keys.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { KeySign } from '../../parts/presence-sign.tsx';
 import { When } from '../../parts/when.tsx';

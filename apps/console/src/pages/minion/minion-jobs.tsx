@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { minionJobsQuery } from '../../api/minions.ts';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';

@@ -2,7 +2,7 @@ import type { MinionShown } from '@brine/api/fleet';
 import { Anchor } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Given } from '../../parts/given.tsx';
-import type { GridColumn } from '../../parts/grid.tsx';
+import type { GridColumn } from '../../parts/grid/grid.tsx';
 import { KeySign, PresenceSign } from '../../parts/presence-sign.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';

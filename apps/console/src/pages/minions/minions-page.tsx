@@ -15,7 +15,7 @@ import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
-import { Grid } from '../../parts/grid.tsx';
+import { Grid } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced, Stale } from '../../parts/panel.tsx';
 import { filterOf, type FleetSearch, targetOf, withText } from '../../state/fleet/fleet-search.ts';
 import { useSettings } from '../../state/settings.ts';

@@ -1,7 +1,7 @@
 import type { ReactionFailures } from '@brine/api/runs';
 import { Group, Text } from '@mantine/core';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';

@@ -7,7 +7,7 @@ import { useCallback, useMemo } from 'react';
 import { runsQuery } from '../../api/runs.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { timeOfJid } from '../../state/run/jid-time.ts';

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { jobStatesQuery } from '../../../api/job.ts';
 import { Given } from '../../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
 import { useSettings } from '../../../state/settings.ts';
 import { duration } from '../../../state/times.ts';

@@ -5,7 +5,7 @@ import { ApiError } from '../../../api/ask.ts';
 import { traceQuery } from '../../../api/job.ts';
 import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given, shown } from '../../../parts/given.tsx';
-import { Grid, type GridColumn } from '../../../parts/grid.tsx';
+import { Grid, type GridColumn } from '../../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
 import { useSettings } from '../../../state/settings.ts';
 import { duration } from '../../../state/times.ts';

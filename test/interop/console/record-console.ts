@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, freePorts } from '@brine/testing';
-import { ConsoleWindow, startBrowser } from '../test/interop/console/console-window.ts';
+import { ConsoleWindow, startBrowser } from './console-window.ts';
 
-const PICTURE = fileURLToPath(new URL('../docs/console.png', import.meta.url));
+const PICTURE = fileURLToPath(new URL('../../../docs/console.png', import.meta.url));
 /** Readers of the README load it. */
 const BYTES_MAX = 150_000;
 const SIZE = { width: 1_280, height: 640 };
