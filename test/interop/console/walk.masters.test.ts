@@ -1,5 +1,6 @@
 // A walk through all pages of the console in Chromium, with a master and two minions of Salt.
 import { BrineMaster, freePorts, newestOf, saltVenv } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { BUDGET } from '../../../apps/console/build/budget.ts';
@@ -13,7 +14,6 @@ const ELEMENTS_MAX = 3_000;
 const NARROW = { width: 360, height: 640 };
 /** What other colours can break. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-const SCHEMES = ['light', 'dark'] as const;
 
 let master: BrineMaster;
 let browser: Browser;
@@ -73,18 +73,34 @@ async function currentItem(): Promise<string> {
   return (await item.innerText()).split('\n')[0] ?? '';
 }
 
+/** Draws the page in other colours. */
+async function dressIn(colorScheme: 'light' | 'dark', forcedColors: 'active' | 'none') {
+  await page.emulateMedia({ colorScheme, forcedColors });
+  const worn = page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`);
+  await worn.waitFor({ state: 'attached' });
+  // A colour on its way to another one is no fault.
+  await until('the colours stay', () =>
+    page.evaluate<boolean>(`new Promise((resolve) => requestAnimationFrame(() => {
+      const isOn = ({ effect }) => effect.getComputedTiming().iterations !== Infinity;
+      requestAnimationFrame(() => resolve(!document.getAnimations().some(isOn)));
+    }))`),
+  );
+}
+
 /** Judges the page that is open in all colours. */
 async function expectNoGraveFindings(): Promise<void> {
   const found: string[] = [];
-  for (const colorScheme of SCHEMES) {
-    await page.emulateMedia({ colorScheme, forcedColors: 'none' });
-    const lines = await graveFindings(page, colorScheme === 'light' ? [] : OF_COLOURS);
-    found.push(...lines.map((line) => `${colorScheme}: ${line}`));
-  }
-  await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'active' });
-  const lines = await graveFindings(page, OF_COLOURS);
-  found.push(...lines.map((line) => `forced colours: ${line}`));
-  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+  const judge = async (what: string, rules: readonly string[]): Promise<void> => {
+    const lines = await graveFindings(page, rules);
+    found.push(...lines.map((line) => `${what}: ${line}`));
+  };
+  await dressIn('light', 'none');
+  await judge('light', []);
+  await dressIn('dark', 'none');
+  await judge('dark', OF_COLOURS);
+  await dressIn('dark', 'active');
+  await judge('forced colours', OF_COLOURS);
+  await dressIn('light', 'none');
   expect(found, page.url()).toEqual([]);
 }
 
