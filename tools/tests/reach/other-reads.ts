@@ -104,7 +104,7 @@ export const NEEDS_NO_TEST: readonly Untested[] = [
   },
   {
     paths:
-      /\/(record|again)\.py$|\/(record|record-cases|run-stock|stock-lab)\.ts$|^tools\/drift\/main\.ts$|^tools\/record-(demo|console)\.ts$|^docs\/(first-minute\.svg|console\.png)$|^test\/interop\/minions\/formula\.ts$/,
+      /\/(record|again)\.py$|\/(record|record-cases|run-stock|stock-lab)\.ts$|^tools\/drift\/main\.ts$|^(tools\/record-demo|test\/interop\/console\/record-console)\.ts$|^docs\/(first-minute\.svg|console\.png)$|^test\/interop\/minions\/formula\.ts$/,
     why: 'make recordings, by hand and at night',
   },
   { paths: /^tools\/(bench\/src\/soak|ledger-check\/src\/main)\.ts$/, why: 'run by hand' },
