@@ -1,4 +1,4 @@
-import type { Events,EventShown } from '@brine/api';
+import type { Events, EventShown } from '@brine/api';
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { ask, pathOf, type Query } from './ask.ts';
 
