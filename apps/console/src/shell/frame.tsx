@@ -10,7 +10,7 @@ import { When } from '../parts/when.tsx';
 import { useFirstOpened } from './first-opened.ts';
 import { KeyHelp } from './key-help.tsx';
 import { useKeys } from './keys.ts';
-import { leave } from './leave.ts';
+import { useLeave } from './leave.tsx';
 import { pagesFor } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { SessionEnd } from './session-end.tsx';
@@ -106,6 +106,7 @@ function LiveSign() {
 
 function UserMenu() {
   const me = useQuery(meQuery);
+  const leave = useLeave();
   return (
     <Menu>
       <Menu.Target>
@@ -115,7 +116,7 @@ function UserMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{me.data === undefined ? '…' : `Logged in by ${me.data.eauth}`}</Menu.Label>
-        <Menu.Item onClick={() => void leave()}>Log out</Menu.Item>
+        <Menu.Item onClick={leave}>Log out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -7,7 +7,7 @@ import { useState } from 'react';
 import { functionsLike, minionsLike } from '../api/palette.ts';
 import { shown } from '../parts/given.tsx';
 import { type Found, grouped, jobOf, matching, searched } from '../state/palette.ts';
-import { leave } from './leave.ts';
+import { useLeave } from './leave.tsx';
 import type { PageEntry } from './pages.ts';
 
 /** The API is asked after the typing, ms. */
@@ -67,6 +67,7 @@ function pageFound({ path, name, question, key }: PageEntry): Found {
 /** What one may do from everywhere. */
 function useActs(onHelp: () => void): ReadonlyMap<Found, () => void> {
   const { setColorScheme } = useMantineColorScheme();
+  const leave = useLeave();
   const act = (id: string, label: string, does: () => void): [Found, () => void] => [
     { id, group: 'Acts', label },
     does,
@@ -76,7 +77,7 @@ function useActs(onHelp: () => void): ReadonlyMap<Found, () => void> {
     act('theme-dark', 'Dark theme', () => setColorScheme('dark')),
     act('theme-auto', 'Theme of the system', () => setColorScheme('auto')),
     act('keys', 'Show the keys', onHelp),
-    act('log-out', 'Log out', () => void leave()),
+    act('log-out', 'Log out', leave),
   ]);
 }
 

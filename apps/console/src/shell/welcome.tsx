@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { logInsQuery } from '../api/session.ts';
 import { Given } from '../parts/given.tsx';
 import { Sourced } from '../parts/panel.tsx';
+import { Inside } from './leave.tsx';
 import { LogInForm } from './log-in.tsx';
 import { logInByCode, takeCode } from './log-in-code.ts';
 
@@ -47,7 +48,7 @@ export function Welcome({ children }: { readonly children: ReactNode }) {
       />
     );
   }
-  if (session !== undefined) return children;
+  if (session !== undefined) return <Inside>{children}</Inside>;
   return (
     <Center component="main" p="md">
       <Paper withBorder p="lg" w={380} maw="100%">

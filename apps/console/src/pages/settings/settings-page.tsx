@@ -15,7 +15,7 @@ import { Given } from '../../parts/given.tsx';
 import { useNow } from '../../parts/now.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
-import { leave } from '../../shell/leave.ts';
+import { useLeave } from '../../shell/leave.tsx';
 import { type Settings, useSettings } from '../../state/settings.ts';
 import { exactTime } from '../../state/times.ts';
 
@@ -99,6 +99,7 @@ function Choice({ label, ...control }: ChoiceProps) {
 function SessionPanel() {
   const me = useQuery(meQuery);
   const logIns = useQuery(logInsQuery);
+  const leave = useLeave();
   const { principal = '', eauth = '', groups = [], expires, readsAll, rights = [] } = me.data ?? {};
   const rows: readonly (readonly [string, ReactNode])[] = [
     ['User', <Given key="user" text={principal} />],
@@ -113,7 +114,7 @@ function SessionPanel() {
       title="This session"
       source={me}
       actions={
-        <Button size="compact-sm" variant="default" onClick={() => void leave()}>
+        <Button size="compact-sm" variant="default" onClick={leave}>
           Log out
         </Button>
       }
