@@ -85,15 +85,6 @@ describe('a path', () => {
     '/v1/%',
     '/v1/%zz',
     '/v1/%c0%ae%c0%ae/me',
-    '/console/../v1/me',
-    '/console/%2e%2e/v1/me',
-    '/console/..%2f..%2fpackage.json',
-    '/console/..%5c..%5cpackage.json',
-    '/console//etc/passwd',
-    '/console/%2fetc%2fpasswd',
-    '/console/console.js%00',
-    '/console/.././../package.json',
-    '/console/console.js/../../package.json',
   ];
 
   test.each(ODD)('%s leads to nothing, with a log-in or without', async (path) => {
@@ -105,6 +96,27 @@ describe('a path', () => {
     }
     const asked = scene.scene.master.loads.slice(before).map((load) => textOf(load, 'cmd'));
     expect(asked.filter((cmd) => cmd !== 'get_token')).toEqual([]);
+  });
+
+  test.each([
+    '/console/../v1/me',
+    '/console/%2e%2e/v1/me',
+    '/console/..%2f..%2fpackage.json',
+    '/console/..%5c..%5cpackage.json',
+    '/console//etc/passwd',
+    '/console/%2fetc%2fpasswd',
+    '/console/console.js%00',
+    '/console/.././../package.json',
+    '/console/console.js/../../package.json',
+  ])('%s is a page of the console or nothing, with a log-in or without', async (path) => {
+    const before = scene.scene.master.loads.length;
+    for (const head of ['', `X-Auth-Token: ${scene.token}\r\n`]) {
+      const { status, text } = await rawGet(path, head);
+      expect([200, 400, 401, 404], `${path}: ${text.slice(0, 200)}`).toContain(status);
+      if (status === 200) expect(text).toContain('<div id="root">');
+      expect(text).not.toMatch(/root:|"principal"|"private"/);
+    }
+    expect(scene.scene.master.loads.slice(before)).toEqual([]);
   });
 
   test.each(['/v1//me', '//v1/me', '/v1/me/', '/v1/%6de'])(
