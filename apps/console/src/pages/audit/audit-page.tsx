@@ -2,11 +2,12 @@ import type { AuditedAct } from '@brine/api/runs';
 import { Button, Drawer, Group, Stack, Table, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { auditQuery } from '../../api/audit.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
@@ -67,13 +68,7 @@ export function AuditPage() {
   const { settings } = useSettings();
   const acts = useInfiniteQuery(auditQuery(filter));
   const rows = useMemo(() => acts.data?.pages.flatMap(({ items }) => items) ?? [], [acts.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = acts;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
+  const { total, onRange } = useMore(acts, rows.length);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -97,13 +92,13 @@ export function AuditPage() {
         onChange={(next) => void navigate({ search: { ...next, check }, replace: true })}
       />
       <Sourced source={acts}>
-        {rows.length === 0 && !hasNextPage ? (
+        {total === 0 ? (
           <Empty command="salt-run audit.list">No act on record is like this.</Empty>
         ) : (
           <Grid
             label="Acts on record"
             columns={COLUMNS}
-            total={rows.length + (hasNextPage ? 1 : 0)}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ row }) => row}
             onOpen={({ row }) =>

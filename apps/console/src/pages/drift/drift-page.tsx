@@ -1,12 +1,13 @@
 import type { DriftShown } from '@brine/api/fleet';
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
-import { useInfiniteQuery, type UseInfiniteQueryResult } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { driftPages } from '../../api/drift.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
@@ -74,7 +75,7 @@ export function DriftPage() {
     () => minions.data?.pages.flatMap(({ items }) => items) ?? [],
     [minions.data],
   );
-  const onRange = useMorePages(minions, rows.length);
+  const { onRange } = useMore(minions, rows.length);
   const selection = useChosen();
   const first = minions.data?.pages[0];
   return (
@@ -135,19 +136,6 @@ export function DriftPage() {
 function commandOf(chosen: readonly string[], rows: readonly DriftShown[]): string {
   return highstateOn(chosen.length > 0 ? chosen : rows.map(({ id }) => id)).command;
 }
-
-/** Asks for the next page when the last row is seen. */
-function useMorePages(pages: Pages, count: number) {
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
-  return useCallback(
-    (_first: number, last: number) => {
-      if (last >= count - 1 && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [count, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
-}
-
-type Pages = Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
 
 /** The job by which a minion has its state. */
 function newerRun({ stateRun, testRun }: DriftShown): string | undefined {

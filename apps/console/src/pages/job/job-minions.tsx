@@ -2,10 +2,11 @@ import type { Job, JobMinionsPage } from '@brine/api/jobs';
 import { Group, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { jobMinionsQuery } from '../../api/job.ts';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';
@@ -40,13 +41,7 @@ export function JobMinions({ job, live }: JobMinionsProps) {
         .map((minion) => withLive(minion, live, isOver)),
     [minions.data, live, isOver],
   );
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = minions;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
+  const { total, onRange } = useMore(minions, rows.length);
   const columns = useMemo(() => columnsOf(job, live), [job, live]);
   const type = useDebouncedCallback((q: string) => change({ q }), TYPING_MS);
   return (
@@ -75,13 +70,13 @@ export function JobMinions({ job, live }: JobMinionsProps) {
         />
       </Group>
       <Sourced source={minions}>
-        {rows.length === 0 && !hasNextPage ? (
+        {total === 0 ? (
           <Empty>No minion of this job is like this.</Empty>
         ) : (
           <Grid
             label="Minions of this job"
             columns={columns}
-            total={rows.length + (hasNextPage ? 1 : 0)}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ id }) => id}
             onOpen={({ id }) => change({ open: id })}

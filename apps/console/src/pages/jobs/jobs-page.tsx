@@ -2,13 +2,14 @@ import type { JobLine } from '@brine/api/jobs';
 import { Button, Group, Stack, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { jobsQuery } from '../../api/jobs.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { chosenColumns } from '../../parts/grid/columns.ts';
 import { ColumnsMenu } from '../../parts/grid/columns-menu.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { LedgerBar } from '../../parts/ledger-bar.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
@@ -101,13 +102,7 @@ export function JobsPage() {
     () => (jobs.data?.pages ?? []).flatMap(({ items }) => items).map((job) => withLive(job, live)),
     [jobs.data, live],
   );
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
+  const { total, onRange } = useMore(jobs, rows.length);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -131,13 +126,13 @@ export function JobsPage() {
         onChange={(next) => void navigate({ search: next, replace: true })}
       />
       <Sourced source={jobs}>
-        {rows.length === 0 && !hasNextPage ? (
+        {total === 0 ? (
           <Empty command="salt '*' test.ping">No job is like this. A command makes one:</Empty>
         ) : (
           <Grid
             label="Jobs"
             columns={chosenColumns(COLUMNS, search.columns)}
-            total={rows.length + (hasNextPage ? 1 : 0)}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ jid }) => jid}
             onOpen={({ jid }) => void navigate({ to: '/jobs/$jid', params: { jid } })}

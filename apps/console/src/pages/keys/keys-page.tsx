@@ -6,11 +6,12 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { keysQuery } from '../../api/keys.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { KeySign } from '../../parts/presence-sign.tsx';
 import { When } from '../../parts/when.tsx';
@@ -116,14 +117,8 @@ interface KeyRowsProps {
 
 function KeyRows({ keys, rows, chosen, onOpen }: KeyRowsProps) {
   const { settings } = useSettings();
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = keys;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
-  if (rows.length === 0 && !hasNextPage) {
+  const { total, onRange } = useMore(keys, rows.length);
+  if (total === 0) {
     return (
       <Empty command="salt-minion -d">
         No key is like this. A minion that begins to log in at this master has one here:
@@ -134,7 +129,7 @@ function KeyRows({ keys, rows, chosen, onOpen }: KeyRowsProps) {
     <Grid
       label="Keys"
       columns={COLUMNS}
-      total={rows.length + (hasNextPage ? 1 : 0)}
+      total={total}
       rowAt={(index) => rows[index]}
       keyOf={({ id }) => id}
       onOpen={({ id }) => onOpen(id)}

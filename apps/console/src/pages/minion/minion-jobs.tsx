@@ -2,10 +2,10 @@ import type { MinionJobsPage } from '@brine/api/fleet';
 import { SegmentedControl, Stack } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useCallback } from 'react';
 import { minionJobsQuery } from '../../api/minions.ts';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';
@@ -57,14 +57,7 @@ export function MinionJobs({ id, state, onState }: MinionJobsProps) {
   const { settings } = useSettings();
   const jobs = useInfiniteQuery(minionJobsQuery(id, state));
   const rows = jobs.data?.pages.flatMap(({ items }) => items) ?? [];
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
-  const loaded = rows.length;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= loaded && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [loaded, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
+  const { total, onRange } = useMore(jobs, rows.length);
   return (
     <Stack gap="xs">
       <SegmentedControl
@@ -82,7 +75,7 @@ export function MinionJobs({ id, state, onState }: MinionJobsProps) {
         style={{ overflowX: 'auto', alignSelf: 'start', maxWidth: '100%' }}
       />
       <Sourced source={jobs}>
-        {loaded === 0 && !hasNextPage ? (
+        {total === 0 ? (
           <Empty command={`salt -L ${shellWord(id)} test.ping`}>
             No job of it is like this. A command makes one:
           </Empty>
@@ -90,7 +83,7 @@ export function MinionJobs({ id, state, onState }: MinionJobsProps) {
           <Grid
             label="Jobs of this minion"
             columns={COLUMNS}
-            total={loaded + (hasNextPage ? 1 : 0)}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ jid }) => jid}
             onOpen={({ jid }) => void navigate({ to: '/jobs/$jid', params: { jid } })}

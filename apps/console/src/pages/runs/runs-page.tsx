@@ -3,11 +3,12 @@ import { Button, Group, SegmentedControl, Stack, Switch, TextInput, Title } from
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { runsQuery } from '../../api/runs.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { timeOfJid } from '../../state/run/jid-time.ts';
@@ -58,13 +59,7 @@ export function RunsPage() {
   const runs = useInfiniteQuery(runsQuery(search));
   const rows = useMemo(() => runs.data?.pages.flatMap(({ items }) => items) ?? [], [runs.data]);
   const { began, show } = useLiveRuns(search);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = runs;
-  const onRange = useCallback(
-    (_first: number, last: number) => {
-      if (last >= rows.length && hasNextPage && !isFetchingNextPage) void fetchNextPage();
-    },
-    [rows.length, hasNextPage, isFetchingNextPage, fetchNextPage],
-  );
+  const { total, onRange } = useMore(runs, rows.length);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -83,13 +78,13 @@ export function RunsPage() {
         onChange={(next) => void navigate({ search: next, replace: true })}
       />
       <Sourced source={runs}>
-        {rows.length === 0 && !hasNextPage ? (
+        {total === 0 ? (
           <Empty command="salt-run manage.status">No run is like this. A runner makes one:</Empty>
         ) : (
           <Grid
             label="Runs"
             columns={COLUMNS}
-            total={rows.length + (hasNextPage ? 1 : 0)}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ jid }) => jid}
             onOpen={({ jid }) => void navigate({ to: '/runs/$jid', params: { jid } })}

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quoted, splitWords } from './command-words.ts';
+import { shellWord } from '../shell-word.ts';
+import { splitWords } from './command-words.ts';
 
 const words = (line: string): unknown => {
   const split = splitWords(line);
@@ -36,7 +37,7 @@ describe('splitWords', () => {
   it('reads what it writes', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (given) => {
-        expect(words(given.map(quoted).join(' '))).toEqual(given);
+        expect(words(given.map(shellWord).join(' '))).toEqual(given);
       }),
     );
   });

@@ -5,7 +5,6 @@ export type Words =
 
 /** What a shell would act on. */
 const SHELL = /[;|&<>()`$]/;
-const BARE = /^[\w@%+=:,./-]+$/;
 
 /** Splits a command line as a shell does; what is for a shell alone is refused. */
 export function splitWords(line: string): Words {
@@ -45,9 +44,4 @@ function readQuoted(line: string, from: number) {
     } else text += one;
   }
   return undefined;
-}
-
-/** A word as one writes it in a shell. */
-export function quoted(word: string): string {
-  return BARE.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,5 @@
-import { quoted, splitWords } from './command-words.ts';
+import { shellWord } from '../shell-word.ts';
+import { splitWords } from './command-words.ts';
 
 /** The kinds of targets that a command line has an option for. */
 export const TARGET_KINDS = [
@@ -225,7 +226,7 @@ function problem(text: string): ParsedCommand {
 export function commandLine(command: RunCommand): string | undefined {
   const { of, fun, arg, tgt, tgtType } = command;
   if (of === 'wheel') return undefined;
-  const call = [fun, ...arg].map(quoted);
+  const call = [fun, ...arg].map(shellWord);
   // A word such as -1 would be an option.
   const isOption = [...arg, ...(of === 'module' ? [tgt] : [])].some((word) => word.startsWith('-'));
   const ends = isOption ? ['--'] : [];
@@ -238,7 +239,7 @@ export function commandLine(command: RunCommand): string | undefined {
 
 function howWords(command: RunCommand): readonly string[] {
   const { size, canary, halt, wait, failhard, durable, deadline } = command;
-  const of = (name: string, value: string) => (value === '' ? [] : [name, quoted(value)]);
+  const of = (name: string, value: string) => (value === '' ? [] : [name, shellWord(value)]);
   const batch = [
     ...of('-b', size),
     ...of('--batch-canary', canary),
