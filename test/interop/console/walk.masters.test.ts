@@ -173,6 +173,24 @@ test.each(PAGES)('$name opens by the mouse, has its tabs and no grave fault', as
   await expectNoGraveFindings();
 });
 
+test('texts typed in two filters both count, and follow the address back', async () => {
+  await page.goto(`${base}/console/jobs`);
+  await window.settled(consolePath('/jobs'));
+  const field = (name: string) => page.getByRole('textbox', { name, exact: true });
+  // The second before the first has been asked for.
+  await field('Function').fill('test.*');
+  await field('Target').fill('no-such*');
+  await page.waitForURL(/\?fun=test\.\*&tgt=no-such\*$/);
+  await page.getByText('No job is like this.').waitFor();
+  await page.goto(`${base}/console/jobs?fun=test.ping`);
+  await page.getByRole('link', { name: 'Jobs' }).click();
+  await page.waitForURL(`${base}/console/jobs`);
+  expect(await field('Function').inputValue()).toBe('');
+  await page.goBack();
+  await page.waitForURL(/fun=test\.ping$/);
+  expect(await field('Function').inputValue()).toBe('test.ping');
+});
+
 test('each page opens by its keys', async () => {
   await page.goto(`${base}/console/`);
   await window.settled();

@@ -1,10 +1,11 @@
 import { Button, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { addressOf, type Query } from '../api/ask.ts';
+import { type ShellLine } from '../state/shell-word.ts';
 
 interface CopyMenuProps {
   /** The same on the command line of the host. */
-  readonly command?: string;
+  readonly command?: ShellLine;
   /** What the page asked: copied as a call of curl. */
   readonly path: string;
   readonly query?: Query;

@@ -1,8 +1,6 @@
 import { Group, NativeSelect, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { FilterText } from '../../parts/filter-text.tsx';
 
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 /** Acts on record, as `/v1/audit` calls them. */
 const ACTS = ['login', 'key', 'publish', 'runner', 'wheel', 'token', 'request', 'read'] as const;
 
@@ -20,19 +18,14 @@ interface AuditFilterProps {
 
 /** Chooses acts; each choice is in the address. */
 export function AuditFilter({ search, onChange }: AuditFilterProps) {
-  const type = useDebouncedCallback(
-    (who: string) => onChange({ ...search, who: who === '' ? undefined : who }),
-    TYPING_MS,
-  );
   return (
     <Group gap="sm" align="end">
-      <TextInput
-        size="xs"
+      <FilterText
         w={160}
         label="Who"
         maxLength={255}
-        defaultValue={search.who ?? ''}
-        onChange={({ currentTarget }) => type(currentTarget.value)}
+        value={search.who}
+        onChange={(who) => onChange({ ...search, who: who === '' ? undefined : who })}
       />
       <NativeSelect
         size="xs"

@@ -12,6 +12,7 @@ import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { AuditFilter } from './audit-filter.tsx';
 import { ExportMenu } from './export-menu.tsx';
 import { SealCheck } from './seal-check.tsx';
@@ -84,7 +85,7 @@ export function AuditPage() {
             }
           />
           <ExportMenu filter={filter} />
-          <CopyMenu path="/audit" query={filter} command="salt-run audit.list" />
+          <CopyMenu path="/audit" query={filter} command={shellLine('salt-run', 'audit.list')} />
         </Group>
       </Group>
       <AuditFilter

@@ -4,6 +4,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { pathOf } from '../../api/ask.ts';
 import { actOnBatch, type BatchAct, batchQuery } from '../../api/batches.ts';
 import { meQuery } from '../../api/session.ts';
 import { useTopic } from '../../live/use-live.ts';
@@ -13,6 +14,7 @@ import { Panel, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { randomName } from '../../state/random-name.ts';
 import { mayCall } from '../../state/rights.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { BatchBar, BatchCounts, BatchState } from './batch-state.tsx';
 
 const route = getRouteApi('/batches/$jid');
@@ -34,7 +36,10 @@ export function BatchPage() {
         <Title order={1}>
           Batch <Given text={batch.data?.fun.join(', ') ?? jid} />
         </Title>
-        <CopyMenu path={`/batches/${jid}`} command={`salt-run batch.status ${jid}`} />
+        <CopyMenu
+          path={`/batches${pathOf(jid)}`}
+          command={shellLine('salt-run', 'batch.status', jid)}
+        />
       </Group>
       <Sourced source={batch}>{batch.data !== undefined && <Batch batch={batch.data} />}</Sourced>
     </Stack>

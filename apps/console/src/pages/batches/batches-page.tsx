@@ -9,6 +9,7 @@ import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { BatchBar, type BatchLine, BatchState } from './batch-state.tsx';
 
 /** A batch of the list; it stays there when it has ended. */
@@ -81,7 +82,7 @@ export function BatchesPage() {
               {`Show ${began} new`}
             </Button>
           )}
-          <CopyMenu path="/batches" command="salt-run batch.list_active" />
+          <CopyMenu path="/batches" command={shellLine('salt-run', 'batch.list_active')} />
         </Group>
       </Group>
       <Sourced source={batches}>

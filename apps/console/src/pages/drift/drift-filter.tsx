@@ -1,11 +1,9 @@
 import type { DriftPage } from '@brine/api/fleet';
-import { Chip, Group, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Chip, Group } from '@mantine/core';
+import { FilterText } from '../../parts/filter-text.tsx';
 import type { DriftSearch } from './drift-search.ts';
 import { type Drift, DRIFT_SIGNS } from './drift-signs.tsx';
 
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 const NUMBER = new Intl.NumberFormat('en');
 
 interface DriftFilterProps {
@@ -16,7 +14,6 @@ interface DriftFilterProps {
 
 /** Chooses minions by their state and their ids. */
 export function DriftFilter({ search, facets, onChange }: DriftFilterProps) {
-  const type = useDebouncedCallback((q: string) => onChange({ ...search, q }), TYPING_MS);
   const choices = (Object.keys(DRIFT_SIGNS) as Drift[]).map((state) => {
     const { shape, word } = DRIFT_SIGNS[state];
     const count = facets === undefined ? '' : ` ${NUMBER.format(facets.state[state])}`;
@@ -33,13 +30,12 @@ export function DriftFilter({ search, facets, onChange }: DriftFilterProps) {
           ))}
         </Group>
       </Chip.Group>
-      <TextInput
-        size="xs"
+      <FilterText
         w={180}
         label="Minion"
         placeholder="web*"
-        defaultValue={search.q ?? ''}
-        onChange={({ currentTarget }) => type(currentTarget.value)}
+        value={search.q}
+        onChange={(q) => onChange({ ...search, q })}
       />
     </Group>
   );

@@ -12,6 +12,7 @@ import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';
+import { type ShellLine } from '../../state/shell-word.ts';
 import { DriftFilter } from './drift-filter.tsx';
 import { DriftSign } from './drift-signs.tsx';
 import { highstateOn, TARGETS_MAX } from './highstate.ts';
@@ -133,7 +134,7 @@ export function DriftPage() {
 }
 
 /** A dry run on the chosen minions, or on those that are listed. */
-function commandOf(chosen: readonly string[], rows: readonly DriftShown[]): string {
+function commandOf(chosen: readonly string[], rows: readonly DriftShown[]): ShellLine {
   return highstateOn(chosen.length > 0 ? chosen : rows.map(({ id }) => id)).command;
 }
 

@@ -4,7 +4,7 @@ import { highstateOn, TARGETS_MAX } from './highstate.ts';
 test('a dry run is of these minions alone, as a list', () => {
   expect(highstateOn(['web1', 'db1'])).toEqual({
     search: { tgt: 'web1,db1', tgtType: 'list', fun: 'state.apply', arg: 'test=True' },
-    command: "salt -L 'web1,db1' state.apply test=True",
+    command: 'salt -L web1,db1 state.apply test=True',
   });
 });
 

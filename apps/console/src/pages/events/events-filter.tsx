@@ -1,12 +1,9 @@
 import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useRef } from 'react';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { timeAsked } from '../../state/asked-time.ts';
 import type { EventsSearch } from './events-search.ts';
 import { USUAL_FROM } from './use-event-feed.ts';
-
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 
 /** The kinds of events, as the API names them. */
 const KINDS = [
@@ -35,19 +32,17 @@ interface EventsFilterProps {
 /** Chooses events; each choice is in the address. */
 export function EventsFilter({ search, onChange }: EventsFilterProps) {
   const change = (part: EventsSearch): void => onChange({ ...search, ...part });
-  const type = useDebouncedCallback(change, TYPING_MS);
   return (
     <Group gap="sm" align="end">
       {TEXTS.map(({ name, label, example }) => (
-        <TextInput
+        <FilterText
           key={name}
-          size="xs"
           w={150}
           label={label}
           placeholder={example}
-          defaultValue={search[name] ?? ''}
+          value={search[name]}
           maxLength={200}
-          onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+          onChange={(text) => change({ [name]: text })}
         />
       ))}
       <NativeSelect

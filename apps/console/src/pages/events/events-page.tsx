@@ -1,6 +1,7 @@
 import { Group, Stack, Title } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
+import { type ShellLine, shellLine } from '../../state/shell-word.ts';
 import { EventDrawer } from './event-drawer.tsx';
 import { EventList } from './event-list.tsx';
 import { EventsFilter } from './events-filter.tsx';
@@ -42,6 +43,6 @@ export function EventsPage() {
 }
 
 /** The same on the command line follows from now on. */
-function commandOf(tag = '*'): string {
-  return `salt-run state.event '${tag.replaceAll("'", String.raw`'\''`)}' pretty=True`;
+function commandOf(tag = '*'): ShellLine {
+  return shellLine('salt-run', 'state.event', tag, 'pretty=True');
 }

@@ -1,9 +1,9 @@
 import type { Job, JobMinionsPage } from '@brine/api/jobs';
-import { Group, SegmentedControl, Stack, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Group, SegmentedControl, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { jobMinionsQuery } from '../../api/job.ts';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { useMore } from '../../parts/grid/use-more.ts';
@@ -17,8 +17,6 @@ import type { LiveJob } from './live-job.ts';
 import { useJobSearch } from './use-job-search.ts';
 
 const NUMBER = new Intl.NumberFormat('en');
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 
 type JobMinion = JobMinionsPage['items'][number];
 
@@ -43,7 +41,6 @@ export function JobMinions({ job, live }: JobMinionsProps) {
   );
   const { total, onRange } = useMore(minions, rows.length);
   const columns = useMemo(() => columnsOf(job, live), [job, live]);
-  const type = useDebouncedCallback((q: string) => change({ q }), TYPING_MS);
   return (
     <Stack gap="sm">
       <Group gap="sm" align="end">
@@ -62,12 +59,7 @@ export function JobMinions({ job, live }: JobMinionsProps) {
             onChange={(value) => change({ state: value === 'all' ? '' : value })}
           />
         </div>
-        <TextInput
-          size="xs"
-          label="Part of the id"
-          defaultValue={search.q ?? ''}
-          onChange={({ currentTarget }) => type(currentTarget.value)}
-        />
+        <FilterText label="Part of the id" value={search.q} onChange={(q) => change({ q })} />
       </Group>
       <Sourced source={minions}>
         {total === 0 ? (

@@ -7,6 +7,7 @@ import { Given } from '../../parts/given.tsx';
 import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
 import { Sourced } from '../../parts/panel.tsx';
 import { cameOf, liveLedger } from '../../state/ledger.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { JobAnswers } from './answers/job-answers.tsx';
 import { JobRaw } from './answers/job-raw.tsx';
 import { ReturnDrawer } from './answers/return-drawer.tsx';
@@ -61,7 +62,7 @@ function OneJob() {
           <CopyMenu
             path={`/jobs/${encodeURIComponent(jid)}`}
             query={{ at: search.at }}
-            command={`salt-run jobs.list_job ${jid}`}
+            command={shellLine('salt-run', 'jobs.list_job', jid)}
           />
         </Group>
       </Group>

@@ -1,10 +1,11 @@
 import type { JobLine } from '@brine/api/jobs';
 import { Group, NativeSelect, SegmentedControl, Switch, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
+import { FilterText } from '../../parts/filter-text.tsx';
 import type { JobsSearch } from './jobs-search.ts';
 import { fromLocalField, toLocalField } from './local-time.ts';
 
-/** A filter waits for the end of the typing, ms. */
+/** A time waits for the end of the typing, ms. */
 const TYPING_MS = 300;
 
 /** What the first choice means in the address. */
@@ -50,6 +51,7 @@ interface JobsFilterProps {
 /** Chooses jobs; each choice is in the address. */
 export function JobsFilter({ search, onChange }: JobsFilterProps) {
   const change = (part: JobsSearch): void => onChange({ ...search, ...part });
+  // A time is typed in parts, and counts once it is whole.
   const type = useDebouncedCallback(change, TYPING_MS);
   const { state, result, ...others } = search;
   return (
@@ -70,14 +72,13 @@ export function JobsFilter({ search, onChange }: JobsFilterProps) {
         />
       </div>
       {TEXTS.map(({ name, label, example }) => (
-        <TextInput
+        <FilterText
           key={name}
-          size="xs"
           w={130}
           label={label}
           placeholder={example}
-          defaultValue={search[name] ?? ''}
-          onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+          value={search[name]}
+          onChange={(text) => change({ [name]: text })}
         />
       ))}
       <NativeSelect

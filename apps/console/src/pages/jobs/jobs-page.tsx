@@ -16,6 +16,7 @@ import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';
 import { LEDGER_ORDER, type LiveCounts, liveLedger } from '../../state/ledger.ts';
 import { useSettings } from '../../state/settings.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { JobsFilter } from './jobs-filter.tsx';
 import { filterOf } from './jobs-search.ts';
 import { useLiveJobs } from './live-jobs.ts';
@@ -118,7 +119,7 @@ export function JobsPage() {
             chosen={search.columns}
             onChange={(columns) => void navigate({ search: { ...search, columns }, replace: true })}
           />
-          <CopyMenu path="/jobs" query={filter} command="salt-run jobs.list_jobs" />
+          <CopyMenu path="/jobs" query={filter} command={shellLine('salt-run', 'jobs.list_jobs')} />
         </Group>
       </Group>
       <JobsFilter

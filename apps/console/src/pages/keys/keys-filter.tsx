@@ -1,9 +1,8 @@
 import type { KeyShown } from '@brine/api/fleet';
-import { Group, SegmentedControl, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Group, SegmentedControl } from '@mantine/core';
+import { FilterText } from '../../parts/filter-text.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');
-const TYPING_MS = 300;
 
 /** How many keys there are of each state. */
 export type KeyCounts = Readonly<Record<KeyShown['state'], number>>;
@@ -21,7 +20,6 @@ interface KeysFilterProps {
 
 /** Chooses keys: those that wait come first. */
 export function KeysFilter({ search, counts, onChange }: KeysFilterProps) {
-  const type = useDebouncedCallback((q: string) => onChange({ ...search, q }), TYPING_MS);
   return (
     <Group gap="sm" align="end">
       <SegmentedControl
@@ -32,14 +30,13 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps) {
         onChange={(state) => onChange({ ...search, state })}
         style={{ overflowX: 'auto', maxWidth: '100%' }}
       />
-      <TextInput
-        size="xs"
+      <FilterText
         w={220}
         maxLength={255}
         label="Id"
         placeholder="a part, or web*"
-        defaultValue={search.q ?? ''}
-        onChange={({ currentTarget }) => type(currentTarget.value.trim())}
+        value={search.q}
+        onChange={(q) => onChange({ ...search, q })}
       />
     </Group>
   );

@@ -16,6 +16,7 @@ import { Empty, Sourced } from '../../parts/panel.tsx';
 import { KeySign } from '../../parts/presence-sign.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { type ChosenKeys, useChosenKeys } from './chosen-keys.ts';
 import { KeyActs } from './key-acts.tsx';
 import { useKeyCounts } from './key-counts.ts';
@@ -77,7 +78,7 @@ export function KeysPage() {
               {`Show the ${NUMBER.format(known)} of now`}
             </Button>
           )}
-          <CopyMenu path="/keys" query={filter} command="salt-key -L" />
+          <CopyMenu path="/keys" query={filter} command={shellLine('salt-key', '-L')} />
         </Group>
       </Group>
       <KeysFilter

@@ -1,13 +1,14 @@
 import { Button, Group, Stack, Tabs, Title } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { pathOf } from '../../api/ask.ts';
 import { minionQuery, type PartName } from '../../api/minions.ts';
 import { usePolling, useTopic } from '../../live/use-live.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Sourced } from '../../parts/panel.tsx';
 import { windowTopic } from '../../state/fleet/fleet-search.ts';
-import { shellWord } from '../../state/shell-word.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { MinionFacts } from './minion-facts.tsx';
 import { MinionJobs } from './minion-jobs.tsx';
 import { MinionPartPanel } from './minion-part.tsx';
@@ -45,7 +46,10 @@ export function MinionPage() {
           >
             Run on this one
           </Button>
-          <CopyMenu path={`/minions/${id}`} command={`salt -L ${shellWord(id)} test.ping`} />
+          <CopyMenu
+            path={`/minions${pathOf(id)}`}
+            command={shellLine('salt', '-L', id, 'test.ping')}
+          />
         </Group>
       </Group>
       <Sourced source={minion}>

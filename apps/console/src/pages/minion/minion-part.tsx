@@ -1,19 +1,17 @@
 import type { MinionPart } from '@brine/api/fleet';
-import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { minionPartQuery, type PartName, refreshPart, revealPillar } from '../../api/minions.ts';
 import { useTopic } from '../../live/use-live.ts';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Panel, Sourced } from '../../parts/panel.tsx';
 import { ValueTable } from '../../parts/value-table.tsx';
 import { When } from '../../parts/when.tsx';
 import { randomName } from '../../state/random-name.ts';
 import { shellWord } from '../../state/shell-word.ts';
-
-const TYPING_MS = 200;
 
 /** What has each part sent. */
 const COMMANDS: Readonly<Record<PartName, string>> = {
@@ -36,7 +34,6 @@ interface PartProps {
 export function MinionPartPanel({ id, part, title, word, onWord }: PartProps) {
   const kept = useQuery(minionPartQuery(id, part));
   const [revealed, setRevealed] = useState<MinionPart>();
-  const type = useDebouncedCallback(onWord, TYPING_MS);
   const shown = revealed ?? kept.data;
   const isEmpty = shown === undefined || shown.data === null || isBlank(shown.data);
   return (
@@ -44,13 +41,12 @@ export function MinionPartPanel({ id, part, title, word, onWord }: PartProps) {
       <Sourced source={kept}>
         <Stack gap="xs">
           <Group justify="space-between" align="end">
-            <TextInput
-              size="xs"
+            <FilterText
               w={240}
               maxLength={200}
               label={`Search in ${part}`}
-              defaultValue={word}
-              onChange={({ currentTarget }) => type(currentTarget.value)}
+              value={word}
+              onChange={onWord}
             />
             <Text size="sm" c="dimmed">
               Stored <When time={shown?.updated} />

@@ -8,26 +8,24 @@ import {
   Popover,
   Stack,
   Text,
-  TextInput,
   Title,
 } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo, useState } from 'react';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { Grid } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced, Stale } from '../../parts/panel.tsx';
 import { filterOf, type FleetSearch, targetOf, withText } from '../../state/fleet/fleet-search.ts';
 import { useSettings } from '../../state/settings.ts';
-import { shellWord } from '../../state/shell-word.ts';
+import { type ShellLine, shellLine } from '../../state/shell-word.ts';
 import { CHOSEN_COLUMNS, columnNames, columnsOf } from './fleet-columns.tsx';
 import { FleetFacets } from './fleet-facets.tsx';
 import { type Range, useChosen, useFleetRows } from './fleet-rows.ts';
 import { RunOn } from './run-on.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 const FACETS_PX = 230;
 
 const route = getRouteApi('/minions');
@@ -159,10 +157,11 @@ function FleetGrid({ fleet, chosen, onRange, onChange }: GridProps) {
 }
 
 /** The same on the command line, as far as a target can have it. */
-function commandOf(search: FleetSearch): string {
+function commandOf(search: FleetSearch): ShellLine {
   const target = targetOf(filterOf(search));
-  if (target === undefined) return 'salt-run manage.status';
-  return `salt ${target.tgtType === 'compound' ? '-C ' : ''}${shellWord(target.tgt)} test.ping`;
+  if (target === undefined) return shellLine('salt-run', 'manage.status');
+  const kind = target.tgtType === 'compound' ? ['-C'] : [];
+  return shellLine('salt', ...kind, target.tgt, 'test.ping');
 }
 
 /** Filters that one writes. */
@@ -173,43 +172,26 @@ function FleetWords({
   readonly search: FleetSearch;
   readonly onChange: (search: FleetSearch) => void;
 }) {
-  const [cleared, setCleared] = useState(0);
-  const type = useDebouncedCallback(
-    (name: 'q' | 'silentSince', text: string) => onChange(withText(search, name, text.trim())),
-    TYPING_MS,
-  );
   return (
     <Group gap="sm" align="end">
-      <TextInput
-        key={`q ${cleared}`}
-        size="xs"
+      <FilterText
         w={220}
         maxLength={255}
         label="Id"
         placeholder="a part, or web*"
-        defaultValue={search.q ?? ''}
-        onChange={({ currentTarget }) => type('q', currentTarget.value)}
+        value={search.q}
+        onChange={(text) => onChange(withText(search, 'q', text))}
       />
-      <TextInput
-        key={`silent ${cleared}`}
-        size="xs"
+      <FilterText
         w={130}
         maxLength={40}
         label="Silent for"
         placeholder="10m, 2h, 3d"
-        defaultValue={search.silentSince ?? ''}
-        onChange={({ currentTarget }) => type('silentSince', currentTarget.value)}
+        value={search.silentSince}
+        onChange={(text) => onChange(withText(search, 'silentSince', text))}
       />
       {Object.keys(filterOf(search)).some((name) => name !== 'sort') && (
-        <Button
-          size="xs"
-          variant="subtle"
-          onClick={() => {
-            onChange(kept(search));
-            // Fields have their own texts while one writes.
-            setCleared(cleared + 1);
-          }}
-        >
+        <Button size="xs" variant="subtle" onClick={() => onChange(kept(search))}>
           Clear the filters
         </Button>
       )}

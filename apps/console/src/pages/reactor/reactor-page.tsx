@@ -1,15 +1,14 @@
-import { Group, Stack, TextInput, Title } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Group, Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { failuresQuery } from '../../api/reactor.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { shellLine } from '../../state/shell-word.ts';
 import { EntriesPanel } from './entries-panel.tsx';
 import { Failures } from './failures.tsx';
 
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 /** Failures come without a word: asked again after this, ms. Each time a runner runs. */
 const AGAIN_MS = 30_000;
 const NUMBER = new Intl.NumberFormat('en');
@@ -21,10 +20,6 @@ export function ReactorPage() {
   const { tag } = route.useSearch();
   const navigate = route.useNavigate();
   const failures = useQuery({ ...failuresQuery(tag), refetchInterval: AGAIN_MS });
-  const type = useDebouncedCallback(
-    (text: string) => void navigate({ search: { tag: text }, replace: true }),
-    TYPING_MS,
-  );
   const { counted = 0, waiting = 0 } = failures.data ?? {};
   return (
     <Stack gap="sm">
@@ -33,7 +28,11 @@ export function ReactorPage() {
         <CopyMenu
           path="/reactor/failures"
           query={{ tag }}
-          command={`salt-run reactor.failed${tag === undefined ? '' : ` tag='${tag}'`}`}
+          command={shellLine(
+            'salt-run',
+            'reactor.failed',
+            ...(tag === undefined ? [] : [`tag=${tag}`]),
+          )}
         />
       </Group>
       <Panel
@@ -45,12 +44,11 @@ export function ReactorPage() {
         }
         source={failures}
         actions={
-          <TextInput
-            size="xs"
+          <FilterText
             aria-label="Tags of failures"
             placeholder="salt/job/*"
-            defaultValue={tag ?? ''}
-            onChange={({ currentTarget }) => type(currentTarget.value)}
+            value={tag}
+            onChange={(text) => void navigate({ search: { tag: text }, replace: true })}
           />
         }
       >

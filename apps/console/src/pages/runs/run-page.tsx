@@ -3,6 +3,7 @@ import { Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { pathOf } from '../../api/ask.ts';
 import { runQuery } from '../../api/runs.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given, GivenLines } from '../../parts/given.tsx';
@@ -10,6 +11,7 @@ import { Panel, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { timeOfJid } from '../../state/run/jid-time.ts';
 import { type Step, stepsOf, stepsOfResult } from '../../state/run/run-steps.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { duration } from '../../state/times.ts';
 import { RunState } from './run-state.tsx';
 
@@ -25,7 +27,10 @@ export function RunDetailPage() {
         <Title order={1}>
           <Given text={run.data?.fun ?? jid} />
         </Title>
-        <CopyMenu path={`/runs/${jid}`} command={`salt-run jobs.lookup_jid ${jid}`} />
+        <CopyMenu
+          path={`/runs${pathOf(jid)}`}
+          command={shellLine('salt-run', 'jobs.lookup_jid', jid)}
+        />
       </Group>
       <Sourced source={run}>{run.data !== undefined && <Run run={run.data} />}</Sourced>
     </Stack>

@@ -1,11 +1,11 @@
 import type { RunsPage as Page } from '@brine/api/runs';
-import { Button, Group, SegmentedControl, Stack, Switch, TextInput, Title } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Button, Group, SegmentedControl, Stack, Switch, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { runsQuery } from '../../api/runs.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
+import { FilterText } from '../../parts/filter-text.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { useMore } from '../../parts/grid/use-more.ts';
@@ -13,14 +13,13 @@ import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { timeOfJid } from '../../state/run/jid-time.ts';
 import { useSettings } from '../../state/settings.ts';
+import { shellLine } from '../../state/shell-word.ts';
 import { useLiveRuns } from './live-runs.ts';
 import { RunState } from './run-state.tsx';
 import type { RunsSearch } from './runs-search.ts';
 
 type Run = Page['items'][number];
 
-/** A filter waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 const ORCHESTRATIONS = 'state.orch*';
 
 const COLUMNS: readonly GridColumn<Run>[] = [
@@ -70,7 +69,7 @@ export function RunsPage() {
               {`Show ${began} new`}
             </Button>
           )}
-          <CopyMenu path="/runs" query={search} command="salt-run jobs.list_jobs" />
+          <CopyMenu path="/runs" query={search} command={shellLine('salt-run', 'jobs.list_jobs')} />
         </Group>
       </Group>
       <RunsFilter
@@ -111,7 +110,6 @@ const TEXTS = [
 /** Chooses runs; each choice is in the address. */
 function RunsFilter({ search, onChange }: RunsFilterProps) {
   const change = (part: RunsSearch): void => onChange({ ...search, ...part });
-  const type = useDebouncedCallback(change, TYPING_MS);
   const isOrchestration = search.fun === ORCHESTRATIONS;
   return (
     <Group gap="sm" align="end">
@@ -127,15 +125,13 @@ function RunsFilter({ search, onChange }: RunsFilterProps) {
         onChange={(value) => change({ client: value === 'all' ? '' : value })}
       />
       {TEXTS.map(({ name, label, example }) => (
-        <TextInput
-          // The switch below writes the same parameter.
-          key={`${name} ${name === 'fun' && isOrchestration ? ORCHESTRATIONS : ''}`}
-          size="xs"
+        <FilterText
+          key={name}
           w={150}
           label={label}
           placeholder={example}
-          defaultValue={search[name] ?? ''}
-          onChange={({ currentTarget }) => type({ [name]: currentTarget.value })}
+          value={search[name]}
+          onChange={(text) => change({ [name]: text })}
         />
       ))}
       <Switch

@@ -9,6 +9,7 @@ import { LevelSign } from '../../parts/level-sign.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { useRunners } from '../../parts/use-rights.ts';
 import { When } from '../../parts/when.tsx';
+import { shellLine } from '../../state/shell-word.ts';
 import { type Intent, ScheduleConfirm } from './schedule-confirm.tsx';
 
 /** The schedule moves on by itself: asked again after this, ms. Each time a runner runs. */
@@ -47,7 +48,7 @@ export function SchedulePage() {
               Switch off the schedule
             </Button>
           )}
-          <CopyMenu path="/schedule" command="salt-run schedule.status" />
+          <CopyMenu path="/schedule" command={shellLine('salt-run', 'schedule.status')} />
         </Group>
       </Group>
       <Sourced source={schedule}>

@@ -8,6 +8,7 @@ import { LevelSign } from '../../parts/level-sign.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Runbook } from '../../parts/runbook.tsx';
 import { When } from '../../parts/when.tsx';
+import { shellLine } from '../../state/shell-word.ts';
 import { ServicesTable } from './services-table.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');
@@ -28,7 +29,7 @@ export function ServicesPage() {
     <Stack gap="sm">
       <Group justify="space-between">
         <Title order={1}>Services</Title>
-        <CopyMenu path="/services" command="brine status --all" />
+        <CopyMenu path="/services" command={shellLine('brine', 'status', '--all')} />
       </Group>
       <Panel
         title="Services of all hosts"
@@ -81,7 +82,7 @@ function DoctorPanel() {
     <Panel
       title="Doctor"
       source={doctor}
-      actions={<CopyMenu path="/doctor" command="brine doctor" />}
+      actions={<CopyMenu path="/doctor" command={shellLine('brine', 'doctor')} />}
     >
       <Text size="sm" mb="xs">
         Host <Given text={doctor.data?.host ?? ''} />, <When time={doctor.data?.examined} />

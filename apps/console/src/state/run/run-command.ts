@@ -1,4 +1,4 @@
-import { shellWord } from '../shell-word.ts';
+import { type ShellLine, shellWord } from '../shell-word.ts';
 import { splitWords } from './command-words.ts';
 
 /** The kinds of targets that a command line has an option for. */
@@ -223,18 +223,18 @@ function problem(text: string): ParsedCommand {
 }
 
 /** The equal command line; undefined for a wheel, which no command line runs. */
-export function commandLine(command: RunCommand): string | undefined {
+export function commandLine(command: RunCommand): ShellLine | undefined {
   const { of, fun, arg, tgt, tgtType } = command;
   if (of === 'wheel') return undefined;
   const call = [fun, ...arg].map(shellWord);
   // A word such as -1 would be an option.
   const isOption = [...arg, ...(of === 'module' ? [tgt] : [])].some((word) => word.startsWith('-'));
   const ends = isOption ? ['--'] : [];
-  if (of === 'runner') return ['salt-run', ...ends, ...call].join(' ');
+  if (of === 'runner') return ['salt-run', ...ends, ...call].join(' ') as ShellLine;
   const kind = TARGET_KINDS.find(({ type }) => type === tgtType)?.option;
   const options = [...(kind === undefined ? [] : [kind]), ...howWords(command)];
   const target = `'${tgt.replaceAll("'", `'\\''`)}'`;
-  return ['salt', ...options, ...ends, target, ...call].join(' ');
+  return ['salt', ...options, ...ends, target, ...call].join(' ') as ShellLine;
 }
 
 function howWords(command: RunCommand): readonly string[] {

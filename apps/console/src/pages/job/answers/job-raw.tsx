@@ -1,16 +1,15 @@
-import { Group, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Group, Stack, Switch, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ApiError } from '../../../api/ask.ts';
 import { jobMinionsQuery, jobReturnQuery, returnPath } from '../../../api/job.ts';
 import { CopyMenu } from '../../../parts/copy-menu.tsx';
+import { FilterText } from '../../../parts/filter-text.tsx';
 import { GivenLines, shown } from '../../../parts/given.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
+import { shellLine } from '../../../state/shell-word.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import { Scrolled } from './return-view.tsx';
-
-const TYPING_MS = 400;
 
 /** One return as `/v1` has it. */
 export function JobRaw() {
@@ -18,17 +17,10 @@ export function JobRaw() {
   const minions = useInfiniteQuery(jobMinionsQuery(jid, { state: undefined, q: undefined }));
   const first = minions.data?.pages[0]?.items.find(({ returned }) => returned !== null)?.id;
   const id = search.open ?? first;
-  const type = useDebouncedCallback((open: string) => change({ open }), TYPING_MS);
   return (
     <Stack gap="sm">
       <Group align="end">
-        <TextInput
-          key={first ?? ''}
-          size="xs"
-          label="Minion"
-          defaultValue={id ?? ''}
-          onChange={({ currentTarget }) => type(currentTarget.value)}
-        />
+        <FilterText label="Minion" value={id} onChange={(open) => change({ open })} />
         <Switch
           size="sm"
           label="Also other returns of it, which do not count"
@@ -38,7 +30,10 @@ export function JobRaw() {
           }
         />
         {id !== undefined && (
-          <CopyMenu path={returnPath(jid, id)} command={`salt-run jobs.lookup_jid ${jid}`} />
+          <CopyMenu
+            path={returnPath(jid, id)}
+            command={shellLine('salt-run', 'jobs.lookup_jid', jid)}
+          />
         )}
       </Group>
       {id === undefined ? (

@@ -6,6 +6,7 @@ import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given } from '../../../parts/given.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
 import { When } from '../../../parts/when.tsx';
+import { shellLine } from '../../../state/shell-word.ts';
 import { tabOf } from '../job-search.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import { givenOf } from './return-text.ts';
@@ -44,7 +45,10 @@ function OneReturn({ id }: { readonly id: string }) {
               returned <When time={given.data.returned} />
               <Retcode load={given.data.load} />
             </Text>
-            <CopyMenu path={returnPath(jid, id)} command={`salt-run jobs.lookup_jid ${jid}`} />
+            <CopyMenu
+              path={returnPath(jid, id)}
+              command={shellLine('salt-run', 'jobs.lookup_jid', jid)}
+            />
           </Group>
           <ReturnView value={givenOf(given.data.load)} id={id} />
         </Stack>

@@ -8,6 +8,7 @@ import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given } from '../../../parts/given.tsx';
 import { GivenLines } from '../../../parts/given.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
+import { shellLine } from '../../../state/shell-word.ts';
 import { duration } from '../../../state/times.ts';
 import { returnText } from '../answers/return-text.ts';
 import { Scrolled } from '../answers/return-view.tsx';
@@ -35,7 +36,11 @@ export function JobEvents({ job: { jid, published } }: { readonly job: Job }) {
         >
           Ask again
         </Button>
-        <CopyMenu path="/events" query={query} command={`brine events --jid ${jid}`} />
+        <CopyMenu
+          path="/events"
+          query={query}
+          command={shellLine('brine', 'events', '--jid', jid)}
+        />
       </Group>
       <Sourced source={events}>
         {notices.map((notice) => (

@@ -8,6 +8,7 @@ import { Given, shown } from '../../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
 import { useSettings } from '../../../state/settings.ts';
+import { shellLine } from '../../../state/shell-word.ts';
 import { duration } from '../../../state/times.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import classes from './job-trace.module.css';
@@ -66,7 +67,7 @@ export function JobTrace() {
             </Button>
             <CopyMenu
               path={`/jobs/${encodeURIComponent(jid)}/trace`}
-              command={`brine trace ${jid}`}
+              command={shellLine('brine', 'trace', jid)}
             />
           </Group>
         </Group>

@@ -6,6 +6,7 @@ import { silencesQuery } from '../../../api/job.ts';
 import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given } from '../../../parts/given.tsx';
 import { Empty, Panel, Sourced } from '../../../parts/panel.tsx';
+import { shellLine } from '../../../state/shell-word.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import { adviceFor, type CauseGroup, groupByCause } from './causes.ts';
 import classes from './job-why.module.css';
@@ -36,7 +37,7 @@ export function JobWhy({ job }: { readonly job: Job }) {
         </Button>
         <CopyMenu
           path={`/jobs/${encodeURIComponent(jid)}/why`}
-          command={`salt-run jobs.why ${jid}`}
+          command={shellLine('salt-run', 'jobs.why', jid)}
         />
       </Group>
       <Sourced source={why}>
