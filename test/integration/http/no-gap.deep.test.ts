@@ -52,7 +52,7 @@ class Rig {
     this.#seen = seen;
   }
 
-  /** Writes so many, some at a time. */
+  /** Writes a number of events, some at a time. */
   async write(count: number): Promise<void> {
     const inFlight = new Set<Promise<void>>();
     for (let n = 0; n < count; n += 1) {
@@ -69,7 +69,7 @@ class Rig {
     return this.#one(END);
   }
 
-  /** Waits until so many were acknowledged. */
+  /** Waits until this number of events has been acknowledged. */
   async reaches(count: number): Promise<void> {
     await until(`${count} are written`, () => this.log.size >= count, { withinMs: LIMIT_MS });
   }

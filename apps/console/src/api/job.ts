@@ -23,7 +23,7 @@ const SOON_MS = 2_000;
 const SELDOM_MS = 60_000;
 /** The clock of the master may be behind the browser's: it is asked a little later, ms. */
 const AFTER_DEADLINE_MS = 500;
-/** After so many answers a page stops to wait for the job cache. */
+/** Times that a job is asked for soon while the job cache is behind. */
 const CATCH_UP_MAX = 300;
 /** While returns are still read for an answer, ms. */
 const UNREAD_MS = 1_500;

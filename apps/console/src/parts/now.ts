@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** All times on the page move on together, each so many ms. */
+/** All times on the page move on together, at this interval, ms. */
 const STEP_MS = 1_000;
 
 const watchers = new Set<() => void>();

@@ -25,7 +25,7 @@ export function chartBars(
   });
 }
 
-/** Values as a sentence. @param thing of which there are so many, as `jobs` */
+/** Values as a sentence. @param thing what is counted, as `jobs` */
 export function chartSentence(values: readonly number[], thing: string, step: string): string {
   const number = new Intl.NumberFormat('en');
   const most = number.format(Math.max(0, ...values));

@@ -13,7 +13,7 @@ function bodyOf(data: unknown): unknown {
   return isRecord(data) && 'return' in data ? data['return'] : data;
 }
 
-/** How a return ended; undefined for an event that is none, or does not have it. */
+/** How a return ended; undefined for an event that is no return, or does not state it. */
 export function returnedAs({ kind, data }: EventShown): 'returned' | 'failed' | undefined {
   if (kind !== 'ret' || !isRecord(data)) return undefined;
   const { retcode, success } = data;

@@ -96,9 +96,9 @@ export async function batch(
 
 /**
  * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
- * `{minions, count, digest}`. Authenticated and judged as that publish. With `sample` it returns
- * the first of them by id, at most so many, and as many `missing` ids: those of a list that no
- * minion has.
+ * `{minions, count, digest}`. Authenticated and judged as that publish. `sample` is a number: the
+ * answer has this many of them at most, the first by id, and as many `missing` ids, which are those
+ * of a list that no minion has.
  */
 export async function resolve(
   ports: MasterPorts,

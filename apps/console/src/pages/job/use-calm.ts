@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** A list without a pointer or the focus in it is up to date after so many ms. */
+/** A list with neither the pointer nor the focus in it is renewed at this interval, ms. */
 const REST_MS = 1_000;
 
 /**

@@ -30,7 +30,7 @@ export function useFleetRows(filter: FleetFilter, range: Range) {
     queries: pagesOf(range).map((page) => ({ ...fleetPageQuery(filter, page), refetchInterval })),
     combine: joined,
   });
-  // A stream is refused as a whole: a filter that is none may not come to it.
+  // One bad topic has the whole stream refused: a filter is sent once the list has taken it.
   usePatches(filter, counts.isSuccess ? topic : undefined, pagesOf([first, last]));
   // Rows of another filter are none of this one.
   const name = JSON.stringify(filter);

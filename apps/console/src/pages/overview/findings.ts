@@ -34,7 +34,7 @@ export interface Known {
 const NUMBER = new Intl.NumberFormat('en');
 const QUARANTINE_RUNBOOK = 'docs/outages.md#a-message-that-cannot-be-handled';
 const SERVICES_RUNBOOK = 'docs/outages.md#a-service-that-hangs';
-/** Jobs of one function are one line from so many on. */
+/** This many jobs of one function become one line. */
 const ALIKE_MIN = 2;
 
 /** What is not as it should be, the worst first. */

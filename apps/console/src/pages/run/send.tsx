@@ -16,7 +16,7 @@ import { requestOf } from '../../state/run/run-request.ts';
 import type { Dry } from './use-run.ts';
 import { minions } from './who.tsx';
 
-/** Above so many minions their number is typed before a command goes to them. */
+/** For more minions than these, their number is typed before a command goes out. */
 const TYPED_ABOVE = 100;
 
 /** The minions that were counted. */
