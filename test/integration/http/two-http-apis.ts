@@ -72,7 +72,7 @@ export class TwoHttpApis {
     const address = new URL(stdout.trim());
     address.port = String(this.network.port);
     await page.goto(address.href);
-    await page.getByRole('heading', { name: 'Logged in' }).waitFor();
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor();
     return page;
   }
 
