@@ -17,7 +17,7 @@ export const streamQuery = z.strictObject({
         '`jobs`, `job:<jid>`, `overview`, `minions:<filter>:<first>..<last>`. A filter is a ' +
         'query of `/v1/minions` without `limit`, `after` and `offset`, with its own escapes; the ' +
         'window has up to 500 rows of its order, from 0. A stream has `events` once, and up to 8 ' +
-        'windows.',
+        'windows: those that come first here.',
     ),
   from: positionSchema
     .optional()
@@ -40,6 +40,12 @@ export const streamMessages = {
   hello: z
     .object({ position: positionSchema, topics: z.array(z.string()), heartbeat: z.number() })
     .describe('The first message. A comment comes after `heartbeat` seconds without a message.'),
+  refused: z
+    .object({ topic: z.string(), why: z.string().describe('As the end of a sentence.') })
+    .describe(
+      'A topic that was asked for, and that the stream does not have. One message each, after ' +
+        '`hello`; the other topics follow. Without a valid topic there is no stream.',
+    ),
   job: z
     .object({
       jid: z.string(),

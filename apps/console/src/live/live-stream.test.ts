@@ -140,6 +140,46 @@ describe('with locks', () => {
     expect(changed).toHaveBeenCalled();
   });
 
+  test('a topic that the server refuses is refused to its tab alone, and asked for once', async () => {
+    const [one, other] = [await tab(), await tab()];
+    const odd = taken(other.stream, 'job:odd');
+    const jobs = taken(one.stream, 'jobs');
+    await settle();
+    only().hello('1-1_0a1b2c3d');
+    only().send('refused', { topic: 'job:odd', why: 'is no topic' });
+    expect(jobs).toEqual(['hello', 'reset']);
+    expect(odd).toEqual(['hello', 'reset', 'refused']);
+    expect([one.stream, other.stream].map(({ refusals }) => refusals)).toEqual([
+      '',
+      'job:odd is no topic',
+    ]);
+    expect([one.stream.has('jobs'), other.stream.has('job:odd')]).toEqual([true, false]);
+    // A tab that comes later for the same finds it refused; the stream goes on with the others.
+    const third = await tab();
+    taken(third.stream, 'job:odd');
+    await settle();
+    expect(only().topics).toEqual(['jobs']);
+    only().hello('1-1_0a1b2c3d');
+    expect(third.stream.refusals).toBe('job:odd is no topic');
+    expect(one.stream.has('jobs')).toBe(true);
+  });
+
+  test('a refused topic that all tabs have left is asked for again when one wants it', async () => {
+    const { stream } = await tab();
+    taken(stream, 'jobs');
+    const leave = stream.subscribe('job:odd', () => undefined);
+    await settle();
+    only().hello('1-1_0a1b2c3d');
+    only().send('refused', { topic: 'job:odd', why: 'is no topic' });
+    leave();
+    await settle();
+    expect(only().topics).toEqual(['jobs']);
+    taken(stream, 'job:odd');
+    await settle();
+    expect(only().topics).toEqual(['job:odd', 'jobs']);
+    expect(stream.refusals).toBe('');
+  });
+
   test('nothing comes while the stream is away', async () => {
     const { stream } = await tab();
     taken(stream, 'jobs');

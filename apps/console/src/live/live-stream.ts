@@ -1,3 +1,4 @@
+import type { StreamData } from '@brine/api';
 import { API_PATH } from '../places.ts';
 import { randomName } from '../state/random-name.ts';
 import { isFor, type LiveMessage } from './message.ts';
@@ -27,8 +28,12 @@ type Note =
       readonly is: 'state';
       readonly state: LiveState;
       readonly left: readonly string[];
+      readonly refused: readonly RefusedTopic[];
       readonly position: At;
     };
+
+/** A topic that the server does not give, and why. */
+type RefusedTopic = StreamData['refused'];
 
 type Wants = Note & { readonly is: 'wants' };
 type Take = (message: LiveMessage) => void;
@@ -43,6 +48,7 @@ export class LiveStream {
   #stop = new AbortController();
   #state: LiveState = { is: 'idle' };
   #left: readonly string[] = [];
+  #refused: readonly RefusedTopic[] = [];
   /** Where this tab continues, if it is the next one to read for all. */
   #position: At;
   #leader: Leader | undefined;
@@ -83,6 +89,14 @@ export class LiveStream {
   /** False while this topic does not come: its page asks again by itself. */
   has(topic: string): boolean {
     return this.#state.is === 'live' && !this.#left.includes(topic);
+  }
+
+  /** What the server refuses of the topics of this tab, a line each; empty if nothing. */
+  get refusals(): string {
+    return this.#refused
+      .filter(({ topic }) => this.#takers.has(topic))
+      .map(({ topic, why }) => `${topic} ${why}`)
+      .join('\n');
   }
 
   /** Calls after each change of the state. */
@@ -143,9 +157,10 @@ export class LiveStream {
     }
   }
 
-  #note({ state, left, position }: Note & { readonly is: 'state' }): void {
+  #note({ state, left, refused, position }: Note & { readonly is: 'state' }): void {
     this.#state = state;
     this.#left = left;
+    this.#refused = refused;
     this.#position = position;
     for (const changed of this.#watchers) changed();
   }
@@ -181,6 +196,8 @@ class Leader {
   readonly #tabs = new Map<string, Wants>();
   readonly #reader: StreamReader;
   #left: readonly string[] = [];
+  /** They are not asked for again while a tab wants them: each would open the stream again. */
+  readonly #refused = new Map<string, RefusedTopic>();
   #state: LiveState = { is: 'idle' };
   #isClosed = false;
   /** What all tabs want is here: the first stream continues for all of them. */
@@ -192,7 +209,10 @@ class Leader {
   constructor(send: (note: Note) => void, position: At) {
     this.#send = send;
     const peer: StreamPeer = {
-      message: (message, at) => send({ is: 'message', message, position: at }),
+      message: (message, at) => {
+        if (message.event === 'refused') this.#refuse(message.data);
+        send({ is: 'message', message, position: at });
+      },
       state: (state) => this.#pass(state),
     };
     this.#reader = new StreamReader(peer, position);
@@ -220,7 +240,13 @@ class Leader {
     if (this.#isClosed) return;
     const tabs = [...this.#tabs.values()].reverse();
     const inOrder = [...tabs.filter(({ isSeen }) => isSeen), ...tabs.filter((one) => !one.isSeen)];
-    const { topics, left } = joinTopics(inOrder.map((tab) => tab.topics));
+    const wanted = new Set(inOrder.flatMap((tab) => tab.topics));
+    for (const topic of this.#refused.keys()) {
+      if (!wanted.has(topic)) this.#refused.delete(topic);
+    }
+    const { topics, left } = joinTopics(
+      inOrder.map((tab) => tab.topics.filter((topic) => !this.#refused.has(topic))),
+    );
     this.#left = left;
     this.#reader.follow(topics);
     this.#pass(this.#state);
@@ -229,7 +255,14 @@ class Leader {
   #pass(state: LiveState): void {
     this.#state = state;
     const { position } = this.#reader;
-    this.#send({ is: 'state', state, left: this.#left, position });
+    const refused = [...this.#refused.values()];
+    const left = [...this.#left, ...this.#refused.keys()];
+    this.#send({ is: 'state', state, left, refused, position });
+  }
+
+  #refuse(refused: RefusedTopic): void {
+    this.#refused.set(refused.topic, refused);
+    this.#pass(this.#state);
   }
 
   async #forgetClosedTabs(): Promise<void> {

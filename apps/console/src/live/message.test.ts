@@ -46,6 +46,12 @@ test('rows are for the very window that asked for them', () => {
   expect(isFor('minions::50..99', rows)).toBe(false);
 });
 
+test('a refusal is for the very topic that the stream does not have', () => {
+  const refused: LiveMessage = { event: 'refused', data: { topic: 'job:x', why: 'is no topic' } };
+  expect(isFor('job:x', refused)).toBe(true);
+  expect(isFor('jobs', refused)).toBe(false);
+});
+
 test('events are for each glob: the stream may have those of other tabs too', () => {
   const events: LiveMessage = { event: 'events', data: [] };
   expect(isFor('events', events)).toBe(true);

@@ -8,6 +8,7 @@ export type LiveMessage = {
 /** All kinds of messages, for what listens to each by its name. */
 export const LIVE_EVENTS: readonly (keyof StreamData)[] = [
   'hello',
+  'refused',
   'overview',
   'job',
   'returns',
@@ -23,6 +24,7 @@ export const LIVE_EVENTS: readonly (keyof StreamData)[] = [
 export function isFor(topic: string, message: LiveMessage): boolean {
   switch (message.event) {
     case 'rows':
+    case 'refused':
       return message.data.topic === topic;
     case 'job':
       return topic === 'jobs' || topic === `job:${message.data.jid}`;

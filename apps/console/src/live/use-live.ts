@@ -24,6 +24,15 @@ export function useLiveState(): LiveState {
   );
 }
 
+/** What the server refuses of the topics of this tab; empty if nothing. */
+export function useRefusals(): string {
+  const stream = useStream();
+  return useSyncExternalStore(
+    (changed) => stream.watch(changed),
+    () => stream.refusals,
+  );
+}
+
 /**
  * Takes the messages of a topic while the page is there.
  * @param topic undefined for none

@@ -1,10 +1,10 @@
-import { AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text } from '@mantine/core';
+import { AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text, Tooltip } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { meQuery } from '../api/session.ts';
-import { useLiveState } from '../live/use-live.ts';
+import { useLiveState, useRefusals } from '../live/use-live.ts';
 import { Given } from '../parts/given.tsx';
 import { When } from '../parts/when.tsx';
 import { useFirstOpened } from './first-opened.ts';
@@ -94,6 +94,16 @@ function isBelow(pathname: string, path: string): boolean {
 /** Whether what one sees is of now. */
 function LiveSign() {
   const state = useLiveState();
+  const refusals = useRefusals();
+  if (state.is === 'live' && refusals !== '') {
+    return (
+      <Tooltip multiline maw={400} label={<Given text={refusals} max={500} />}>
+        <Text size="sm" tabIndex={0} role="status">
+          ◐ live in part
+        </Text>
+      </Tooltip>
+    );
+  }
   if (state.is === 'live') return <Text size="sm">● live</Text>;
   if (state.is === 'idle') return <Text size="sm">○ idle</Text>;
   if (state.is === 'connecting') return <Text size="sm">○ connecting</Text>;

@@ -10,7 +10,9 @@ const FILTER_MAX = 200;
 export const EVENT_TOPIC: TopicSource = {
   open: (filter) => {
     if (filter === undefined) return { make: () => new EventPart(() => true) };
-    if (filter === '' || filter.length > FILTER_MAX || /[?[\]]/.test(filter)) return undefined;
+    if (filter === '' || filter.length > FILTER_MAX || /[?[\]]/.test(filter)) {
+      return `is no topic: a glob of tags has * alone, and up to ${FILTER_MAX} characters`;
+    }
     const isWanted = compileGlob(filter);
     return { make: () => new EventPart(isWanted) };
   },

@@ -31,7 +31,7 @@ export function minionsTopic(windows: FleetWindows): TopicSource {
   return {
     open: (argument = '') => {
       const window = windowOf(argument);
-      if (window === undefined) return undefined;
+      if (typeof window === 'string') return `is no topic: ${window}`;
       return {
         isComputed: true,
         // It changes by buckets, too: no event counts for it.
@@ -46,18 +46,20 @@ export function minionsTopic(windows: FleetWindows): TopicSource {
   };
 }
 
-/** Undefined for what is no window, or has a filter that a list would refuse. */
-function windowOf(argument: string): Window | undefined {
+/** A window; or why it is none, for example for a filter that a list would refuse. */
+function windowOf(argument: string): Window | string {
   const [, text = '', from = '', to = ''] = /^(.*):(\d{1,8})\.\.(\d{1,8})$/.exec(argument) ?? [];
   const [first, last] = [Number(from), Number(to)];
   const rows = last - first + 1;
-  if (from === '' || rows < 1 || rows > ROWS_MAX || last > PLACE_MAX) return undefined;
+  if (from === '' || rows < 1 || rows > ROWS_MAX || last > PLACE_MAX) {
+    return `minions has a filter, and a window of up to ${ROWS_MAX} rows`;
+  }
   const { success, data: filter } = minionsFilter.safeParse(parametersOf(text));
-  if (!success) return undefined;
+  if (!success) return 'its filter is no query of /v1/minions';
   try {
     fleetQuery(filter, Date.now());
   } catch (error) {
-    if (error instanceof RefusedRequest) return undefined;
+    if (error instanceof RefusedRequest) return error.message;
     throw error;
   }
   return { filter, first, rows };

@@ -16,7 +16,9 @@ const SENT_MAX = 10_000;
 export function jobsTopic(counts: JobCounts): TopicSource {
   return {
     open: (argument) =>
-      argument === undefined ? { make: (sight) => new CountsPart(counts, sight) } : undefined,
+      argument === undefined
+        ? { make: (sight) => new CountsPart(counts, sight) }
+        : 'is no topic: jobs has no argument',
   };
 }
 
@@ -29,7 +31,7 @@ export function jobTopic(counts: JobCounts): TopicSource {
             jids: new Set([jid]),
             make: (sight) => new JobPart(jid, new CountsPart(counts, sight)),
           }
-        : undefined,
+        : 'is no topic: job has the id of a job',
   };
 }
 

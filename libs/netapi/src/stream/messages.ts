@@ -1,6 +1,6 @@
 import { IDLE_MS } from '../live/followers.ts';
 import type { Missed } from '../live/frames.ts';
-import type { Message } from './topic.ts';
+import type { Message, RefusedTopic } from './topic.ts';
 
 /** A peer opens an ended stream again after this, ms, and some part of it more. */
 const RETRY_MS = 2_000;
@@ -29,6 +29,12 @@ export function helloText(position: string, topics: readonly string[]): string {
   const retry = RETRY_MS + Math.round(Math.random() * RETRY_JITTER_MS);
   const hello = { position, topics, heartbeat: IDLE_MS / 1_000 };
   return `retry: ${retry}\n${one('hello', hello, position)}`;
+}
+
+/** Topics that the stream does not have, one message each. */
+export function refusedText(refused: readonly RefusedTopic[]): string {
+  const messages = refused.map((one) => ({ event: 'refused', data: JSON.stringify(one) }));
+  return messagesText(messages, undefined);
 }
 
 /** Some events did not come: `dropped` is null if they were not counted. */

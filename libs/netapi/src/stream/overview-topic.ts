@@ -23,7 +23,7 @@ export function overviewTopic(windows: FleetWindows): TopicSource {
               return part;
             },
           }
-        : undefined,
+        : 'is no topic: overview has no argument',
   };
 }
 

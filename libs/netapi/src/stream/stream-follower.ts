@@ -10,7 +10,7 @@ import {
 import { Frame } from '../live/frames.ts';
 import type { Resumed } from '../live/recent-events.ts';
 import type { Sight } from '../live/sight.ts';
-import { byeText, helloText, lagText, resetText } from './messages.ts';
+import { byeText, helloText, lagText, refusedText, resetText } from './messages.ts';
 import type { Replays } from './replays.ts';
 import type { Topics } from './topics.ts';
 
@@ -82,7 +82,8 @@ export class StreamFollower implements Followed {
     const first = from === undefined ? this.#now() : await this.#resume(from);
     if (first === undefined) this.end();
     if (this.#isEnded) return;
-    this.#write(helloText(this.#position, topics.names) + first);
+    const { names, refused } = topics;
+    this.#write(helloText(this.#position, names) + refusedText(refused) + first);
     let waitedMs = 0;
     while (!this.#isEnded) {
       const { recent } = this.#parts.followers;

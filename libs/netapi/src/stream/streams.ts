@@ -35,7 +35,7 @@ export class Streams {
    * Takes the places of a stream of this user; the returned function gives them back.
    * @throws NetapiError 503
    */
-  enter(user: string, topics: Omit<Topics, 'names'>): () => void {
+  enter(user: string, topics: Omit<Topics, 'names' | 'refused'>): () => void {
     const leave = this.#parts.followers.enter(user);
     if (!topics.isRare) return leave;
     try {
@@ -54,7 +54,7 @@ export class Streams {
    * Streams with the same topics have their places together: their events are judged once. Each
    * window has a place.
    */
-  #enterForm(user: string, { form, computed }: Omit<Topics, 'names'>): () => void {
+  #enterForm(user: string, { form, computed }: Omit<Topics, 'names' | 'refused'>): () => void {
     const name = `${user}\n${form.name}`;
     const known = this.#rare.get(name) ?? {
       leave: computed > 0 ? this.#computed.enter([user], computed) : this.#places.enter([user]),

@@ -41,10 +41,16 @@ export interface OpenTopic {
   readonly make: (sight: Sight, wake: () => void) => TopicPart;
 }
 
+/** A topic that a stream does not get, and why, as the end of a sentence. */
+export interface RefusedTopic {
+  readonly topic: string;
+  readonly why: string;
+}
+
 /** A kind of topics, by the name before the colon. */
 export interface TopicSource {
-  /** The topic; undefined for an argument that it can not have. */
-  open(argument: string | undefined): OpenTopic | undefined;
+  /** The topic; or why it can not have the argument, as the end of a sentence. */
+  open(argument: string | undefined): OpenTopic | string;
 }
 
 /** The kinds of topics by their names. */

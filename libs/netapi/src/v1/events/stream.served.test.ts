@@ -141,8 +141,8 @@ describe('a stream', () => {
 
   test.each([
     ['no topic', { topics: '' }, 'topics'],
-    ['an unknown topic', { topics: 'nothing' }, 'no topic'],
-    ['events twice', { topics: 'events,events:a*' }, 'more than 1 of events'],
+    ['an unknown topic', { topics: 'nothing' }, 'no kind of topics'],
+    ['topics that are all refused', { topics: 'nothing,jobs:1,job:x' }, 'no kind of topics'],
     ['a costly filter', { topics: 'events:a?' }, 'no topic'],
     ['a long filter', { topics: `events:${'a*'.repeat(150)}` }, 'no topic'],
     ['a path as a job', { topics: 'job:../../etc' }, 'no topic'],
@@ -161,6 +161,38 @@ describe('a stream', () => {
       expect([client.status, client.refusal]).toEqual([400, expect.stringContaining(why)]);
     },
   );
+
+  test('refuses a topic by itself, and has the others', async () => {
+    const { follow } = await replica();
+    const odd = 'nothing\r\nevent: events';
+    const asked = [odd, 'jobs', 'job:../../etc', 'events:odd/*', 'events', 'minions:q=*:0..900'];
+    const client = await follow(asked.join(','));
+    await written.site('odd/1');
+    const jid = jidOf(14);
+    await written.job(jid, 'root');
+    await until('both came', () => client.tags.length > 0 && client.of('job').length > 0);
+    expect(client.tags).toEqual(['odd/1']);
+    expect(client.of('hello')).toMatchObject([{ topics: ['events:odd/*', 'jobs'] }]);
+    expect(client.of('refused')).toEqual([
+      { topic: odd, why: 'is of no kind of topics' },
+      { topic: 'job:../../etc', why: expect.stringContaining('the id of a job') },
+      { topic: 'events', why: 'is one of more than 1 of events' },
+      { topic: 'minions:q=*:0..900', why: expect.stringContaining('up to 500 rows') },
+    ]);
+    const kinds = client.messages.map(({ event }) => event);
+    expect(kinds.slice(0, 5)).toEqual(['hello', ...Array(4).fill('refused')]);
+    for (const { event, id, data } of client.messages) streamSchema.parse({ event, id, data });
+  });
+
+  test('of nine windows has those that were asked for first', async () => {
+    const { follow } = await replica();
+    const windows = Array.from({ length: 9 }, (_, n) => `minions::${n}..${n}`).reverse();
+    const client = await follow(windows.join(','));
+    expect(client.of('hello')).toMatchObject([{ topics: windows.slice(0, 8).sort() }]);
+    expect(client.of('refused')).toEqual([
+      { topic: 'minions::0..0', why: 'is one of more than 8 of minions' },
+    ]);
+  });
 
   test('is not begun without a log-in, or for a page of another origin', async () => {
     const { base, scene } = await replica();
