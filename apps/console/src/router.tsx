@@ -46,7 +46,7 @@ const job = createRoute({
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
-  validateSearch: (search) => pick(search, ['who', 'act', 'from', 'open', 'check']),
+  validateSearch: (search) => pick(search, ['who', 'act', 'from', 'to', 'open', 'check']),
   component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
 });
 

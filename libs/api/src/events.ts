@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { positionSchema } from './pages.ts';
+import { momentSchema, positionSchema } from './pages.ts';
 import { timeSchema } from './times.ts';
 
 /** Length limits of a tag's or a minion's glob, and of a job's id. */
@@ -34,7 +34,7 @@ export const eventsQuery = z.strictObject({
       'A time (RFC 3339), an age (`30s`, `10m`, `2h`, `1d`), `oldest`, `now`, or a position: ' +
         'events after it.',
     ),
-  to: z.string().min(1).max(64).optional().describe('A time or an age: events before it.'),
+  to: momentSchema.optional().describe('A time or an age: events before it.'),
   tag: z.string().min(1).max(GLOB_MAX).optional().describe('A glob.'),
   minion: z
     .string()

@@ -35,6 +35,12 @@ export const meSchema = z
     groups: z.array(z.string()),
     expires: timeSchema,
     readsAll: z.boolean().describe('True if each job, event and value is shown to this caller.'),
+    clients: z
+      .array(z.string())
+      .describe(
+        'What the site lets callers of `/v1` do at all: of `netapi_enable_clients`, those that ' +
+          'its requests ask for.',
+      ),
     rights: z.array(rightSchema),
   })
   .meta({ id: 'Me' });

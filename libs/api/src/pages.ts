@@ -21,6 +21,13 @@ export const positionSchema = z
   .regex(POSITION, 'is no position of an event')
   .meta({ id: 'Position', description: 'A place in the streams of events.' });
 
+/** A moment that a list is asked for, as `momentOf` of libs/netapi reads it. */
+export const momentSchema = z
+  .string()
+  .min(1)
+  .max(64)
+  .meta({ id: 'Moment', description: 'A time (RFC 3339), or an age: `30s`, `10m`, `2h`, `1d`.' });
+
 /** The parameters that each list takes. */
 export const pageQuery = {
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(50).describe('Items of a page.'),

@@ -241,7 +241,10 @@ export class JobRecords {
     }
   }
 
-  /** The newest rows on record, from a time on (unix ms), and before a row of an earlier answer. */
+  /**
+   * The newest rows on record, from a time on and before one (unix ms), and before a row of an
+   * earlier answer.
+   */
   async newestAudit({
     before,
     ...wanted
@@ -250,6 +253,7 @@ export class JobRecords {
     readonly kind: string | undefined;
     readonly principal: string | undefined;
     readonly since?: number | undefined;
+    readonly until?: number | undefined;
     readonly before?: { readonly at: number; readonly writer: string; readonly n: number };
   }): Promise<AuditRow[]> {
     const place = before && mapOf({ ...before });

@@ -9,6 +9,7 @@ function me(...rights: string[]): Me {
     groups: [],
     expires: '2026-11-30T09:15:00Z',
     readsAll: false,
+    clients: ['local', 'runner', 'wheel'],
     rights: rights.map((on) => ({ on, functions: [{ fun: '.*' }] })),
   };
 }
@@ -27,4 +28,6 @@ test('a menu has the pages that have something for its user', () => {
   expect(narrow).toContain('/');
   expect(narrow).not.toContain('/audit');
   expect(names(me('@audit'))).toContain('/audit');
+  // The page is a call of a runner.
+  expect(names({ ...me('@audit'), clients: ['local'] })).not.toContain('/audit');
 });

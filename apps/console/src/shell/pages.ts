@@ -1,5 +1,5 @@
 import type { Me } from '@brine/api';
-import { mayCall } from '../state/rights.ts';
+import { hasRight, mayCall } from '../state/rights.ts';
 
 /** A page as the menu, the palette and the keys know it. */
 export interface PageEntry {
@@ -27,7 +27,7 @@ export const PAGES: readonly PageEntry[] = [
     name: 'Keys',
     key: 'k',
     question: 'Who wants in?',
-    isFor: ({ rights }) => mayCall(rights, 'wheel', 'key.list_all'),
+    isFor: ({ rights }) => hasRight(rights, 'wheel', 'key.list_all'),
   },
   { path: '/jobs', name: 'Jobs', key: 'j', question: 'What runs, what failed?' },
   { path: '/run', name: 'Run', key: 'r', question: 'What will this touch?' },
@@ -40,28 +40,28 @@ export const PAGES: readonly PageEntry[] = [
     name: 'Reactor',
     key: 'c',
     question: 'Did it react?',
-    isFor: ({ rights }) => mayCall(rights, 'runner', 'reactor.failed'),
+    isFor: (me) => mayCall(me, 'runner', 'reactor.failed'),
   },
   {
     path: '/schedule',
     name: 'Schedule',
     key: 's',
     question: 'When is it due?',
-    isFor: ({ rights }) => mayCall(rights, 'runner', 'schedule.status'),
+    isFor: (me) => mayCall(me, 'runner', 'schedule.status'),
   },
   {
     path: '/audit',
     name: 'Audit',
     key: 'a',
     question: 'Who did this?',
-    isFor: ({ rights }) => mayCall(rights, 'runner', 'audit.list'),
+    isFor: (me) => mayCall(me, 'runner', 'audit.list'),
   },
   {
     path: '/services',
     name: 'Services',
     key: 'v',
     question: 'Which part is ill?',
-    isFor: ({ rights }) => mayCall(rights, 'runner', 'manage.status'),
+    isFor: ({ rights }) => hasRight(rights, 'runner', 'manage.status'),
   },
   { path: '/settings', name: 'Settings', key: 't', question: 'How do I want to see it?' },
 ];

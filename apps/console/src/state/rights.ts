@@ -1,13 +1,26 @@
 import type { Me, Right } from '@brine/api';
+import { isEnabled } from './clients.ts';
 
 /** The kinds of the master's own functions. */
 export type MasterKind = 'runner' | 'wheel';
 
 /**
- * Whether to draw what calls a function of the master, as `reactor.add`. The master judges each
- * call by itself, with its arguments: what is drawn may be refused all the same.
+ * Whether to draw what calls a function of the master and waits for it, as `reactor.add`. The
+ * master judges each call by itself, with its arguments: what is drawn may be refused all the same.
  */
-export function mayCall(rights: readonly Right[], kind: MasterKind, fun: string): boolean {
+export function mayCall(me: Me, kind: MasterKind, fun: string): boolean {
+  const act = kind === 'runner' ? 'callRunner' : 'callWheel';
+  return isEnabled(me, act) && hasRight(me.rights, kind, fun);
+}
+
+/** The same for what begins a run, and does not wait for it. */
+export function mayBegin(me: Me, kind: MasterKind, fun: string): boolean {
+  const act = kind === 'runner' ? 'beginRunner' : 'beginWheel';
+  return isEnabled(me, act) && hasRight(me.rights, kind, fun);
+}
+
+/** Whether its rights give it a function of the master: what this shows needs no call. */
+export function hasRight(rights: readonly Right[], kind: MasterKind, fun: string): boolean {
   const [module = '', name = ''] = fun.split('.');
   return rights.some(({ on, functions }) => {
     if (on === `@${module}`) return functions.some((rule) => matches(rule.fun, name));
@@ -17,7 +30,12 @@ export function mayCall(rights: readonly Right[], kind: MasterKind, fun: string)
 }
 
 /** Whether to draw what runs a function on minions: on some of them it may. */
-export function mayRun(rights: readonly Right[], fun: string): boolean {
+export function mayRun(me: Me, fun: string): boolean {
+  return isEnabled(me, 'job') && reaches(me.rights, fun);
+}
+
+/** Whether its rights give it a function on some minions, whatever the site has enabled. */
+export function reaches(rights: readonly Right[], fun: string): boolean {
   return rights.some(
     ({ on, functions }) => !on.startsWith('@') && functions.some((rule) => matches(rule.fun, fun)),
   );

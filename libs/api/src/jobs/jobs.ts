@@ -1,6 +1,6 @@
 import { STORED_ORIGINS } from '@brine/job';
 import { z } from 'zod';
-import { cursorSchema, flagSchema, pageParts, pageQuery } from '../pages.ts';
+import { cursorSchema, flagSchema, momentSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 import { value } from './value.ts';
 
@@ -86,8 +86,8 @@ export const jobsQuery = z.strictObject({
   principal: glob.optional(),
   minion: z.string().min(1).max(255).optional().describe('A target, or a minion that returned.'),
   origin: originSchema.optional().describe('What began it.'),
-  from: z.iso.datetime({ offset: true }).optional().describe('Started at or after.'),
-  to: z.iso.datetime({ offset: true }).optional().describe('Started before.'),
+  from: momentSchema.optional().describe('A time or an age: started at or after.'),
+  to: momentSchema.optional().describe('A time or an age: started before.'),
   hidden: flagSchema.optional().describe('Also commands of tools, such as find_job.'),
 });
 
@@ -210,7 +210,7 @@ export const jobTimelineSchema = z
 export type JobTimeline = z.infer<typeof jobTimelineSchema>;
 
 export const jobQuery = z.strictObject({
-  at: z.iso.datetime({ offset: true }).optional().describe('Counts of that time.'),
+  at: momentSchema.optional().describe('A time or an age: counts of then.'),
 });
 
 /** Why a minion is silent. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageParts, pageQuery } from '../pages.ts';
+import { momentSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 
 const text = z.string().min(1).max(255);
@@ -11,7 +11,8 @@ const ACTS = ['login', 'key', 'publish', 'runner', 'wheel', 'token', 'request', 
 export const auditQuery = z.strictObject({
   who: text.optional().describe('The name that was proven, or only given.'),
   act: z.enum(ACTS).optional(),
-  from: z.iso.datetime({ offset: true }).optional().describe('At or after this time.'),
+  from: momentSchema.optional().describe('A time or an age: at or after.'),
+  to: momentSchema.optional().describe('A time or an age: before.'),
   ...pageQuery,
 });
 

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { value } from '../jobs/value.ts';
-import { pageParts, pageQuery } from '../pages.ts';
+import { momentSchema, pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 
 const TEXT_MAX = 1_024;
 
 const client = z.enum(['runner', 'wheel']);
-const time = z.iso.datetime({ offset: true }).optional();
 
 /** A function of the master that is to run. */
 export const newRunSchema = z
@@ -29,8 +28,8 @@ export const runsQuery = z.strictObject({
   client: client.optional(),
   fun: z.string().min(1).max(200).optional().describe('A glob, for example `state.*`.'),
   user: z.string().min(1).max(255).optional(),
-  from: time.describe('Begun at or after.'),
-  to: time.describe('Begun before.'),
+  from: momentSchema.optional().describe('A time or an age: begun at or after.'),
+  to: momentSchema.optional().describe('A time or an age: begun before.'),
   ...pageQuery,
 });
 

@@ -30,5 +30,9 @@ describe('the newest rows', async () => {
     const since = await cache.audit.newest({ limit: 10, since: MS + 1, kind: 'key' });
     expect(since.map(nameOf)).toEqual(['a 3', 'b c 3']);
     expect(await cache.audit.newest({ limit: 10, since: MS + 2 })).toEqual([]);
+    const until = await cache.audit.newest({ limit: 10, until: MS + 1 });
+    expect(until.map(nameOf)).toEqual(['a 1', 'b c 1']);
+    const between = await cache.audit.newest({ limit: 10, since: MS + 1, until: MS + 1 });
+    expect(between).toEqual([]);
   });
 });

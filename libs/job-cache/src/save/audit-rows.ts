@@ -24,6 +24,7 @@ SELECT writer, n::float8 AS n, body, before, seal FROM brine.audit
 WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
   AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
   AND ($4::timestamptz IS NULL OR at >= $4)
+  AND ($8::timestamptz IS NULL OR at < $8)
   AND ($5::timestamptz IS NULL OR at <= $5
     AND (at < $5 OR writer > $6 OR writer = $6 AND n < $7::int8))
 ORDER BY at DESC, writer, n DESC LIMIT $3`;
@@ -50,6 +51,8 @@ export interface AuditWanted {
   readonly principal?: string;
   /** At or after this time. */
   readonly since?: number;
+  /** Before this time. */
+  readonly until?: number;
   readonly before?: { readonly at: number; readonly writer: string; readonly n: number };
   readonly limit: number;
 }
@@ -86,12 +89,13 @@ export class AuditRows {
    * The newest rows, of a kind and of a proven or claimed name if given, before a row of an earlier
    * answer. Throws JobCacheError.
    */
-  newest({ kind, principal, since, before, limit }: AuditWanted): Promise<AuditRow[]> {
+  newest({ kind, principal, since, until, before, limit }: AuditWanted): Promise<AuditRow[]> {
     const most = Math.max(1, Math.min(limit, PAGE_MAX));
     const asTime = (ms?: number): string | null =>
       ms === undefined ? null : new Date(ms).toISOString();
     const place = [asTime(before?.at), before?.writer ?? null, before?.n ?? null];
-    return this.#read(NEWEST, [kind ?? null, principal ?? null, most, asTime(since), ...place]);
+    const names = [kind ?? null, principal ?? null];
+    return this.#read(NEWEST, [...names, most, asTime(since), ...place, asTime(until)]);
   }
 
   /**

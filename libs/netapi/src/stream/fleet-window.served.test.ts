@@ -163,14 +163,26 @@ describe('a window of the fleet', () => {
     'minions:sort=pillar:0..9',
     'minions:silentSince=yesterday:0..9',
     'minions:q=a&q=b:0..9',
-    Array.from({ length: 9 }, (_, n) => `minions::${n}..${n}`).join(),
-    'minions::0..9,minions:q=[a]:0..9',
-    'events,events:salt/job/*',
   ])('is not begun as %s', async (topic) => {
     const { follow } = await served();
     const client = await follow(topic);
     await until('it is answered', () => client.isEnded);
     expect([client.status, client.refusal]).toEqual([400, expect.stringContaining('topic')]);
+  });
+
+  test.each([
+    ['a ninth window', Array.from({ length: 9 }, (_, n) => `minions::${n}..${n}`), 'more than 8'],
+    ['a window without meaning', ['minions::0..9', 'minions:q=[a]:0..9'], 'no query'],
+    ['an age without meaning', ['minions::0..9', 'minions:silentSince=long:0..9'], 'silentSince'],
+  ])('%s is refused by itself', async (_, topics, why) => {
+    const { follow } = await served();
+    const client = await follow(topics.join());
+    await until('it begins', () => client.of('hello').length > 0);
+    expect(client.of('hello')).toMatchObject([{ topics: topics.slice(0, -1).sort() }]);
+    await until('it is refused', () => client.of('refused').length > 0);
+    expect(client.of('refused')).toEqual([
+      { topic: topics.at(-1), why: expect.stringContaining(why) },
+    ]);
   });
 
   test('shares a stream with others: each message names its own', async () => {

@@ -2,6 +2,7 @@ import type { Acl, FunctionRule } from '@brine/acl';
 import { type Me, meSchema, type Right, timeText } from '@brine/api';
 import type { DescribedApp } from '@brine/http';
 import { addressOf } from '../rest-cherrypy/asked.ts';
+import { clientsOf } from './enabled.ts';
 import type { V1Parts } from './parts.ts';
 import { RefusedRequest } from './problem.ts';
 import { problems } from './schemas.ts';
@@ -17,7 +18,8 @@ const ALL: Acl = [
 ];
 
 /** `/v1/me`: who asks, and what it may do now. */
-export function addMe(app: DescribedApp, { callers, room }: V1Parts): void {
+export function addMe(app: DescribedApp, parts: V1Parts): void {
+  const { callers, room } = parts;
   app.get(
     '/me',
     {
@@ -40,6 +42,7 @@ export function addMe(app: DescribedApp, { callers, room }: V1Parts): void {
         groups: [...caller.groups],
         expires: timeText(caller.expire),
         readsAll: acl === undefined,
+        clients: clientsOf(parts),
         rights: rightsOf(acl ?? ALL),
       };
     },

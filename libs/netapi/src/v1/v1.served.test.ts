@@ -217,6 +217,15 @@ test('who asks sees its rights', async () => {
     groups: ['ops'],
     expires: '2096-10-02T07:06:40.000000Z',
     readsAll: false,
+    clients: [
+      'local',
+      'local_async',
+      'local_batch',
+      'runner',
+      'runner_async',
+      'wheel',
+      'wheel_async',
+    ],
     rights: [
       { on: '*', functions: [{ fun: 'test.*' }] },
       {

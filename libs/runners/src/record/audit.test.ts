@@ -79,13 +79,16 @@ describe('a list of rows', () => {
   it('begins after a row that was shown', async () => {
     const since = '2026-11-29T00:00:00Z';
     const before = '2026-11-29T20:45:00.250Z h 1 7';
-    const shown = await scene.value('audit.list', [], mapOf({ since, before, kind: 'key' }));
+    const until = '2026-11-30T00:00:00Z';
+    const given = mapOf({ since, until, before, kind: 'key' });
+    const shown = await scene.value('audit.list', [], given);
     expect(shown).toEqual([mapOf({ at: 'x', row: 'h 1 7' })]);
     expect(asked.at(-1)).toEqual(
       mapOf({
         limit: 50,
         kind: 'key',
         since: Date.parse(since),
+        until: Date.parse(until),
         before: mapOf({ at: Date.UTC(2026, 10, 29, 20, 45, 0, 250), writer: 'h 1', n: 7 }),
       }),
     );

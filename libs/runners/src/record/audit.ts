@@ -78,13 +78,15 @@ const list: RunnerFunction = {
     ['principal', null],
     ['since', null],
     ['before', null],
+    ['until', null],
   ],
   doc:
     'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts, log-ins ' +
     'and revealed pillars, allowed or refused. principal is the name that was proven, claimed ' +
     'the one that was only given. kind (publish, runner, wheel, token, key, login, read) and ' +
-    'principal, which finds both names, narrow them; so does since, a time. before has the time ' +
-    'and the row of a shown one: those that come after it in this list.',
+    'principal, which finds both names, narrow them; so do since and until, times: rows at or ' +
+    'after the one, and before the other. before has the time and the row of a shown one: those ' +
+    'that come after it in this list.',
   async run(given, { jobs }) {
     const text = (name: string): string | undefined => {
       const value = given.named.get(name);
@@ -97,6 +99,7 @@ const list: RunnerFunction = {
       principal: text('principal'),
       ...placeOf(text('before')),
       since: momentOf('since', text('since')),
+      until: momentOf('until', text('until')),
     });
     return { value: rows.map(shownRow) };
   },

@@ -1,5 +1,6 @@
-import { Group, NativeSelect, TextInput } from '@mantine/core';
+import { Group, NativeSelect } from '@mantine/core';
 import { FilterText } from '../../parts/filter-text.tsx';
+import { TimeField } from '../../parts/time-field.tsx';
 
 /** Acts on record, as `/v1/audit` calls them. */
 const ACTS = ['login', 'key', 'publish', 'runner', 'wheel', 'token', 'request', 'read'] as const;
@@ -9,6 +10,7 @@ export interface AuditSearch {
   readonly who?: string | undefined;
   readonly act?: string | undefined;
   readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 interface AuditFilterProps {
@@ -37,19 +39,18 @@ export function AuditFilter({ search, onChange }: AuditFilterProps) {
           onChange({ ...search, act: value === '' ? undefined : value })
         }
       />
-      <TextInput
-        size="xs"
-        w={200}
-        type="datetime-local"
-        label="From (UTC)"
-        value={(search.from ?? '').slice(0, MINUTES)}
-        onChange={({ currentTarget: { value } }) =>
-          onChange({ ...search, from: value === '' ? undefined : `${value.slice(0, MINUTES)}:00Z` })
-        }
+      <TimeField
+        label="From"
+        example="1d, 02:13"
+        value={search.from ?? ''}
+        onChange={(from) => onChange({ ...search, from: from === '' ? undefined : from })}
+      />
+      <TimeField
+        label="To"
+        example="now"
+        value={search.to ?? ''}
+        onChange={(to) => onChange({ ...search, to: to === '' ? undefined : to })}
       />
     </Group>
   );
 }
-
-/** Characters of `2026-11-30T09:15`. */
-const MINUTES = 16;

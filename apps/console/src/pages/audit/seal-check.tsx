@@ -7,7 +7,7 @@ import { meQuery } from '../../api/session.ts';
 import { GivenLines } from '../../parts/given.tsx';
 import { LevelSign } from '../../parts/level-sign.tsx';
 import { randomName } from '../../state/random-name.ts';
-import { mayCall } from '../../state/rights.ts';
+import { mayBegin } from '../../state/rights.ts';
 import { sealsOf } from './seals.ts';
 
 interface SealCheckProps {
@@ -40,7 +40,7 @@ export function SealCheck({ jid, onBegun }: SealCheckProps) {
         </Button>
       )}
       {error !== null && <Text size="sm">{error.message}</Text>}
-      {me.data !== undefined && mayCall(me.data.rights, 'runner', 'audit.verify') && (
+      {me.data !== undefined && mayBegin(me.data, 'runner', 'audit.verify') && (
         <Button
           size="compact-sm"
           variant="default"

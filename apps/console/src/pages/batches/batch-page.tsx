@@ -6,14 +6,14 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { pathOf } from '../../api/ask.ts';
 import { actOnBatch, type BatchAct, batchQuery } from '../../api/batches.ts';
-import { meQuery } from '../../api/session.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { Panel, Sourced } from '../../parts/panel.tsx';
+import { useRunners } from '../../parts/use-rights.ts';
 import { When } from '../../parts/when.tsx';
 import { randomName } from '../../state/random-name.ts';
-import { mayCall } from '../../state/rights.ts';
 import { shellLine } from '../../state/shell-word.ts';
 import { BatchBar, BatchCounts, BatchState } from './batch-state.tsx';
 
@@ -128,7 +128,7 @@ function Ids({ title, ids }: { readonly title: string; readonly ids: readonly st
 /** Pause, resume, and stop after a question. */
 function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: BatchDetail }) {
   const queries = useQueryClient();
-  const me = useQuery(meQuery);
+  const mayCall = useRunners();
   const [isAsked, question] = useDisclosure();
   const [kill, setKill] = useState(false);
   // The name is made once for each act: a try after a lost answer is the same one.
@@ -137,8 +137,7 @@ function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: Bat
       actOnBatch(jid, what, key, kill),
     onSettled: () => queries.invalidateQueries({ queryKey: batchQuery(jid).queryKey }),
   });
-  const rights = me.data?.rights ?? [];
-  const may = (what: BatchAct): boolean => mayCall(rights, 'runner', `batch.${what}`);
+  const may = (what: BatchAct): boolean => mayCall(`batch.${what}`);
   const next = paused ? 'resume' : 'pause';
   const send = (what: BatchAct): void => act.mutate({ what, key: randomName() });
   return (
@@ -154,6 +153,7 @@ function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: Bat
             Stop…
           </Button>
         )}
+        <NotEnabled act="callRunner" />
       </Group>
       {act.error !== null && (
         <Alert color="red" role="alert" title="It was not done">

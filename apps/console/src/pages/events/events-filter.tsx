@@ -1,7 +1,6 @@
-import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { Button, Group, NativeSelect, Switch } from '@mantine/core';
 import { FilterText } from '../../parts/filter-text.tsx';
-import { timeAsked } from '../../state/asked-time.ts';
+import { TimeField } from '../../parts/time-field.tsx';
 import type { EventsSearch } from './events-search.ts';
 import { USUAL_FROM } from './use-event-feed.ts';
 
@@ -78,40 +77,5 @@ export function EventsFilter({ search, onChange }: EventsFilterProps) {
         }
       />
     </Group>
-  );
-}
-
-interface TimeFieldProps {
-  readonly label: string;
-  readonly example: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-/** A time, an age or a position. What is written counts once one leaves the field. */
-function TimeField({ label, example, value, onChange }: TimeFieldProps) {
-  const field = useRef<HTMLInputElement>(null);
-  // It may be chosen elsewhere.
-  useEffect(() => {
-    if (field.current !== null) field.current.value = value;
-  }, [value]);
-  const set = (text: string): void => {
-    const asked = timeAsked(text, Date.now());
-    if (asked !== value) onChange(asked);
-  };
-  return (
-    <TextInput
-      ref={field}
-      size="xs"
-      w={190}
-      label={`${label} (UTC)`}
-      placeholder={example}
-      defaultValue={value}
-      maxLength={64}
-      onBlur={({ currentTarget }) => set(currentTarget.value)}
-      onKeyDown={({ key, currentTarget }) => {
-        if (key === 'Enter') set(currentTarget.value);
-      }}
-    />
   );
 }

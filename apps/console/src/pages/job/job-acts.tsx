@@ -3,8 +3,9 @@ import { Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { meQuery } from '../../api/session.ts';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import type { LedgerState } from '../../state/ledger.ts';
-import { mayRun } from '../../state/rights.ts';
+import { mayRun, reaches } from '../../state/rights.ts';
 import { ActDialog, type JobAct } from './act-dialog.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');
@@ -20,14 +21,13 @@ const RERUNS: readonly { readonly name: string; readonly states: readonly Ledger
 export function JobActs({ job }: { readonly job: Job }) {
   const me = useQuery(meQuery);
   const [act, setAct] = useState<JobAct>();
-  const rights = me.data?.rights ?? [];
   const countOf = (states: readonly LedgerState[]): number =>
     states.reduce((sum, state) => sum + job.counts[state], 0);
-  const mayRerun = job.fun.every((fun) => mayRun(rights, fun));
+  const may = (fun: string): boolean => me.data !== undefined && mayRun(me.data, fun);
+  const mayRerun = job.fun.every(may);
+  const wouldRerun = job.fun.every((fun) => reaches(me.data?.rights ?? [], fun));
   const silent = countOf(['waiting', 'never']);
-  const signals = (['term', 'kill'] as const).filter((one) =>
-    mayRun(rights, `saltutil.${one}_job`),
-  );
+  const signals = (['term', 'kill'] as const).filter((one) => may(`saltutil.${one}_job`));
   return (
     <>
       {mayRerun && (
@@ -71,6 +71,7 @@ export function JobActs({ job }: { readonly job: Job }) {
           </Menu.Dropdown>
         </Menu>
       )}
+      {wouldRerun && <NotEnabled act="job" />}
       {act !== undefined && <ActDialog job={job} act={act} onClose={() => setAct(undefined)} />}
     </>
   );

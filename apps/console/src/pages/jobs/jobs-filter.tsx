@@ -1,12 +1,8 @@
 import type { JobLine } from '@brine/api/jobs';
-import { Group, NativeSelect, SegmentedControl, Switch, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
+import { Group, NativeSelect, SegmentedControl, Switch } from '@mantine/core';
 import { FilterText } from '../../parts/filter-text.tsx';
+import { TimeField } from '../../parts/time-field.tsx';
 import type { JobsSearch } from './jobs-search.ts';
-import { fromLocalField, toLocalField } from './local-time.ts';
-
-/** A time waits for the end of the typing, ms. */
-const TYPING_MS = 300;
 
 /** What the first choice means in the address. */
 const RESULTS: Readonly<Record<string, JobsSearch>> = {
@@ -25,8 +21,8 @@ const TEXTS = [
 ] as const;
 
 const TIMES = [
-  { name: 'from', label: 'From' },
-  { name: 'to', label: 'To' },
+  { name: 'from', label: 'From', example: '1d, 02:13' },
+  { name: 'to', label: 'To', example: 'now' },
 ] as const;
 
 /** What began a job, in words. */
@@ -51,8 +47,6 @@ interface JobsFilterProps {
 /** Chooses jobs; each choice is in the address. */
 export function JobsFilter({ search, onChange }: JobsFilterProps) {
   const change = (part: JobsSearch): void => onChange({ ...search, ...part });
-  // A time is typed in parts, and counts once it is whole.
-  const type = useDebouncedCallback(change, TYPING_MS);
   const { state, result, ...others } = search;
   return (
     <Group gap="sm" align="end">
@@ -91,15 +85,13 @@ export function JobsFilter({ search, onChange }: JobsFilterProps) {
         ]}
         onChange={({ currentTarget }) => change({ origin: currentTarget.value })}
       />
-      {TIMES.map(({ name, label }) => (
-        <TextInput
+      {TIMES.map(({ name, label, example }) => (
+        <TimeField
           key={name}
-          type="datetime-local"
-          step={1}
-          size="xs"
-          label={`${label} (local time)`}
-          defaultValue={toLocalField(search[name])}
-          onChange={({ currentTarget }) => type({ [name]: fromLocalField(currentTarget.value) })}
+          label={label}
+          example={example}
+          value={search[name] ?? ''}
+          onChange={(time) => change({ [name]: time })}
         />
       ))}
       <Switch

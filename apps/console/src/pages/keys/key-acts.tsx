@@ -1,3 +1,4 @@
+import type { Me } from '@brine/api';
 import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -5,6 +6,7 @@ import { useState } from 'react';
 import type { Query } from '../../api/ask.ts';
 import { allKeys } from '../../api/keys.ts';
 import { meQuery } from '../../api/session.ts';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { actedOn, type KeyActName } from '../../state/fleet/key-acts.ts';
 import { mayCall } from '../../state/rights.ts';
 import type { ChosenKeys } from './chosen-keys.ts';
@@ -20,6 +22,11 @@ const ACTS: readonly (readonly [KeyActName, string])[] = [
   ['delete', 'Delete'],
 ];
 
+/** The acts that are drawn for a caller. */
+function actsOf(me: Me | undefined): typeof ACTS {
+  return ACTS.filter(([name]) => me !== undefined && mayCall(me, 'wheel', `key.${name}_dict`));
+}
+
 interface KeyActsProps {
   readonly filter: Query;
   readonly total: number;
@@ -29,7 +36,7 @@ interface KeyActsProps {
 /** What one may do with the chosen keys. */
 export function KeyActs({ filter, total, chosen }: KeyActsProps) {
   const queries = useQueryClient();
-  const rights = useQuery(meQuery).data?.rights ?? [];
+  const me = useQuery(meQuery).data;
   const [act, setAct] = useState<KeyActName>();
   const chooseAll = async (): Promise<void> => {
     try {
@@ -54,22 +61,21 @@ export function KeyActs({ filter, total, chosen }: KeyActsProps) {
           Choose none
         </Button>
       )}
-      {ACTS.filter(([name]) => mayCall(rights, 'wheel', `key.${name}_dict`)).map(
-        ([name, title]) => {
-          const count = actedOn(name, chosen.keys).length;
-          return (
-            <Button
-              key={name}
-              size="compact-sm"
-              {...(name === 'delete' ? { color: 'red' } : {})}
-              disabled={count === 0}
-              onClick={() => setAct(name)}
-            >
-              {`${title} ${NUMBER.format(count)}`}
-            </Button>
-          );
-        },
-      )}
+      {actsOf(me).map(([name, title]) => {
+        const count = actedOn(name, chosen.keys).length;
+        return (
+          <Button
+            key={name}
+            size="compact-sm"
+            {...(name === 'delete' ? { color: 'red' } : {})}
+            disabled={count === 0}
+            onClick={() => setAct(name)}
+          >
+            {`${title} ${NUMBER.format(count)}`}
+          </Button>
+        );
+      })}
+      <NotEnabled act="callWheel" />
       {act !== undefined && (
         <KeyActDialog
           act={act}

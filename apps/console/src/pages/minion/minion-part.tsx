@@ -4,12 +4,15 @@ import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { minionPartQuery, type PartName, refreshPart, revealPillar } from '../../api/minions.ts';
+import { meQuery } from '../../api/session.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { FilterText } from '../../parts/filter-text.tsx';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Empty, Panel, Sourced } from '../../parts/panel.tsx';
 import { ValueTable } from '../../parts/value-table.tsx';
 import { When } from '../../parts/when.tsx';
+import { isEnabled } from '../../state/clients.ts';
 import { randomName } from '../../state/random-name.ts';
 import { shellWord } from '../../state/shell-word.ts';
 
@@ -130,6 +133,7 @@ function Refresh({ id, part }: Pick<PartProps, 'id' | 'part'>) {
     if (message.event !== 'returns' && message.event !== 'job') return;
     void queries.invalidateQueries({ queryKey: minionPartQuery(id, part).queryKey });
   });
+  const me = useQuery(meQuery);
   const refresh = async (): Promise<void> => {
     setBusy(true);
     try {
@@ -149,9 +153,12 @@ function Refresh({ id, part }: Pick<PartProps, 'id' | 'part'>) {
       {jid !== undefined && (
         <PageLink path={`/jobs/${encodeURIComponent(jid)}`}>Asked by a job</PageLink>
       )}
-      <Button size="compact-sm" variant="default" loading={isBusy} onClick={() => void refresh()}>
-        Refresh
-      </Button>
+      {me.data !== undefined && isEnabled(me.data, 'job') && (
+        <Button size="compact-sm" variant="default" loading={isBusy} onClick={() => void refresh()}>
+          Refresh
+        </Button>
+      )}
+      <NotEnabled act="job" />
     </Group>
   );
 }

@@ -6,6 +6,7 @@ import { jobsQuery } from '../../api/jobs.ts';
 import { isYoungQuery } from '../../api/overview.ts';
 import { meQuery } from '../../api/session.ts';
 import { configQuery } from '../../api/site.ts';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import {
@@ -112,7 +113,8 @@ function Ping() {
       <Text size="sm">
         Run <Code>test.ping</Code>
       </Text>
-      {me.data !== undefined && mayRun(me.data.rights, 'test.ping') && <PingButton />}
+      {me.data !== undefined && mayRun(me.data, 'test.ping') && <PingButton />}
+      <NotEnabled act="job" />
     </Group>
   );
 }
@@ -150,7 +152,7 @@ function Why({ jid }: { readonly jid: string | undefined }) {
 /** The lines of a minion's configuration, with the address of this master. */
 function Own({ overview }: { readonly overview: Overview }) {
   const me = useQuery(meQuery);
-  const mayAsk = me.data !== undefined && mayCall(me.data.rights, 'wheel', 'config.values');
+  const mayAsk = me.data !== undefined && mayCall(me.data, 'wheel', 'config.values');
   const config = useQuery({ ...configQuery, enabled: mayAsk });
   const place = masterPlace(config.data?.values, window.location.hostname);
   const { pending } = overview.fleet.facets.key;

@@ -6,9 +6,12 @@ import { useRef, useState } from 'react';
 import { ApiError } from '../../api/ask.ts';
 import { jobQuery } from '../../api/job.ts';
 import { sendRun } from '../../api/run.ts';
+import { meQuery } from '../../api/session.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
+import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { Sourced } from '../../parts/panel.tsx';
+import { type ClientAct, isEnabled } from '../../state/clients.ts';
 import { randomName } from '../../state/random-name.ts';
 import { asTest, isTest, takesTest, withoutTest } from '../../state/run/arguments-form.ts';
 import type { RunCommand } from '../../state/run/run-command.ts';
@@ -33,6 +36,7 @@ interface SendProps {
 /** Sends the command, to exactly the minions that were counted. */
 export function Send({ command, expected, dry, onDry }: SendProps) {
   const { of } = command;
+  const me = useQuery(meQuery);
   const sending = useSending();
   const open = useOpen(command);
   const asked = requestOf(command);
@@ -43,6 +47,8 @@ export function Send({ command, expected, dry, onDry }: SendProps) {
       </Text>
     );
   }
+  const act = actOf(command);
+  if (me.data !== undefined && !isEnabled(me.data, act)) return <NotEnabled act={act} />;
   if (of !== 'module') {
     return (
       <>
@@ -74,6 +80,12 @@ export function Send({ command, expected, dry, onDry }: SendProps) {
       )}
     </>
   );
+}
+
+/** What the site has to have enabled for a command. */
+function actOf({ of, size }: RunCommand): ClientAct {
+  if (of === 'module') return size === '' ? 'job' : 'batch';
+  return of === 'runner' ? 'beginRunner' : 'beginWheel';
 }
 
 interface ButtonsProps extends Omit<SendProps, 'dry'> {

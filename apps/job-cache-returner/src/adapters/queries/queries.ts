@@ -89,7 +89,7 @@ async function own(cache: JobCache, request: SaltMap): Promise<SaltValue> {
 
 async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const [kind, principal] = [textOf(request, 'kind'), textOf(request, 'principal')];
-  const since = msOf(request, 'since');
+  const [since, until] = [msOf(request, 'since'), msOf(request, 'until')];
   const place = mapIn(request, 'before') ?? mapOf({});
   const [at, writer, n] = [msOf(place, 'at'), textOf(place, 'writer'), intOf(place, 'n')];
   const isPlace = at !== undefined && writer !== undefined && n !== undefined;
@@ -98,6 +98,7 @@ async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue
     ...(kind === undefined ? {} : { kind }),
     ...(principal === undefined ? {} : { principal }),
     ...(since === undefined ? {} : { since }),
+    ...(until === undefined ? {} : { until }),
     ...(isPlace ? { before: { at, writer, n } } : {}),
   });
   return rows.map((row) => mapOf({ ...row }));

@@ -17,6 +17,7 @@ import { isMap, mapIn, mapOf, type SaltMap } from '@brine/wire';
 import type { KeyRecord } from '../../fleet/key-record.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
+import { needClient } from '../enabled.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
@@ -76,7 +77,7 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
     },
     (request): Promise<KeyActed> =>
       inPlace(request, parts.room, async () => {
-        if (!parts.enabled.includes('wheel')) throw new RefusedRequest('forbidden', NO_WHEEL);
+        needClient(parts, 'callWheel');
         const { session } = whoAsks(request);
         const peer = addressOf(request);
         const caller = await parts.callers.again(session.token, peer);
@@ -86,8 +87,6 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
       }),
   );
 }
-
-const NO_WHEEL = 'netapi_enable_clients does not have wheel';
 
 function idIn(cursor: string): string {
   return String(placeOf(cursor, ['string'])[0]);

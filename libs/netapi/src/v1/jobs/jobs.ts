@@ -17,6 +17,7 @@ import { metadataOf } from '@brine/wire/load';
 import { readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
+import { momentsOf } from '../time-or-age.ts';
 import { nextOf, placeIn, plain, textIn, texts, timeIn } from '../values.ts';
 
 const tags = ['jobs'];
@@ -53,8 +54,7 @@ function addJobList(app: DescribedApp, parts: V1Parts): void {
       const page = await readAs(request, parts, 'jobs', {
         ...conditions,
         before: placeIn(after),
-        from: from === undefined ? undefined : Date.parse(from),
-        to: to === undefined ? undefined : Date.parse(to),
+        ...momentsOf({ from, to }, ['from', 'to']),
       });
       return { items: (listOf(page, 'jobs') ?? []).filter(isMap).map(lineOf), ...nextOf(page) };
     },
@@ -76,10 +76,9 @@ function addJob(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request): Promise<Job> => {
-      const { at } = request.query;
       const found = await readAs(request, parts, 'job', {
         jid: request.params.jid,
-        at: at === undefined ? undefined : Date.parse(at),
+        ...momentsOf(request.query, ['at']),
       });
       const load = mapIn(found, 'load') ?? mapOf({});
       const metadata = metadataOf(load);

@@ -17,6 +17,7 @@ import { fromJson } from '@brine/wire/text';
 import { refuse } from '../../clients/master-requests.ts';
 import { headerOf } from '../../rest-cherrypy/asked.ts';
 import { addressOfWork, askedBy } from '../asking.ts';
+import { needClient } from '../enabled.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
@@ -55,10 +56,6 @@ export function addNewJob(app: DescribedApp, parts: V1Parts): void {
   );
 }
 
-/** The clients of `netapi_enable_clients` of which one stands for jobs. */
-const CLIENTS = ['local', 'local_async'];
-const BATCH_CLIENTS = ['local', 'local_batch'];
-
 /** A command as a caller of `/v1` gives it. */
 export interface AskedCommand {
   readonly tgt: string | readonly string[];
@@ -78,15 +75,12 @@ export interface AskedCommand {
  */
 export async function publishAs(
   request: HttpRequest,
-  { requests, room, enabled, ...options }: V1Parts,
+  parts: V1Parts,
   command: AskedCommand,
 ): Promise<BegunJob> {
-  const clients = command.batch === undefined ? CLIENTS : BATCH_CLIENTS;
-  if (!clients.some((name) => enabled.includes(name))) {
-    const text = `netapi_enable_clients has neither ${clients.join(' nor ')}`;
-    throw new RefusedRequest('forbidden', text);
-  }
-  const load = loadOf(request, options, command);
+  needClient(parts, command.batch === undefined ? 'job' : 'batch');
+  const { requests, room } = parts;
+  const load = loadOf(request, parts, command);
   checkNames(load, 'the job');
   const body = clearEnvelope(load);
   const answer = await inPlace(request, room, () =>

@@ -7,6 +7,7 @@ import { addressOfWork } from '../asking.ts';
 import { cursorOf, notOfThisList, placeOf } from '../cursor.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
+import { momentsOf } from '../time-or-age.ts';
 import { textIn } from '../values.ts';
 import { beginRun, RUN_CODES } from './begin-run.ts';
 import { CALL_CODES, callRunner } from './call-runner.ts';
@@ -26,12 +27,14 @@ export function addAudit(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request): Promise<AuditPage> => {
-      const { who, act, from, limit, after } = request.query;
+      const { who, act, limit, after } = request.query;
+      const { from, to } = momentsOf(request.query, ['from', 'to']);
       const found = await callRunner(request, parts, 'audit.list', {
         limit,
         kind: act,
         principal: who,
-        since: from,
+        since: from === undefined ? undefined : new Date(from).toISOString(),
+        until: to === undefined ? undefined : new Date(to).toISOString(),
         before: after === undefined ? undefined : placeIn(after),
       });
       const rows = Array.isArray(found) ? found.filter(isMap) : [];

@@ -9,6 +9,7 @@ import { fromJson } from '@brine/wire/text';
 import { refuse, RETRY_AFTER_S } from '../../clients/master-requests.ts';
 import { headerOf } from '../../rest-cherrypy/asked.ts';
 import { askedBy } from '../asking.ts';
+import { needClient } from '../enabled.ts';
 import { fromObject, repeatableOf } from '../jobs/new-job.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
@@ -23,11 +24,7 @@ export async function beginRun(
   parts: Pick<V1Parts, 'enabled' | 'requests' | 'room'>,
   run: NewRun,
 ): Promise<BegunJob> {
-  const clients = [run.client, `${run.client}_async`];
-  if (!clients.some((name) => parts.enabled.includes(name))) {
-    const text = `netapi_enable_clients has neither ${clients.join(' nor ')}`;
-    throw new RefusedRequest('forbidden', text);
-  }
+  needClient(parts, run.client === 'wheel' ? 'beginWheel' : 'beginRunner');
   const body = clearEnvelope(loadOf(request, run));
   return inPlace(request, parts.room, async () => {
     const { requests } = parts;

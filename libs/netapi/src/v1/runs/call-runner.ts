@@ -3,14 +3,13 @@ import { isMap, mapIn, mapOf, type SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import { NetapiError } from '../../errors.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
+import { needClient } from '../enabled.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { inPlace, whoAsks } from '../who.ts';
 
 /** How long a request waits for a runner that reads or changes little, in seconds. */
 const WAIT_S = 30;
-
-const NO_RUNNER = 'netapi_enable_clients does not have runner';
 
 /** The codes of {@link callRunner}. */
 export const CALL_CODES = ['forbidden', 'refused', 'too-many', 'no-master'] as const;
@@ -25,7 +24,7 @@ export function callRunner(
   fun: string,
   kwarg: Readonly<Record<string, SaltValue | undefined>> = {},
 ): Promise<SaltValue> {
-  if (!parts.enabled.includes('runner')) throw new RefusedRequest('forbidden', NO_RUNNER);
+  needClient(parts, 'callRunner');
   const { token } = whoAsks(request).session;
   const chunk = mapOf({ fun, kwarg: mapOf(kwarg), token, timeout: WAIT_S, full_return: true });
   return inPlace(request, parts.room, async () => {

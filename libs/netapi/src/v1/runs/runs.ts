@@ -25,6 +25,7 @@ import { pyStr } from '@brine/wire/text';
 import { addressOfWork, readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { problems } from '../schemas.ts';
+import { momentsOf } from '../time-or-age.ts';
 import { nextOf, placeIn, plain, timeIn } from '../values.ts';
 import { beginRun, RUN_CODES } from './begin-run.ts';
 
@@ -54,8 +55,7 @@ export function addRuns(app: DescribedApp, parts: V1Parts): void {
       const page = await readAs(request, parts, 'runs', {
         ...conditions,
         before: placeIn(after),
-        from: from === undefined ? undefined : Date.parse(from),
-        to: to === undefined ? undefined : Date.parse(to),
+        ...momentsOf({ from, to }, ['from', 'to']),
       });
       return { items: (listOf(page, 'runs') ?? []).filter(isMap).map(lineOf), ...nextOf(page) };
     },

@@ -6,6 +6,7 @@ import type { SecretScanner } from '@brine/operations/secrets';
 import { isMap, mapIn, mapOf } from '@brine/wire';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
 import { callerAgain } from '../caller.ts';
+import { needClient } from '../enabled.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
@@ -14,7 +15,6 @@ import { inPlace } from '../who.ts';
 
 /** The replacement of a secret, as in `brine config`. */
 const MASK = '********';
-const NO_WHEEL = 'netapi_enable_clients does not have wheel';
 
 /** `/v1/config`: the options of the master. */
 export function addConfig(app: DescribedApp, parts: V1Parts): void {
@@ -34,7 +34,7 @@ export function addConfig(app: DescribedApp, parts: V1Parts): void {
     },
     (request): Promise<Config> =>
       inPlace(request, parts.room, async () => {
-        if (!parts.enabled.includes('wheel')) throw new RefusedRequest('forbidden', NO_WHEEL);
+        needClient(parts, 'callWheel');
         const { reader, token } = await callerAgain(request, parts);
         if (!mayRead(reader, { kind: 'config' })) throw new RefusedRequest('forbidden');
         const chunk = mapOf({ fun: 'config.values', token });
