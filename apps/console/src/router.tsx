@@ -143,6 +143,13 @@ const schedule = createRoute({
   component: lazyRouteComponent(() => import('./pages/schedule/schedule-page.tsx'), 'SchedulePage'),
 });
 
+const runbook = createRoute({
+  getParentRoute: () => root,
+  path: '/runbook/$page',
+  validateSearch: (search) => pick(search, ['at']),
+  component: lazyRouteComponent(() => import('./pages/runbook/runbook-page.tsx'), 'RunbookPage'),
+});
+
 /** The pages by their addresses. Filters, order, what is open: all is in the address. */
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -164,6 +171,7 @@ export const router = createRouter({
     reactor,
     schedule,
     events,
+    runbook,
   ]),
   basepath: CONSOLE_PATH,
   parseSearch,

@@ -1,10 +1,14 @@
-import { Code, Text } from '@mantine/core';
+import { placeIn } from '../pages/runbook/section.ts';
+import { PageLink } from './page-link.tsx';
 
-/** The place in the documentation that helps. */
+/** A link to the place in the documentation that helps. @param place as `docs/outages.md#clocks` */
 export function Runbook({ place }: { readonly place: string }) {
+  const found = placeIn(place);
+  if (found === undefined) return null;
+  const { page, anchor } = found;
   return (
-    <Text span size="sm">
-      runbook <Code>{place}</Code>
-    </Text>
+    <PageLink path={`/runbook/${page}`} search={anchor === '' ? {} : { at: anchor }}>
+      runbook
+    </PageLink>
   );
 }
