@@ -13,12 +13,15 @@ const OFFERED = 20;
 /** Documentation changes with a release alone, ms. */
 const DOC_MS = 600_000;
 
+/** Minions are counted for it while no function is chosen. */
+export const USUAL_FUNCTION = 'test.ping';
+
 /** Minions of a target; undefined without one. */
 export type Target = { readonly tgt: string | readonly string[]; readonly tgtType: string };
 
 /** Counts the minions to which a command would go. */
 export function resolveQuery(target: Target | undefined, fun: string) {
-  const judged = fun === '' ? 'test.ping' : fun;
+  const judged = fun === '' ? USUAL_FUNCTION : fun;
   return queryOptions({
     queryKey: ['resolve', target, judged],
     queryFn: ({ signal }) =>

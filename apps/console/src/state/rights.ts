@@ -36,7 +36,12 @@ export function mayRun(me: Me, fun: string): boolean {
 
 /** Whether its rights give it a function on some minions, whatever the site has enabled. */
 export function reaches(rights: readonly Right[], fun: string): boolean {
-  return rights.some(
+  return rightsFor(rights, fun).length > 0;
+}
+
+/** The rights by which minions run a function. */
+export function rightsFor(rights: readonly Right[], fun: string): readonly Right[] {
+  return rights.filter(
     ({ on, functions }) => !on.startsWith('@') && functions.some((rule) => matches(rule.fun, fun)),
   );
 }

@@ -1,9 +1,13 @@
 import type { Resolved } from '@brine/api';
-import { Group, NativeSelect, Text, TextInput } from '@mantine/core';
-import type { UseQueryResult } from '@tanstack/react-query';
+import { Alert, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { ApiError } from '../../api/ask.ts';
+import { resolveQuery, USUAL_FUNCTION } from '../../api/run.ts';
+import { meQuery } from '../../api/session.ts';
 import { FIXED } from '../../parts/fixed-text.ts';
 import { Given } from '../../parts/given.tsx';
 import { Panel, Sourced } from '../../parts/panel.tsx';
+import { allowedTarget } from '../../state/run/allowed-target.ts';
 import { type RunCommand, TARGET_KINDS, type TargetKind } from '../../state/run/run-command.ts';
 import { idsOf } from '../../state/run/run-request.ts';
 
@@ -44,13 +48,13 @@ export function Who({ command, onChange, resolved, isFresh }: WhoProps) {
         />
       </Group>
       <div role="status" aria-label="Preview">
-        <Preview command={command} resolved={resolved} isFresh={isFresh} />
+        <Preview command={command} onChange={onChange} resolved={resolved} isFresh={isFresh} />
       </div>
     </Panel>
   );
 }
 
-function Preview({ command, resolved, isFresh }: Omit<WhoProps, 'onChange'>) {
+function Preview({ command, onChange, resolved, isFresh }: WhoProps) {
   if (command.tgt.trim() === '') {
     return (
       <Text size="sm" c="dimmed" mt="xs">
@@ -65,12 +69,72 @@ function Preview({ command, resolved, isFresh }: Omit<WhoProps, 'onChange'>) {
       </Text>
     );
   }
+  const { error } = resolved;
+  if (error instanceof ApiError && error.code === 'forbidden') {
+    return <Refused command={command} onChange={onChange} error={error} />;
+  }
   return (
     <div style={{ marginTop: 'var(--mantine-spacing-xs)' }}>
       <Sourced source={resolved}>
         {resolved.data !== undefined && <Counted command={command} resolved={resolved.data} />}
       </Sourced>
     </div>
+  );
+}
+
+/** The minions of a target that one may not have as a whole: those that one may. */
+function Refused({
+  command,
+  onChange,
+  error,
+}: Pick<WhoProps, 'command' | 'onChange'> & { readonly error: Error }) {
+  const { fun, tgt, tgtType } = command;
+  const me = useQuery(meQuery);
+  const judged = fun === '' ? USUAL_FUNCTION : fun;
+  const part = allowedTarget({ tgt, tgtType, fun: judged }, me.data?.rights ?? []);
+  const own = useQuery(
+    resolveQuery(part === undefined ? undefined : { tgt: part, tgtType: 'compound' }, fun),
+  );
+  const named = tgtType === 'list' ? idsOf(tgt).length : 0;
+  const { data } = own;
+  return (
+    <Alert
+      color="orange"
+      p="xs"
+      mt="xs"
+      title={`✖ You may not run ${judged} on all of these minions`}
+    >
+      {part === undefined || own.isError ? (
+        <Text size="sm">{error.message}</Text>
+      ) : (
+        <Sourced source={own}>
+          {data !== undefined && (
+            <>
+              <Text size="sm">
+                You may on {data.count === 0 ? 'none of them' : minions(data.count)}
+                {named > data.count &&
+                  `; ${NUMBER.format(named - data.count)} of those you name are not allowed, or not known`}
+                .
+              </Text>
+              {data.count > 0 && (
+                <Group gap="sm" mt={4}>
+                  <Text size="sm">
+                    <Names ids={data.sample} all={data.count} />
+                  </Text>
+                  <Button
+                    size="compact-sm"
+                    variant="default"
+                    onClick={() => onChange({ tgt: part, tgtType: 'compound' })}
+                  >
+                    Take these {NUMBER.format(data.count)}
+                  </Button>
+                </Group>
+              )}
+            </>
+          )}
+        </Sourced>
+      )}
+    </Alert>
   );
 }
 
