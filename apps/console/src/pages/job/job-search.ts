@@ -13,6 +13,9 @@ export const JOB_SEARCH = [
   'diff',
   /** States: their order. */
   'sort',
+  /** Trace: the spans that are closed, the one whose drawer is open. */
+  'closed',
+  'span',
   /** Raw: `true` for returns that do not count too. */
   'evidence',
 ] as const;

@@ -1,12 +1,21 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { ApiError } from '../../../api/ask.ts';
 import { traceQuery } from '../../../api/job.ts';
 import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given, shown } from '../../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
+import {
+  ALL_OPEN,
+  allClosed,
+  folded,
+  type Folds,
+  foldsIn,
+  foldsText,
+  isClosed,
+} from '../../../state/folds.ts';
 import { useSettings } from '../../../state/settings.ts';
 import { shellLine } from '../../../state/shell-word.ts';
 import { duration } from '../../../state/times.ts';
@@ -21,19 +30,15 @@ const DEPTH_MAX = 20;
 
 /** The way of a job through the services, as spans over time. */
 export function JobTrace() {
-  const { jid } = useJobSearch();
+  const { jid, search, change } = useJobSearch();
   const { settings } = useSettings();
   const trace = useQuery(traceQuery(jid));
   const rows = useMemo(() => traceRows(trace.data?.roots ?? []), [trace.data]);
-  const [closed, setClosed] = useState<ReadonlySet<number>>(new Set());
-  const [open, setOpen] = useState<TraceSpan>();
-  const seen = useMemo(() => openRows(rows, closed), [rows, closed]);
-  const fold = ({ index, below }: TraceSpan, isClosed: boolean): void => {
-    if (below === 0) return;
-    const next = new Set(closed);
-    if (isClosed) next.add(index);
-    else next.delete(index);
-    setClosed(next);
+  const folds = useMemo(() => foldsIn(search.closed), [search.closed]);
+  const setFolds = (next: Folds): void => change({ closed: foldsText(next) });
+  const seen = useMemo(() => openRows(rows, folds), [rows, folds]);
+  const fold = ({ index, below }: TraceSpan, toClosed: boolean): void => {
+    if (below > 0) setFolds(folded(folds, index, toClosed));
   };
   const isNone = trace.error instanceof ApiError && trace.error.code === 'not-found';
   if (isNone || (trace.data !== undefined && rows.spans.length === 0)) {
@@ -43,8 +48,8 @@ export function JobTrace() {
       </Empty>
     );
   }
+  const roots = rows.spans.flatMap(({ index, depth }) => (depth === 0 ? [index] : []));
   const leftOut = trace.data?.spansLeftOut ?? 0;
-  const parents = rows.spans.filter(({ below, depth }) => below > 0 && depth > 0);
   return (
     <Stack gap="sm">
       <Sourced source={trace}>
@@ -55,14 +60,10 @@ export function JobTrace() {
             path: what the others waited for.
           </Text>
           <Group gap="xs">
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => setClosed(new Set(parents.map(({ index }) => index)))}
-            >
+            <Button size="compact-sm" variant="default" onClick={() => setFolds(allClosed(roots))}>
               Close all
             </Button>
-            <Button size="compact-sm" variant="default" onClick={() => setClosed(new Set())}>
+            <Button size="compact-sm" variant="default" onClick={() => setFolds(ALL_OPEN)}>
               Open all
             </Button>
             <CopyMenu
@@ -73,18 +74,22 @@ export function JobTrace() {
         </Group>
         <Grid
           label="Spans"
-          columns={columnsOf(rows, closed, fold)}
+          columns={columnsOf(rows, folds, fold)}
           total={seen.length}
           rowAt={(index) => seen[index]}
           keyOf={({ index }) => String(index)}
-          onOpen={setOpen}
+          onOpen={({ index }) => change({ span: String(index) })}
           onFold={fold}
           density={settings.density}
         />
         <Text size="xs" c="dimmed">
           ← closes what a span caused, → opens it, Enter shows more of the span.
         </Text>
-        <SpanDrawer span={open} zeroMs={rows.startMs} onClose={() => setOpen(undefined)} />
+        <SpanDrawer
+          span={rows.spans[Number(search.span ?? NaN)]}
+          zeroMs={rows.startMs}
+          onClose={() => change({ span: '' })}
+        />
       </Sourced>
     </Stack>
   );
@@ -92,8 +97,8 @@ export function JobTrace() {
 
 function columnsOf(
   rows: TraceRows,
-  closed: ReadonlySet<number>,
-  fold: (span: TraceSpan, isClosed: boolean) => void,
+  folds: Folds,
+  fold: (span: TraceSpan, toClosed: boolean) => void,
 ): readonly GridColumn<TraceSpan>[] {
   return [
     {
@@ -106,15 +111,15 @@ function columnsOf(
             type="button"
             tabIndex={-1}
             className={classes['fold']}
-            aria-label={`${closed.has(span.index) ? 'Open' : 'Close'} ${shown(span.part, 100)}`}
-            aria-expanded={!closed.has(span.index)}
+            aria-label={`${isClosed(folds, span.index) ? 'Open' : 'Close'} ${shown(span.part, 100)}`}
+            aria-expanded={!isClosed(folds, span.index)}
             hidden={span.below === 0}
-            onClick={() => fold(span, !closed.has(span.index))}
+            onClick={() => fold(span, !isClosed(folds, span.index))}
           >
-            {closed.has(span.index) ? '▸' : '▾'}
+            {isClosed(folds, span.index) ? '▸' : '▾'}
           </button>{' '}
           <Given text={span.part} />
-          {closed.has(span.index) && ` (${NUMBER.format(span.below)})`}
+          {isClosed(folds, span.index) && ` (${NUMBER.format(span.below)})`}
         </span>
       ),
     },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { foldsIn } from '../../../state/folds.ts';
 import { openRows, traceRows } from './trace-rows.ts';
 
 const span = (part: string, startMs: number, endMs: number, ...children: readonly object[]) => ({
@@ -41,13 +42,13 @@ test('the critical chain is what ended last, and what ended before that began', 
 
 test('what is below a closed span is not seen', () => {
   const rows = traceRows(TRACE);
-  expect(openRows(rows, new Set([2])).map(({ part }) => part)).toEqual([
+  expect(openRows(rows, foldsIn('2')).map(({ part }) => part)).toEqual([
     'command',
     'check',
     'publish',
     'note',
   ]);
-  expect(openRows(rows, new Set([0, 2]))).toHaveLength(1);
+  expect(openRows(rows, foldsIn('0,2'))).toHaveLength(1);
 });
 
 test('a trace without spans, and one of strange ones, are read', () => {

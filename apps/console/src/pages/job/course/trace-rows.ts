@@ -1,3 +1,5 @@
+import { type Folds, isClosed } from '../../../state/folds.ts';
+
 /** A span of a trace, in the order of the tree: causes before what they caused. */
 export interface TraceSpan {
   /** Its place in the trace. */
@@ -43,13 +45,13 @@ export function traceRows(roots: readonly unknown[]): TraceRows {
 }
 
 /** The rows that are seen, where what is below some spans is not shown. */
-export function openRows({ spans }: TraceRows, closed: ReadonlySet<number>): readonly TraceSpan[] {
+export function openRows({ spans }: TraceRows, folds: Folds): readonly TraceSpan[] {
   const rows: TraceSpan[] = [];
   for (let at = 0; at < spans.length; at += 1) {
     const span = spans[at];
     if (span === undefined) break;
     rows.push(span);
-    if (closed.has(at)) at += span.below;
+    if (isClosed(folds, at)) at += span.below;
   }
   return rows;
 }
