@@ -18,6 +18,8 @@ export const theme = createTheme({
   components: {
     // In a text a link is not known by its colour alone.
     Anchor: { defaultProps: { underline: 'always' } },
+    // What is in a line may need all of its width.
+    List: { styles: { itemWrapper: { width: '100%' }, itemLabel: { width: '100%' } } },
     // A filled one has white text in both themes: 2.1:1 in the dark one.
     Chip: { defaultProps: { variant: 'light' } },
   },

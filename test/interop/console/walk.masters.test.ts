@@ -12,6 +12,9 @@ const VERSIONS = [newestOf('3006'), newestOf('3008')];
 const IDS = VERSIONS.map((version) => `walk-${version}`);
 const ELEMENTS_MAX = 3_000;
 const NARROW = { width: 360, height: 640 };
+/** How long a minion works, and how long it has, seconds. */
+const SLEEP_S = 13;
+const DEADLINE_S = 8;
 /** What other colours can break. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
 
@@ -137,12 +140,14 @@ describe('the first page', () => {
 });
 
 test('a job that begins waits behind a button, then has its row, its bar and its page', async () => {
-  await page.goto(`${base}/console/jobs`);
+  await page.goto(`${base}/console/jobs?fun=test.p*`);
   await window.settled(consolePath('/jobs'));
   await page.getByText('● live', { exact: true }).waitFor();
+  // It is not of the filter, and not counted.
+  await salt('*', 'test.echo', 'other');
   const shown = await salt('*', 'test.ping', '--show-jid');
   const jid = /\d{20}/.exec(shown)?.[0] ?? '';
-  const fresh = page.getByRole('button', { name: /^Show [\d,]+ new$/ });
+  const fresh = page.getByRole('button', { name: 'Show 1 new', exact: true });
   await fresh.waitFor();
   // What one looks at has not moved.
   const rows = grid('Jobs').getByRole('row');
@@ -160,6 +165,29 @@ test('a job that begins waits behind a button, then has its row, its bar and its
   await page.goBack();
 });
 
+test('a row shows who never returned once its deadline is over, then who was late', async () => {
+  await page.goto(`${base}/console/jobs?fun=test.sleep`);
+  await window.settled(consolePath('/jobs'));
+  await page.getByText('● live', { exact: true }).waitFor();
+  const body = { tgt: IDS[0], fun: 'test.sleep', arg: [SLEEP_S], deadline: DEADLINE_S };
+  const jid = await page.evaluate<string>(`fetch('/v1/jobs', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: ${JSON.stringify(JSON.stringify(body))},
+  }).then((answer) => answer.json()).then((begun) => begun.jid)`);
+  await page.getByRole('button', { name: 'Show 1 new', exact: true }).click();
+  const row = grid('Jobs').getByRole('row').nth(1);
+  const bar = (sentence: RegExp): Locator => row.getByRole('img', { name: sentence });
+  await bar(/^1 targeted: 1 waiting; runs for \d+ s, deadline in \d+ s$/).waitFor();
+  await bar(/^1 targeted: 1 never returned$/).waitFor();
+  await bar(/^1 targeted: 1 late$/).waitFor();
+  // A click on a part shows its minions.
+  await row.locator('[data-state="late"][title]').click();
+  await window.settled(consolePath(`/jobs/${jid}`));
+  await page.waitForURL(/\?tab=minions&state=late$/);
+  await grid('Minions of this job').getByRole('row').nth(1).waitFor();
+});
+
 test.each(PAGES)('$name opens by the mouse, has its tabs and no grave fault', async (entry) => {
   const { name } = entry;
   await window.openByMenu(entry);
@@ -170,6 +198,16 @@ test.each(PAGES)('$name opens by the mouse, has its tabs and no grave fault', as
   const elements = await window.elements();
   process.stdout.write(`${name}: ${elements} elements\n`);
   expect(elements).toBeLessThanOrEqual(ELEMENTS_MAX);
+  await expectNoGraveFindings();
+});
+
+test('a finding links to the section of the documentation about it', async () => {
+  await page.goto(`${base}/console/services`);
+  await window.settled(consolePath('/services'));
+  await page.getByRole('link', { name: 'runbook' }).first().click();
+  await page.waitForURL(/\/runbook\/[a-z]+\?at=/);
+  await window.settled();
+  expect(await page.getByRole('heading', { level: 1 }).innerText()).not.toBe('Runbook');
   await expectNoGraveFindings();
 });
 

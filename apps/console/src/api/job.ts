@@ -166,7 +166,7 @@ export function usualTimeQuery({ jid, fun }: Pick<JobLine, 'jid' | 'fun'>) {
   return queryOptions({
     queryKey: ['usual-time', name, jid],
     queryFn: async ({ signal }) => {
-      const query = { fun: name, result: 'ok', limit: PAST_RUNS + 1 };
+      const query = { fun: name, state: 'closed', limit: PAST_RUNS + 1 };
       const { items } = await ask<JobsPage>('/jobs', { query, signal });
       const past = items.filter((job) => job.jid !== jid).slice(0, PAST_RUNS);
       const lines = await Promise.all(

@@ -1,5 +1,5 @@
 import type { JobsPage } from '@brine/api/jobs';
-import { infiniteQueryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { ask, type Query } from './ask.ts';
 
 const PAGE = 100;
@@ -12,5 +12,14 @@ export function jobsQuery(filter: Query) {
       ask<JobsPage>('/jobs', { query: { ...filter, limit: PAGE, after: pageParam }, signal }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
+  });
+}
+
+/** The newest jobs of a filter, to see which of them a list does not have. */
+export function newestJobsQuery(filter: Query) {
+  return queryOptions({
+    queryKey: ['newest-jobs', filter],
+    queryFn: ({ signal }) => ask<JobsPage>('/jobs', { query: { ...filter, limit: PAGE }, signal }),
+    gcTime: 0,
   });
 }

@@ -8,6 +8,7 @@ import {
   ledgerSentence,
   type LedgerState,
 } from '../state/ledger.ts';
+import { type JobTimes, timeSentence, timeTrack } from '../state/time-track.ts';
 import classes from './ledger-bar.module.css';
 import { StateSign } from './state-sign.tsx';
 
@@ -15,29 +16,68 @@ const NUMBER = new Intl.NumberFormat('en');
 /** Before its element has been measured, pixels. */
 const WIDTH = 120;
 
-/** The minions of a job by their states, as a bar. */
-export function LedgerBar({ counts, width }: { readonly counts: Ledger; readonly width?: number }) {
+interface LedgerBarProps {
+  readonly counts: Ledger;
+  readonly width?: number;
+  /** Shows the minions of one state. The numbers beside the bar are the same for keys. */
+  readonly onPick?: ((state: LedgerState) => void) | undefined;
+  /** Of a job that waits for minions. */
+  readonly times?: JobTimes | undefined;
+}
+
+/** The minions of a job by their states, as a bar; below it, how far the job is in its time. */
+export function LedgerBar({ counts, width, onPick, times }: LedgerBarProps) {
   const { ref, width: measured } = useElementSize();
   const parts = ledgerParts(counts, width ?? (measured === 0 ? WIDTH : measured));
+  const sentence = ledgerSentence(counts);
   return (
-    <div
-      ref={ref}
-      role="img"
-      aria-label={ledgerSentence(counts)}
-      className={classes['bar']}
-      style={width === undefined ? {} : { width }}
-    >
-      {parts.map((part) => (
-        <span
-          key={part.state}
-          data-state={part.state}
-          className={`${classes['part']} ${classes[part.state]}`}
-          style={{ width: part.width }}
-          title={`${NUMBER.format(part.count)} ${LEDGER_SIGNS[part.state].word}`}
-        />
-      ))}
+    <div ref={ref} style={width === undefined ? {} : { width }}>
+      <div
+        role="img"
+        aria-label={times === undefined ? sentence : `${sentence}; ${timeSentence(times)}`}
+        title={times === undefined ? undefined : timeSentence(times)}
+        className={classes['bar']}
+      >
+        {parts.map((part) => (
+          <span
+            key={part.state}
+            data-state={part.state}
+            className={`${classes['part']} ${classes[part.state]}`}
+            style={{ width: part.width, cursor: onPick === undefined ? undefined : 'pointer' }}
+            title={`${NUMBER.format(part.count)} ${LEDGER_SIGNS[part.state].word}`}
+            onClick={() => onPick?.(part.state)}
+          />
+        ))}
+      </div>
+      {times !== undefined && <TimeLine times={times} />}
     </div>
   );
+}
+
+/** The time that has elapsed, with a mark where past runs ended, and one at the deadline. */
+function TimeLine({ times }: { readonly times: JobTimes }) {
+  const track = timeTrack(times);
+  if (track === undefined) return null;
+  const marks = { usual: track.usual, deadline: track.deadline };
+  return (
+    <div className={classes['time']} title={timeSentence(times)}>
+      <span className={classes['elapsed']} style={{ width: percent(track.elapsed) }} />
+      {Object.entries(marks).map(
+        ([name, place]) =>
+          place !== undefined && (
+            <span
+              key={name}
+              className={`${classes['mark']} ${classes[name]}`}
+              style={{ insetInlineStart: percent(place) }}
+            />
+          ),
+      )}
+    </div>
+  );
+}
+
+function percent(part: number): string {
+  return `${part * 100}%`;
 }
 
 interface LedgerNumbersProps {

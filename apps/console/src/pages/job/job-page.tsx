@@ -4,7 +4,6 @@ import { type ReactNode, useMemo } from 'react';
 import { jobAtQuery, jobQuery } from '../../api/job.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
-import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
 import { Sourced } from '../../parts/panel.tsx';
 import { cameOf, liveLedger } from '../../state/ledger.ts';
 import { shellLine } from '../../state/shell-word.ts';
@@ -18,6 +17,7 @@ import { JobWhy } from './course/job-why.tsx';
 import { JobActs } from './job-acts.tsx';
 import { JobAt } from './job-at.tsx';
 import { JobHead } from './job-head.tsx';
+import { JobLedger } from './job-ledger.tsx';
 import { JobMinions } from './job-minions.tsx';
 import { JobProgress } from './job-progress.tsx';
 import { JOB_TABS, type JobTab, tabOf } from './job-search.ts';
@@ -82,8 +82,8 @@ function OneJob() {
             )}
             {shown !== undefined && (
               <>
-                <LedgerBar counts={shown.counts} />
-                <LedgerNumbers
+                <JobLedger
+                  job={search.at === undefined ? job : undefined}
                   counts={shown.counts}
                   onPick={(state) => change({ tab: 'minions', state, at: '' })}
                 />

@@ -1,5 +1,5 @@
 import type { JobLine } from '@brine/api/jobs';
-import { Button, Group, Stack, Title } from '@mantine/core';
+import { Group, Stack, Title } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -10,13 +10,14 @@ import { chosenColumns } from '../../parts/grid/columns.ts';
 import { ColumnsMenu } from '../../parts/grid/columns-menu.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
 import { useMore } from '../../parts/grid/use-more.ts';
-import { LedgerBar } from '../../parts/ledger-bar.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { StateSign } from '../../parts/state-sign.tsx';
 import { When } from '../../parts/when.tsx';
-import { LEDGER_ORDER, type LiveCounts, liveLedger } from '../../state/ledger.ts';
+import { LEDGER_ORDER } from '../../state/ledger.ts';
 import { useSettings } from '../../state/settings.ts';
 import { shellLine } from '../../state/shell-word.ts';
+import { FreshJobsButton } from './fresh-jobs-button.tsx';
+import { JobBar } from './job-bar.tsx';
 import { JobsFilter } from './jobs-filter.tsx';
 import { filterOf } from './jobs-search.ts';
 import { useLiveJobs } from './live-jobs.ts';
@@ -58,7 +59,7 @@ const COLUMNS: readonly GridColumn<JobLine>[] = [
     title: 'Minions',
     width: `${BAR_PX}px`,
     isWide: true,
-    cell: ({ counts }) => <LedgerBar counts={counts} width={BAR_PX} />,
+    cell: (job) => <JobBar job={job} width={BAR_PX} />,
   },
   {
     id: 'counts',
@@ -84,11 +85,6 @@ function Counts({ job: { counts } }: { readonly job: JobLine }) {
   );
 }
 
-function withLive(job: JobLine, live: ReadonlyMap<string, LiveCounts>): JobLine {
-  const counts = live.get(job.jid);
-  return counts === undefined ? job : { ...job, counts: liveLedger(job.counts, counts) };
-}
-
 const route = getRouteApi('/jobs');
 
 /** What runs, what failed? */
@@ -98,22 +94,14 @@ export function JobsPage() {
   const { settings } = useSettings();
   const filter = useMemo(() => filterOf(search), [search]);
   const jobs = useInfiniteQuery({ ...jobsQuery(filter), refetchOnWindowFocus: false });
-  const { began, live, show } = useLiveJobs(filter);
-  const rows = useMemo(
-    () => (jobs.data?.pages ?? []).flatMap(({ items }) => items).map((job) => withLive(job, live)),
-    [jobs.data, live],
-  );
+  const { rows, fresh, show } = useLiveJobs(filter, jobs.data);
   const { total, onRange } = useMore(jobs, rows.length);
   return (
     <Stack gap="sm">
       <Group justify="space-between">
         <Title order={1}>Jobs</Title>
         <Group>
-          {began > 0 && (
-            <Button size="compact-sm" onClick={show}>
-              {`Show ${NUMBER.format(began)} new`}
-            </Button>
-          )}
+          <FreshJobsButton fresh={fresh} show={show} />
           <ColumnsMenu
             columns={COLUMNS}
             chosen={search.columns}

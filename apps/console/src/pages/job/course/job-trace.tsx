@@ -7,19 +7,11 @@ import { CopyMenu } from '../../../parts/copy-menu.tsx';
 import { Given, shown } from '../../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../../parts/panel.tsx';
-import {
-  ALL_OPEN,
-  allClosed,
-  folded,
-  type Folds,
-  foldsIn,
-  foldsText,
-  isClosed,
-} from '../../../state/folds.ts';
 import { useSettings } from '../../../state/settings.ts';
 import { shellLine } from '../../../state/shell-word.ts';
 import { duration } from '../../../state/times.ts';
 import { useJobSearch } from '../use-job-search.ts';
+import { ALL_OPEN, allClosed, folded, type Folds, foldsIn, foldsText, isClosed } from './folds.ts';
 import classes from './job-trace.module.css';
 import { SpanDrawer } from './span-drawer.tsx';
 import { openRows, type TraceRows, traceRows, type TraceSpan } from './trace-rows.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { foldsIn } from '../../../state/folds.ts';
+import { foldsIn } from './folds.ts';
 import { openRows, traceRows } from './trace-rows.ts';
 
 const span = (part: string, startMs: number, endMs: number, ...children: readonly object[]) => ({

@@ -1,4 +1,4 @@
-import { type Folds, isClosed } from '../../../state/folds.ts';
+import { type Folds, isClosed } from './folds.ts';
 
 /** A span of a trace, in the order of the tree: causes before what they caused. */
 export interface TraceSpan {
