@@ -1,0 +1,1 @@
+export { OidcPeer } from './oidc-peer.ts';
