@@ -9,6 +9,7 @@ export type { LoadedConfig, MasterOptions } from './master.ts';
 export { clientInterface, loadMasterConfig, masterConfigFiles } from './master.ts';
 export type { MinionOptions } from './minion.ts';
 export { loadMinionConfig, minionOptionsByName } from './minion.ts';
+export { oidcSettings } from './oidc-settings.ts';
 export type { ConfigMap, ConfigValue, OptionTable } from './option.ts';
 export { isConfigMap, isOption } from './option.ts';
 export { nodegroupsOf, saltValue, textsOf } from './option-values.ts';

@@ -22,6 +22,7 @@ interface NumberField<T> extends Field<T> {
   readonly max?: number;
 }
 
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** `*` alone matches all. */
 const VARIABLE = /^(?:\*|[A-Za-z_][A-Za-z0-9_]*\*?)$/;
 const YES = new Set(['true', 'yes', 'on', '1']);
@@ -113,6 +114,40 @@ export function text(field: Field<string>): Option<string> {
 /** A text or nothing: an empty value in the file stays `undefined`. */
 export function maybeText(field: Omit<Field<string>, 'default'>): Option<string | undefined> {
   return { type: 'text', ...field, default: undefined, read: readText };
+}
+
+/**
+ * An address of a web server: `https`, or `http` on loopback. Without one, `undefined`.
+ * @param field `end`: how its path ends
+ */
+export function webAddress({
+  end = '',
+  ...field
+}: Omit<Field<string>, 'default'> & { readonly end?: string }): Option<string | undefined> {
+  const expected = `an address https://…${end}, or http://… on loopback`;
+  const read = (value: ConfigValue): string | Misfit =>
+    isWebAddress(value) && value.endsWith(end) ? value : new Misfit(expected);
+  return { type: 'address', ...field, default: undefined, read };
+}
+
+/** Origins of web servers, under the same rule; a single one is a list of one. */
+export function webOrigins(field: Field<readonly string[]>): Option<readonly string[]> {
+  const expected = 'a list of origins https://host, or http://host on loopback';
+  const list = texts(field);
+  const read = (value: ConfigValue): readonly string[] | Misfit => {
+    const origins = list.read(value);
+    if (origins instanceof Misfit || origins instanceof Odd) return new Misfit(expected);
+    const isFit = origins.every((one) => isWebAddress(one) && new URL(one).origin === one);
+    return isFit ? origins : new Misfit(expected);
+  };
+  return { ...list, read };
+}
+
+function isWebAddress(value: ConfigValue): value is string {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, hostname, username, password, search, hash } = new URL(value);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname));
+  return isSafe && [username, password, search, hash].every((part) => part === '');
 }
 
 /** One text of a closed list. A bare `off` is accepted, which YAML 1.1 reads as false. */

@@ -10,6 +10,8 @@ import {
   text,
   texts,
   variables,
+  webAddress,
+  webOrigins,
   wordFlag,
 } from '../kinds.ts';
 
@@ -266,6 +268,48 @@ export const brineOptions = {
     origins: texts({
       default: [],
       doc: 'Origins (`https://host`) whose pages may use the HTTP API from a browser.',
+    }),
+  },
+  oidc: {
+    issuer: webAddress({
+      doc:
+        'Provider of OpenID Connect that users of `external_auth: oidc` log in at, written as in ' +
+        'its tokens. `https`, or `http` on loopback.',
+    }),
+    client_id: text({ default: '', doc: 'Name of this master at the provider.' }),
+    client_secret: text({
+      default: '',
+      doc: 'Its secret at the provider; `sdb://profile/key` takes it from a store.',
+    }),
+    redirect_uri: webAddress({
+      end: '/login/oidc/callback',
+      doc:
+        'Where the provider sends browsers back to, as registered there: the address of the ' +
+        'HTTP API as browsers write it, then `/login/oidc/callback`.',
+    }),
+    name: text({
+      default: 'single sign-on',
+      doc: 'Name of the provider on the log-in page of the console.',
+    }),
+    name_claim: text({
+      default: 'sub',
+      doc:
+        'Claim of the ID token with the name of the user. Rights go by it: take one that users ' +
+        'can not choose.',
+    }),
+    groups_claim: text({
+      default: 'groups',
+      doc: 'Claim of the ID token with the groups of the user. Empty: no groups.',
+    }),
+    scopes: texts({
+      default: ['openid', 'profile'],
+      doc: 'Scopes that are asked for. Some providers send groups only with `groups`.',
+    }),
+    origins: webOrigins({
+      default: [],
+      doc:
+        'Origins (`https://host`) of endpoints of the provider beside that of `issuer`. Requests ' +
+        'go to no other one.',
     }),
   },
   http_silent_minions: wordFlag({

@@ -62,7 +62,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
     title: 'Choose what survives a crash',
     brine: ['ack', 'sync_interval', 'durable_functions', 'stream_bytes', 'stream_replicas'],
   },
-  { title: 'Say who may run what', salt: accessOptions, brine: ['eauth', 'inner_calls'] },
+  { title: 'Say who may run what', salt: accessOptions, brine: ['eauth', 'inner_calls', 'oidc'] },
   { title: 'Log in through LDAP', salt: ldapOptions, brine: [] },
   { title: 'Serve the HTTP API', salt: httpOptions, brine: ['http', 'http_silent_minions'] },
   {

@@ -14,7 +14,7 @@ export const SERVED = {
     'postgres',
     'saltclass',
   ],
-  external_auth: ['auto', 'file', 'ldap', 'pam', 'pki', 'rest', 'sharedsecret'],
+  external_auth: ['auto', 'file', 'ldap', 'oidc', 'pam', 'pki', 'rest', 'sharedsecret'],
   fileserver_backend: ['roots', 'git', 'gitfs'],
   master_tops: ['ext_nodes', 'saltclass'],
   engines: [
