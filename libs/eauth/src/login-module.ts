@@ -29,6 +29,14 @@ export class LoginError extends Error {
   }
 }
 
+/** Why a log-in is refused: a text for the operator, without secrets and names. */
+export class RefusedLogin extends Error {
+  constructor(text: string) {
+    super(text);
+    this.name = 'RefusedLogin';
+  }
+}
+
 /** The settings of a module: what stands below its name in `external_auth`, with its `^`. */
 export type ModuleSettings = Readonly<Record<string, unknown>>;
 

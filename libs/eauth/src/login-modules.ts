@@ -84,14 +84,16 @@ export class LoginModules {
    * Rejects as `check` does.
    * @param proof names the kind
    * @param check resolves with undefined if the proof is wrong
+   * @param username whose failures count together, beside those of the address
    */
   async prove<T>(
     proof: string,
     from: string,
     check: () => Promise<T | undefined>,
+    username = '',
   ): Promise<T | undefined> {
     let fault: { readonly error: unknown } | undefined;
-    const found = await this.#limited<T>({ module: proof, username: '', from }, async () => {
+    const found = await this.#limited<T>({ module: proof, username, from }, async () => {
       try {
         const user = await check();
         return user === undefined ? { kind: 'unknown' } : { kind: 'known', user };

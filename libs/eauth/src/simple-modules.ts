@@ -14,6 +14,13 @@ export function sharedSecret(secret: string): LoginModule {
   };
 }
 
+/** Takes no password: users of `oidc` log in by a browser, at their provider. */
+export const browserAlone: LoginModule = {
+  async check() {
+    throw new LoginError('external_auth:oidc takes no password: its users log in by a browser');
+  },
+};
+
 /** Lets every user in (salt/auth/auto.py): only for tests that ask for it. */
 export function everybody(allowed: boolean): LoginModule {
   return {

@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { Ldap, type LdapOptions, LoginLimits, type LoginModule, RestLogin } from '@brine/eauth';
+import {
+  Ldap,
+  type LdapOptions,
+  LoginLimits,
+  type LoginModule,
+  OidcLogin,
+  RestLogin,
+} from '@brine/eauth';
 import { many, type WorstWork } from '../worst.ts';
 
 /** What a directory or a service sends of this size is read on the loop of a worker. */
@@ -90,6 +97,15 @@ async function asked(
   answer: (socket: Socket) => void,
   username = 'u',
 ): Promise<void> {
+  await atServer(answer, (port) =>
+    module(port).check({ username, password: 'x' }, AbortSignal.timeout(300)),
+  );
+}
+
+async function atServer(
+  answer: (socket: Socket) => void,
+  ask: (port: number) => Promise<unknown>,
+): Promise<void> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => undefined));
@@ -98,7 +114,7 @@ async function asked(
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   try {
-    await module(port).check({ username, password: 'x' }, AbortSignal.timeout(300));
+    await ask(port);
   } finally {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -132,6 +148,25 @@ const service = (port: number): RestLogin => new RestLogin({ '^url': `http://127
 const httpAnswer = (body: string): string =>
   ['HTTP/1.1 200 OK', `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
 
+/** Log-ins at a provider; the port is of one that may answer. */
+function provider(port = 9): OidcLogin {
+  const options = {
+    issuer: `http://127.0.0.1:${port}`,
+    clientId: 'brine',
+    clientSecret: 'secret',
+    redirectUri: 'http://127.0.0.1/login/oidc/callback',
+    scopes: ['openid'],
+    nameClaim: 'sub',
+    groupsClaim: 'groups',
+    origins: [],
+  };
+  return new OidcLogin(options, () => undefined);
+}
+
+const FLOWS: readonly string[] = ['.', 'A', 'e30.', '....', '%', '&state=', '\ud800'].map((one) =>
+  one.repeat(1_000_000 / one.length),
+);
+
 /** Answers the bind, and whatever is asked then. */
 function binding(answer: Buffer): (socket: Socket) => void {
   return (socket) => {
@@ -141,7 +176,7 @@ function binding(answer: Buffer): (socket: Socket) => void {
 }
 
 export const directories: WorstWork = {
-  of: ['Ldap', 'RestLogin', 'LoginLimits'].map((name) => `eauth.${name}`),
+  of: ['Ldap', 'RestLogin', 'LoginLimits', 'OidcLogin'].map((name) => `eauth.${name}`),
   inputs: () => [
     ...DIRECTORIES.flatMap(([name, bytes]) => [
       [`a bind: ${name}`, () => asked(directory, (socket) => socket.write(bytes))] as const,
@@ -151,6 +186,24 @@ export const directories: WorstWork = {
       ([name, body]) =>
         [`rights: ${name}`, () => asked(service, (to) => to.end(httpAnswer(body)))] as const,
     ),
+    ...SERVICES.map(
+      ([name, body]) =>
+        [
+          `a provider: ${name}`,
+          () =>
+            atServer(
+              (to) => to.end(httpAnswer(body)),
+              (port) => provider(port).begin(),
+            ),
+        ] as const,
+    ),
+    ...FLOWS.flatMap((text) => [
+      [`flows of ${text.slice(0, 7)}`, () => provider().finish(text, 'code=a')] as const,
+      [
+        `a flow of ${text.slice(0, 7)}`,
+        () => provider().finish(text.slice(0, 1_020), text),
+      ] as const,
+    ]),
     ...NAMES.flatMap((username) => {
       const name = `${username.slice(0, 4)} of ${username.length}`;
       const attempt = { module: username, username, from: username };
