@@ -1,17 +1,22 @@
-import type { MasterOptions, SERVED } from '@brine/config';
+import { createHash } from 'node:crypto';
+import { type MasterOptions, oidcSettings, type SERVED } from '@brine/config';
 import {
+  browserAlone,
   CertificateLogin,
   everybody,
+  type KnownUser,
   Ldap,
   type LdapOptions,
+  LoginError,
   type LoginModule,
   LoginModules,
+  OidcLogin,
   Pam,
   PasswordFile,
   RestLogin,
   sharedSecret,
 } from '@brine/eauth';
-import type { AccessRules, Logins } from '@brine/master';
+import type { AccessRules, Logins, LoginsElsewhere, Vouched } from '@brine/master';
 import type { Trouble } from '@brine/tasks';
 import { fromJson } from '@brine/wire/text';
 
@@ -31,6 +36,7 @@ export function loginsOf(
     auto: everybody(options.brine.testing.eauthAuto),
     file: new PasswordFile(settingsOf('file')),
     ldap: new Ldap(ldapOptions(options)),
+    oidc: browserAlone,
     pam: new Pam({
       service: options['auth.pam.service'],
       program: options.brine.eauth.pamProgram,
@@ -45,13 +51,55 @@ export function loginsOf(
   const all = new LoginModules({ modules, onTrouble, count });
   return {
     prove: (proof, from, check) => all.prove(proof, from, check),
+    elsewhere: elsewhereOf(options, all, onTrouble),
     async vouch(module, username, password, from) {
-      const known = await all.vouch(module, username, password, from);
-      if (known === undefined) return undefined;
-      const { name, groups, acl } = known;
-      return { name, groups, ...(acl === undefined ? {} : { acl: fromJson(acl) }) };
+      return vouchedOf(await all.vouch(module, username, password, from));
     },
   };
+}
+
+function vouchedOf(known: KnownUser | undefined): Vouched | undefined {
+  if (known === undefined) return undefined;
+  const { name, groups, acl } = known;
+  return { name, groups, ...(acl === undefined ? {} : { acl: fromJson(acl) }) };
+}
+
+/** Log-ins by OpenID Connect; undefined where `external_auth` or `brine.oidc` does not have it. */
+function elsewhereOf(
+  options: MasterOptions,
+  all: LoginModules,
+  onTrouble: Trouble,
+): LoginsElsewhere | undefined {
+  if (!Object.hasOwn(options.externalAuth, 'oidc')) return undefined;
+  const settings = oidcSettings(options);
+  if (settings === undefined) {
+    onTrouble(
+      'external_auth:oidc lets no user in: brine.oidc needs issuer, client_id, client_secret and ' +
+        'redirect_uri',
+    );
+    return undefined;
+  }
+  const provider = new OidcLogin(settings, onTrouble);
+  return {
+    begin: () => provider.begin().catch(awayIf(undefined)),
+    finish: (flow, callback, from) => {
+      const check = async () => vouchedOf(await provider.finish(flow, callback));
+      // The failures of one log-in are no obstacle to those of other users at its address.
+      return all.prove('oidc', from, check, digestOf(flow)).catch(awayIf('away' as const));
+    },
+  };
+}
+
+/** The value for a provider that does not answer, which the provider has logged. */
+function awayIf<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof LoginError) return value;
+    throw error;
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 /** The options that grant rights. */

@@ -336,6 +336,6 @@ export async function logIn(
 }
 
 /** True if `external_auth` has rights for a login module. */
-function isEnabled({ rules }: MasterPorts, module: string): boolean {
+export function isEnabled({ rules }: MasterPorts, module: string): boolean {
   return Object.hasOwn(rules.access?.externalAuth ?? {}, module);
 }

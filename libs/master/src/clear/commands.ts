@@ -12,7 +12,7 @@ import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { runner, wheel } from './special.ts';
-import { getToken, keepCode, makeToken } from './tokens.ts';
+import { beginElsewhere, getToken, keepCode, makeToken } from './tokens.ts';
 
 /** Answer of a clear command: plain msgpack, unsigned. */
 export interface ClearResult {
@@ -80,7 +80,7 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
  * with Brine's own `brine_query`, `brine_events`, `brine_batch`, `brine_resolve`, `brine_rights`,
- * `brine_read` and `brine_code`.
+ * `brine_read`, `brine_code` and `brine_oidc`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -96,6 +96,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_rights', answering(rights)],
   ['brine_read', answering(read)],
   ['brine_code', answering(keepCode)],
+  ['brine_oidc', answering(beginElsewhere)],
 ]);
 
 /**

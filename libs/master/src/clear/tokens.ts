@@ -10,6 +10,7 @@ import {
   callerOfKept,
   type ClearRequest,
   findToken,
+  isEnabled,
   isStranger,
   keptKeyOf,
   logIn,
@@ -25,9 +26,18 @@ const TOKEN_LIFE_MAX_S = 365 * 86_400;
 /** Stands for the module in tokens of local keys. No option of `external_auth` gives it rights. */
 const LOCAL_KEY = 'local key';
 
+/** The login module of a provider elsewhere. Its users log in by a browser alone. */
+const ELSEWHERE = 'oidc';
+
+const PROVIDER_AWAY = 'The provider of the log-in does not answer. Other log-ins work.';
+const BROWSER_ALONE =
+  'The login module oidc takes no name and password. Open /login/oidc of the HTTP API in a ' +
+  'browser.';
+
 /**
  * `mk_token`: a token for a name and a password; an empty text if they are refused
- * (salt/auth/__init__.py LoadAuth.mk_token). Brine's own: for a one-time code.
+ * (salt/auth/__init__.py LoadAuth.mk_token). Brine's own: for a one-time code, and for a log-in
+ * that a browser comes back with.
  */
 export async function makeToken(
   ports: MasterPorts,
@@ -35,7 +45,12 @@ export async function makeToken(
   load: SaltMap,
 ): Promise<SaltValue> {
   if (load.has('code')) return tokenOfCode(ports, request, load);
-  const known = await logIn(ports, request, load);
+  const isElsewhere = textOf(load, 'eauth') === ELSEWHERE;
+  if (isElsewhere && !load.has('flow')) {
+    return buildErrorReply('EauthAuthenticationError', BROWSER_ALONE);
+  }
+  const known = await (isElsewhere ? finishElsewhere : logIn)(ports, request, load);
+  if (known === 'away') return buildErrorReply('SaltReqTimeoutError', PROVIDER_AWAY);
   const access = ports.rules.access;
   if (known === undefined || access === undefined) {
     ports.count('refused_eauth');
@@ -54,6 +69,34 @@ export async function makeToken(
     ...(access.keepAclInToken ? { authList: aclToKeep(access, eauth, known) } : {}),
   };
   return keepToken(ports, access, record);
+}
+
+/**
+ * Brine's own clear command `brine_oidc`: begins a log-in at the provider. Open to all: the browser
+ * keeps what the master would have to.
+ */
+export async function beginElsewhere(ports: MasterPorts, request: ClearRequest): Promise<SaltMap> {
+  const { elsewhere } = ports.logins;
+  if (elsewhere === undefined || !isEnabled(ports, ELSEWHERE)) {
+    return buildErrorReply('SaltInvocationError', 'external_auth has no oidc');
+  }
+  request.stepAside?.();
+  const begun = await elsewhere.begin();
+  if (begun === undefined) return buildErrorReply('SaltReqTimeoutError', PROVIDER_AWAY);
+  return mapOf({ ...begun });
+}
+
+async function finishElsewhere(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<Vouched | 'away' | undefined> {
+  const [flow, callback] = [textOf(load, 'flow'), textOf(load, 'callback')];
+  const { elsewhere } = ports.logins;
+  if (elsewhere === undefined || !isEnabled(ports, ELSEWHERE)) return undefined;
+  if (flow === undefined || callback === undefined) return undefined;
+  request.stepAside?.();
+  return elsewhere.finish(flow, callback, request.peer ?? request.gatewayHost);
 }
 
 /**

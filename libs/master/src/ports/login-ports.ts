@@ -49,6 +49,29 @@ export interface Logins {
     from: string,
     check: () => Promise<T | undefined>,
   ): Promise<T | undefined>;
+  /** Undefined if no provider is configured. */
+  readonly elsewhere?: LoginsElsewhere | undefined;
+}
+
+/** A log-in that a browser finishes elsewhere. */
+export interface BegunLogin {
+  /** Where the browser goes. */
+  readonly address: string;
+  /** What it comes back with, beside the query; opaque. */
+  readonly flow: string;
+}
+
+/** Log-ins at a provider elsewhere: OpenID Connect. Neither method rejects because of it. */
+export interface LoginsElsewhere {
+  /** Undefined if the provider does not answer. */
+  begin(): Promise<BegunLogin | undefined>;
+  /**
+   * Undefined if the log-in is refused; `away` if the provider does not answer. The limits are
+   * those of other proofs.
+   * @param callback the query that the browser comes back with
+   * @param from the address of the client
+   */
+  finish(flow: string, callback: string, from: string): Promise<Vouched | 'away' | undefined>;
 }
 
 /** A local key that a token or a code stands for: its rights are those of the key. */
