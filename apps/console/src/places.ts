@@ -5,3 +5,9 @@ export const CONSOLE_PATH = import.meta.env.DEV
 
 /** Where the API is, without a slash at the end: beside the console. */
 export const API_PATH = new URL('../v1', new URL(CONSOLE_PATH, window.location.origin)).pathname;
+
+/** Where a browser begins a log-in at a provider: beside the console too. */
+export const ELSEWHERE_PATH = new URL(
+  '../login/oidc',
+  new URL(CONSOLE_PATH, window.location.origin),
+).pathname;

@@ -34,7 +34,13 @@ export type SessionShown = z.infer<typeof sessionSchema>;
 /** What a person may log in with, and whether that is done. */
 export const logInsSchema = z
   .object({
-    modules: z.array(z.string()).describe('The modules of `external_auth`.'),
+    modules: z
+      .array(z.string())
+      .describe('The modules of `external_auth` that take a name and a password.'),
+    elsewhere: z
+      .string()
+      .optional()
+      .describe('Name of the provider that a browser logs in at, by `/login/oidc`.'),
     session: sessionSchema.optional().describe('The log-in of the request itself.'),
   })
   .meta({ id: 'LogIns' });

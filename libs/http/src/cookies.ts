@@ -13,18 +13,25 @@ export function ownCookieOf({ cookies }: HttpRequest, name: string): string | un
   return cookies[HOST_PREFIX + name] ?? cookies[name];
 }
 
+/** A cookie to set. */
+export interface OwnCookie {
+  readonly name: string;
+  readonly value: string;
+  /** Unix seconds. */
+  readonly expire: number;
+  /** `lax`: a link of another site sends it too; default `strict`. */
+  readonly sameSite?: 'lax';
+}
+
 /**
  * Sets a cookie until a time, in unix seconds. Over TLS it comes back over TLS alone, and its name
  * begins with `__Host-`.
  */
-export function setOwnCookie(
-  request: HttpRequest,
-  reply: HttpReply,
-  cookie: { readonly name: string; readonly value: string; readonly expire: number },
-): void {
-  const { name, value, expire } = cookie;
+export function setOwnCookie(request: HttpRequest, reply: HttpReply, cookie: OwnCookie): void {
+  const { name, value, expire, sameSite = OWN.sameSite } = cookie;
   void reply.setCookie(nameFor(request, name), value, {
     ...OWN,
+    sameSite,
     secure: isSecure(request),
     maxAge: Math.max(0, Math.floor(expire - Date.now() / 1_000)),
     expires: new Date(expire * 1_000),

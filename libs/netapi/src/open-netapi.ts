@@ -6,6 +6,7 @@ import { clientSettings } from '@brine/client';
 import {
   type MasterOptions,
   nodegroupsOf,
+  oidcSettings,
   optionsForCallers,
   readRestCherrypy,
   type RestCherrypyOptions,
@@ -19,6 +20,7 @@ import { readTrace, traceDir } from '@brine/telemetry';
 import { MasterRequests } from './clients/master-requests.ts';
 import { NetapiClient, type NetapiClientParts } from './clients/netapi-client.ts';
 import { addConsole } from './console/console.ts';
+import { addLogInElsewhere } from './console/log-in-elsewhere.ts';
 import { FleetFeed } from './fleet/fleet-feed.ts';
 import { FleetRecords } from './fleet/fleet-records.ts';
 import { FleetSights } from './fleet/fleet-sights.ts';
@@ -108,6 +110,7 @@ export function openNetapi(given: NetapiParts): Netapi {
       await new RestCherrypy({ ...parts, options: own }).build(app);
       await addV1(app, own.rootPrefix, parts);
       await addConsole(app, own.rootPrefix, consoleDir);
+      if (parts.logInElsewhere !== undefined) addLogInElsewhere(app, own.rootPrefix, parts);
     },
     errorPage: (status) => errorPage(status, ''),
     room,
@@ -132,7 +135,10 @@ function ofOptions(options: MasterOptions, onTrouble: NetapiParts['onTrouble']) 
     settings: clientSettings(options, { user, nodegroups: nodegroupsOf(options.nodegroups) }),
     enabled,
     externalAuth,
-    logInModules: SERVED.external_auth.filter((name) => Object.hasOwn(externalAuth, name)),
+    logInModules: SERVED.external_auth.filter(
+      (name) => name !== 'oidc' && Object.hasOwn(externalAuth, name),
+    ),
+    logInElsewhere: oidcSettings(options)?.name,
     origins: brine.http.origins,
     host: brine.host,
     commandOptions: commandOptions(options),

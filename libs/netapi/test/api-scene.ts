@@ -20,6 +20,7 @@ import {
 import { MasterRequests } from '../src/clients/master-requests.ts';
 import { NetapiClient } from '../src/clients/netapi-client.ts';
 import { addConsole } from '../src/console/console.ts';
+import { addLogInElsewhere } from '../src/console/log-in-elsewhere.ts';
 import type { StoredGrains } from '../src/fleet/fleet-records.ts';
 import { FleetSights } from '../src/fleet/fleet-sights.ts';
 import type { KeyRecord } from '../src/fleet/key-record.ts';
@@ -232,7 +233,7 @@ export class ApiScene {
       void this.faults.push(`${request}: ${String(error)}`);
     const callers = new Callers(requests, this.sessions);
     const onTrouble = (text: string): void => void this.faults.push(text);
-    const { bus = NO_BUS } = options;
+    const { bus = NO_BUS, examine = async () => [] } = options;
     const live = bus === NO_BUS ? this.live : new LiveEvents(bus, onTrouble);
     const fleet = { index: this.fleet, whole: async () => ({ index: this.fleet, asOf: NOWHERE }) };
     const sights = new FleetSights();
@@ -257,10 +258,10 @@ export class ApiScene {
       origins,
       settings: { ...SETTINGS, nodegroups: this.nodegroups },
       apiAcl: read.apiAcl,
-      logInModules: Object.keys(externalAuth),
+      ...logInsOf(externalAuth),
       release: '0.2.0',
       host: 'host1',
-      examine: options.examine ?? (async () => []),
+      examine,
       secrets: () => new SecretScanner(options.secrets ?? []),
       templates: readTemplates(options.templates).templates,
       onFault,
@@ -301,6 +302,7 @@ export class ApiScene {
         await this.api.build(app);
         await addV1(app, '', this.v1);
         await addConsole(app, '', fileURLToPath(CONSOLE));
+        if (this.v1.logInElsewhere !== undefined) addLogInElsewhere(app, '', this.v1);
       },
       errorPage: (status) => errorPage(status, ''),
       onTaken: (reason) => void this.faults.push(reason),
@@ -336,6 +338,13 @@ export class ApiScene {
     this.parts.close();
     await this.#listener?.close();
   }
+}
+
+function logInsOf(externalAuth: object): Pick<V1Parts, 'logInModules' | 'logInElsewhere'> {
+  return {
+    logInModules: Object.keys(externalAuth).filter((name) => name !== 'oidc'),
+    logInElsewhere: Object.hasOwn(externalAuth, 'oidc') ? 'Example' : undefined,
+  };
 }
 
 const EMPTY_TRACE = {

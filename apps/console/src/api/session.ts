@@ -4,7 +4,10 @@ import { ask } from './ask.ts';
 
 /** What one may log in with, and the session if there is one. */
 export interface LogIns {
+  /** Of `external_auth`, with a name and a password. */
   readonly modules: readonly string[];
+  /** The name of the provider that a browser logs in at. */
+  readonly elsewhere?: string;
   readonly session?: SessionShown;
 }
 

@@ -1,19 +1,23 @@
 import { Alert, Button, NativeSelect, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { type SyntheticEvent, useRef, useState } from 'react';
+import { type RefObject, type SyntheticEvent, useRef, useState } from 'react';
 import { ApiError } from '../api/ask.ts';
-import { type LogIn, logIn } from '../api/session.ts';
+import { type LogIn, logIn, type LogIns } from '../api/session.ts';
+import { Given } from '../parts/given.tsx';
+import { leaveForLogIn } from './log-in-elsewhere.ts';
 
 const WRONG_PASSWORD = 'The user, the password or the module is wrong.';
 
 interface LogInFormProps {
-  readonly modules: readonly string[];
+  /** Undefined until it is known. */
+  readonly logIns: Pick<LogIns, 'modules' | 'elsewhere'> | undefined;
   /** The user of a session that has ended. */
   readonly user?: string;
   readonly onLoggedIn: () => void;
 }
 
-/** Asks for a name and a password. */
-export function LogInForm({ modules, user = '', onLoggedIn }: LogInFormProps) {
+/** Asks for a name and a password, or leaves for the provider that has them. */
+export function LogInForm({ logIns, user = '', onLoggedIn }: LogInFormProps) {
+  const { modules = [], elsewhere } = logIns ?? {};
   const [trouble, setTrouble] = useState('');
   const [isBusy, setBusy] = useState(false);
   const password = useRef<HTMLInputElement>(null);
@@ -50,27 +54,15 @@ export function LogInForm({ modules, user = '', onLoggedIn }: LogInFormProps) {
           {trouble}
         </Alert>
       )}
+      {elsewhere !== undefined && (
+        <Button onClick={leaveForLogIn} data-autofocus={modules.length === 0 || undefined}>
+          Log in by <Given text={elsewhere} />
+        </Button>
+      )}
       {modules.length > 0 && (
         <form onSubmit={submit}>
           <Stack>
-            <TextInput
-              label="User"
-              name="username"
-              autoComplete="username"
-              autoCapitalize="none"
-              spellCheck={false}
-              maxLength={1_024}
-              defaultValue={user}
-              required
-              data-autofocus
-            />
-            <PasswordInput
-              ref={password}
-              label="Password"
-              name="password"
-              autoComplete="current-password"
-            />
-            <NativeSelect label="Log-in module" name="eauth" data={[...modules]} />
+            <Fields user={user} modules={modules} password={password} />
             <Button type="submit" loading={isBusy}>
               Log in
             </Button>
@@ -81,6 +73,37 @@ export function LogInForm({ modules, user = '', onLoggedIn }: LogInFormProps) {
         On the host of the master, <code>brine console</code> prints an address that logs in once.
       </Text>
     </Stack>
+  );
+}
+
+interface FieldsProps {
+  readonly user: string;
+  readonly modules: readonly string[];
+  readonly password: RefObject<HTMLInputElement | null>;
+}
+
+function Fields({ user, modules, password }: FieldsProps) {
+  return (
+    <>
+      <TextInput
+        label="User"
+        name="username"
+        autoComplete="username"
+        autoCapitalize="none"
+        spellCheck={false}
+        maxLength={1_024}
+        defaultValue={user}
+        required
+        data-autofocus
+      />
+      <PasswordInput
+        ref={password}
+        label="Password"
+        name="password"
+        autoComplete="current-password"
+      />
+      <NativeSelect label="Log-in module" name="eauth" data={[...modules]} />
+    </>
   );
 }
 

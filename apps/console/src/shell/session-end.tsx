@@ -36,7 +36,7 @@ export function SessionEnd() {
       </Group>
       <Modal opened={isOpen} onClose={dialog.close} title="Log in again">
         <LogInForm
-          modules={logIns.data?.modules ?? []}
+          logIns={logIns.data}
           user={me.data?.principal ?? ''}
           onLoggedIn={() => void again()}
         />

@@ -6,17 +6,22 @@ import { Given } from '../parts/given.tsx';
 import { Sourced } from '../parts/panel.tsx';
 import { Inside } from './leave.tsx';
 import { LogInForm } from './log-in.tsx';
-import { logInByCode, takeCode } from './log-in-code.ts';
+import { logInByCode, takeBrought } from './log-in-code.ts';
 
 /** Its children for a user who is logged in; before that, what one logs in with. */
 export function Welcome({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
   const logIns = useQuery(logInsQuery);
-  const [code, setCode] = useState(takeCode);
-  const [trouble, setTrouble] = useState<string>();
+  const [first] = useState(takeBrought);
+  const [code, setCode] = useState(first.code);
+  const [trouble, setTrouble] = useState(first.trouble);
   // An address with a code that is opened in this very tab loads nothing.
   useEffect(() => {
-    const take = (): void => setCode(takeCode());
+    const take = (): void => {
+      const brought = takeBrought();
+      setCode(brought.code);
+      setTrouble(brought.trouble);
+    };
     window.addEventListener('hashchange', take);
     return () => window.removeEventListener('hashchange', take);
   }, []);
@@ -60,7 +65,7 @@ export function Welcome({ children }: { readonly children: ReactNode }) {
             </Alert>
           )}
           <Sourced source={logIns}>
-            <LogInForm modules={logIns.data?.modules ?? []} onLoggedIn={() => void refetch()} />
+            <LogInForm logIns={logIns.data} onLoggedIn={() => void refetch()} />
           </Sourced>
         </Stack>
       </Paper>

@@ -37,6 +37,8 @@ export interface V1Parts extends Pick<
   readonly apiAcl: ApiAcl | undefined;
   /** The modules of `external_auth` that users may log in with. */
   readonly logInModules: readonly string[];
+  /** The name of the provider that users may log in at; undefined without one. */
+  readonly logInElsewhere: string | undefined;
   readonly release: string;
   /** Shape the loads of commands. */
   readonly settings: LoadSettings;

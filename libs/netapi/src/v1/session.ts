@@ -94,19 +94,27 @@ function addLogIns(app: DescribedApp, parts: V1Parts): void {
     },
     async (request) => {
       const known = await findWho(request, parts);
-      const modules = [...parts.logInModules];
-      return known === undefined ? { modules } : { modules, session: shown(known.session) };
+      const { logInModules, logInElsewhere: elsewhere } = parts;
+      return {
+        modules: [...logInModules],
+        ...(elsewhere === undefined ? {} : { elsewhere }),
+        ...(known === undefined ? {} : { session: shown(known.session) }),
+      };
     },
   );
 }
 
 /** Undefined for a log-in that is refused, also from an address that is not its user's. */
-async function logIn(parts: V1Parts, given: SaltMap, peer: string): Promise<LoggedIn | undefined> {
+export async function logIn(
+  parts: Pick<V1Parts, 'requests' | 'sessions' | 'apiAcl'>,
+  given: SaltMap,
+  peer: string,
+): Promise<LoggedIn | undefined> {
   const username = textOf(given, 'username');
   if (username !== undefined && !mayComeFrom(parts.apiAcl, username, peer)) return undefined;
   const loggedIn = await newSession(parts, given, peer);
   if (loggedIn === undefined || username !== undefined) return loggedIn;
-  // A code shows its user only now.
+  // A code, or a log-in elsewhere, shows its user only now.
   const { id, session } = loggedIn;
   if (mayComeFrom(parts.apiAcl, session.user, peer)) return loggedIn;
   await endSession(parts, { id, token: session.token }, peer);
