@@ -143,7 +143,7 @@ export type MinionDetail = z.infer<typeof minionDetailSchema>;
 /** The grains of a minion. */
 export const grainsSchema = z
   .object({
-    grains: z.record(z.string(), z.unknown()),
+    grains: z.record(z.string(), z.unknown()).nullable().describe('Null before it sent some.'),
     updated: timeSchema.nullable().describe('When they were stored.'),
   })
   .meta({ id: 'Grains' });

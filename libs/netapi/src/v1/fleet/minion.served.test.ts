@@ -109,14 +109,21 @@ describe('one minion', () => {
 
 describe('grains', () => {
   test('are whole for a caller that may have them sent', async () => {
-    const { get, scene } = await served([mapOf({ 'web*': ['grains.items'] })], REACH);
+    const { get } = await served([mapOf({ 'web*': ['grains.items'] })], REACH);
     expect((await get('/minions/web1/grains')).json).toMatchObject({
       grains: { os: 'Debian', role: 'web1' },
       updated: '2025-11-30T10:53:20.000000Z',
     });
     expect(await get('/minions/db1/grains')).toMatchObject(NOT_FOUND);
+  });
+
+  test('are null before a minion has sent some', async () => {
+    const { get, scene } = await served([mapOf({ 'web*': ['grains.items'] })], REACH);
     scene.grains.delete('web1');
-    expect(await get('/minions/web1/grains')).toMatchObject(NOT_FOUND);
+    expect(await get('/minions/web1/grains')).toMatchObject({
+      status: 200,
+      json: { grains: null, updated: null },
+    });
   });
 
   test('are refused to one that may only target the minion', async () => {

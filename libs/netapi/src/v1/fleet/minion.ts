@@ -64,10 +64,10 @@ export function addMinion(app: DescribedApp, parts: V1Parts): void {
         seenRow(view, id);
         if (!partJudge(view.reader, 'grains')(id)) throw new RefusedRequest('forbidden');
         const stored = await parts.records.grains(id);
-        if (stored === undefined) throw new RefusedRequest('not-found', 'It sent no grains.');
-        const { grains, updatedMs } = stored;
+        const { grains, updatedMs } = stored ?? {};
         const updated = updatedMs === undefined ? null : timeText(updatedMs / 1_000);
-        const text = `{"grains":${toJson(grains).json},"updated":${JSON.stringify(updated)}}`;
+        const json = grains === undefined ? 'null' : toJson(grains).json;
+        const text = `{"grains":${json},"updated":${JSON.stringify(updated)}}`;
         return reply
           .type('application/json; charset=utf-8')
           .serializer(String)
