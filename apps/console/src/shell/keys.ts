@@ -29,9 +29,11 @@ export function useKeys(acts: KeyActs): void {
   }, []);
 }
 
+/** Fields that take no letters: a key there is a key of the page. */
+const PRESSED = /^(checkbox|radio|button|submit|reset)$/;
+
 function isWriting(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !PRESSED.test(target.type);
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }

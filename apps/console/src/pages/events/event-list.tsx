@@ -1,6 +1,6 @@
 import type { EventShown } from '@brine/api';
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Grid } from '../../parts/grid/grid.tsx';
 import { Empty, Sourced } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
@@ -44,7 +44,12 @@ export function EventList({ search, onChange, onOpen }: EventListProps) {
             command makes some:
           </Empty>
         ) : (
-          <div onPointerEnter={() => pause.point(true)} onPointerLeave={() => pause.point(false)}>
+          <div
+            onPointerEnter={() => pause.point(true)}
+            onPointerLeave={() => pause.point(false)}
+            onFocus={({ target }) => pause.focus(target.matches(':focus-visible'))}
+            onBlur={() => pause.focus(false)}
+          >
             <Grid
               label="Events"
               columns={EVENT_COLUMNS}
@@ -84,21 +89,21 @@ export function EventList({ search, onChange, onOpen }: EventListProps) {
 
 type List = ReturnType<typeof useEventFeed>;
 
-/** Rows do not move under the pointer, nor while one looks at earlier ones. */
+const MOVING = { isPointed: false, isFocused: false, isBack: false };
+
+/** Rows do not move under the pointer or the keys, nor while one looks at earlier ones. */
 function usePause(feed: List['feed']) {
-  const [isPointed, setPointed] = useState(false);
-  const [isBack, setBack] = useState(false);
-  const set = (pointed: boolean, back: boolean): void => {
-    setPointed(pointed);
-    setBack(back);
-    feed.pause(pointed || back);
-  };
+  const [why, setWhy] = useState(MOVING);
+  const isPaused = Object.values(why).includes(true);
+  useEffect(() => feed.pause(isPaused), [feed, isPaused]);
+  const set = (part: Partial<typeof MOVING>): void => setWhy((old) => ({ ...old, ...part }));
   return {
-    isPaused: isPointed || isBack,
-    isBack,
-    point: (is: boolean) => set(is, isBack),
-    scroll: (isAtEnd: boolean) => set(isPointed, !isAtEnd),
-    end: () => set(false, false),
+    isPaused,
+    isBack: why.isBack,
+    point: (isPointed: boolean) => set({ isPointed }),
+    focus: (isFocused: boolean) => set({ isFocused }),
+    scroll: (isAtEnd: boolean) => set({ isBack: !isAtEnd }),
+    end: () => setWhy(MOVING),
   };
 }
 

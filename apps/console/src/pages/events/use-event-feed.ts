@@ -1,16 +1,18 @@
-import type { StreamData } from '@brine/api';
+import type { EventShown, StreamData } from '@brine/api';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { askEvents, eventsQuery } from '../../api/events.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { eventsTopic } from '../../live/wanted-topics.ts';
 import { eventTest } from '../../state/event-filter.ts';
-import { EventFeed } from './event-feed.ts';
+import { EventFeed, ROWS_MAX } from './event-feed.ts';
 import type { EventsSearch } from './events-search.ts';
 import { hasReached } from './places-of-events.ts';
 
 /** Where a list begins that does not name it. */
 export const USUAL_FROM = '10m';
+/** The stream has ten frames a second: the list shows them together, at this interval, ms. */
+const SHOW_MS = 250;
 /** Pages of one list, or of one replay: as many rows as a tab keeps. */
 const PAGES_MAX = 10;
 
@@ -68,8 +70,9 @@ function useLiveEvents(
   const [lag, setLag] = useState<Lag>();
   const [isReset, setReset] = useState(false);
   const isWanted = useMemo(() => eventTest(filter), [filter]);
+  const show = useGathered(useCallback((events) => feed.take(events), [feed]));
   useTopic(topic, (message) => {
-    if (message.event === 'events') feed.take(message.data.filter(isWanted));
+    if (message.event === 'events') show(message.data.filter(isWanted));
     else if (message.event === 'hello') setHelloAt((begin.current ??= message.data.position));
     else if (message.event === 'lag') setLag((before) => joined(before, message.data));
     else if (message.event === 'reset') setReset(message.data.position !== begin.current);
@@ -90,6 +93,26 @@ function useLiveEvents(
     setReset(false);
   };
   return { helloAt, lag, isReset, replay, forget };
+}
+
+/** Gives what comes in a short time together: each time costs a drawing of the list. */
+function useGathered(take: (events: readonly EventShown[]) => void) {
+  const gathered = useRef<readonly EventShown[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const give = (): void => {
+    clearTimeout(timer.current);
+    timer.current = undefined;
+    const all = gathered.current;
+    gathered.current = [];
+    take(all);
+  };
+  return (events: readonly EventShown[]): void => {
+    gathered.current = [...gathered.current, ...events];
+    // Timers of a tab that is not seen are late.
+    if (gathered.current.length >= ROWS_MAX) give();
+    else if (gathered.current.length > 0) timer.current ??= setTimeout(give, SHOW_MS);
+  };
 }
 
 /** Two gaps as one: what is between them is there, and is not taken twice. */

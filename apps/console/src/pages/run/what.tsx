@@ -29,9 +29,10 @@ export function What({ command, onChange, kinds }: WhatProps) {
   const { of, fun, arg } = command;
   const [typed] = useDebouncedValue(fun, TYPING_MS);
   const offered = useQuery(functionsQuery(of, typed));
-  const one = useQuery(functionQuery(of, typed));
-  const doc = one.data?.name === fun ? one.data : undefined;
   const names = new Set(offered.data?.items.map(({ name }) => name));
+  // A name that is not offered has no documentation: to ask for it would be an error.
+  const one = useQuery(functionQuery(of, names.has(typed) ? typed : ''));
+  const doc = one.data?.name === fun ? one.data : undefined;
   return (
     <Panel title={of === 'module' ? '2 What' : 'What'}>
       <Group align="end" gap="sm">

@@ -149,7 +149,7 @@ function useRowKeys<Row>(
 ) {
   return (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const row = rowAt(at);
+    const row = isOfRow(event) ? rowAt(at) : undefined;
     const next = gridMove(event.key, at, { total, page });
     if (next !== undefined) {
       show(next);
@@ -161,6 +161,12 @@ function useRowKeys<Row>(
     } else return;
     event.preventDefault();
   };
+}
+
+/** The titles have keys of their own, as has a link or a button in a row. */
+function isOfRow({ key, target }: KeyboardEvent): boolean {
+  if (!(target instanceof HTMLElement) || target.closest('[data-index]') === null) return false;
+  return key !== 'Enter' || target.closest('a, button') === null;
 }
 
 interface GridRowProps<Row> {
