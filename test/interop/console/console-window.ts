@@ -150,10 +150,16 @@ export class ConsoleWindow {
   }
 
   /** Opens a page by its item in the menu. */
-  async openByMenu({ path, name }: { readonly path: string; readonly name: string }) {
+  async openByMenu(entry: { readonly path: string; readonly name: string }) {
     const menu = this.page.getByRole('navigation', { name: 'Pages' });
     // Its keys are in the item too.
-    await menu.getByRole('link', { name: new RegExp(`^${name}\\b`) }).click();
+    await menu.getByRole('link', { name: new RegExp(`^${entry.name}\\b`) }).click();
+    await this.arrived(entry);
+  }
+
+  /** Waits until a page of the menu is there: the one before stays until then. */
+  async arrived({ path, name }: { readonly path: string; readonly name: string }) {
+    await this.page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
     await this.settled(consolePath(path));
   }
 

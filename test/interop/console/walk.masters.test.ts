@@ -232,11 +232,11 @@ test('texts typed in two filters both count, and follow the address back', async
 test('each page opens by its keys', async () => {
   await page.goto(`${base}/console/`);
   await window.settled();
-  for (const { path, name, key } of [...PAGES, ...PAGES.slice(0, 1)]) {
+  for (const entry of [...PAGES, ...PAGES.slice(0, 1)]) {
     await page.keyboard.press('g');
-    await page.keyboard.press(key);
-    await window.settled(consolePath(path));
-    expect(await currentItem()).toBe(name);
+    await page.keyboard.press(entry.key);
+    await window.arrived(entry);
+    expect(await currentItem()).toBe(entry.name);
   }
   await page.keyboard.press('?');
   const help = page.getByRole('dialog', { name: 'Keys' });
@@ -248,12 +248,12 @@ test('each page opens by its keys', async () => {
 });
 
 test('the palette finds each page by its name', async () => {
-  for (const { path, name } of PAGES) {
+  for (const entry of PAGES) {
     await page.keyboard.press('/');
-    await page.getByRole('textbox', { name: 'Search' }).fill(name);
+    await page.getByRole('textbox', { name: 'Search' }).fill(entry.name);
     await page.keyboard.press('Enter');
     await page.getByRole('textbox', { name: 'Search' }).waitFor({ state: 'hidden' });
-    await window.settled(consolePath(path));
+    await window.arrived(entry);
   }
 });
 
