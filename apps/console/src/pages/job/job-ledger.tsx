@@ -1,10 +1,10 @@
 import type { Job, Ledger } from '@brine/api/jobs';
 import { useQuery } from '@tanstack/react-query';
 import { usualTimeQuery } from '../../api/job.ts';
-import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
+import { LedgerBar, LedgerNumbers } from '../../parts/bars/ledger-bar.tsx';
 import { useNow } from '../../parts/now.ts';
+import { jobTimes } from '../../state/job/time-track.ts';
 import type { LedgerState } from '../../state/ledger.ts';
-import { jobTimes } from '../../state/time-track.ts';
 
 interface JobLedgerProps {
   /** Undefined while the ledger of an earlier time is shown. */

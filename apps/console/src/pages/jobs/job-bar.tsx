@@ -1,8 +1,8 @@
 import type { JobLine } from '@brine/api/jobs';
 import { useNavigate } from '@tanstack/react-router';
-import { LedgerBar } from '../../parts/ledger-bar.tsx';
+import { LedgerBar } from '../../parts/bars/ledger-bar.tsx';
 import { useNow } from '../../parts/now.ts';
-import { jobTimes } from '../../state/time-track.ts';
+import { jobTimes } from '../../state/job/time-track.ts';
 
 interface JobBarProps {
   readonly job: JobLine;

@@ -1,6 +1,6 @@
 import type { Overview } from '@brine/api/fleet';
 import { Stack, Text } from '@mantine/core';
-import { BarChart } from '../../parts/bar-chart.tsx';
+import { BarChart } from '../../parts/bars/bar-chart.tsx';
 import { Empty, Panel, type Source } from '../../parts/panel.tsx';
 
 interface WorkPanelProps {

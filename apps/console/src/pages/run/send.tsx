@@ -8,7 +8,7 @@ import { jobQuery } from '../../api/job.ts';
 import { sendRun } from '../../api/run.ts';
 import { meQuery } from '../../api/session.ts';
 import { useTopic } from '../../live/use-live.ts';
-import { LedgerBar, LedgerNumbers } from '../../parts/ledger-bar.tsx';
+import { LedgerBar, LedgerNumbers } from '../../parts/bars/ledger-bar.tsx';
 import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { Sourced } from '../../parts/panel.tsx';
 import { type ClientAct, isEnabled } from '../../state/clients.ts';

@@ -112,9 +112,8 @@ function Refused({
             <>
               <Text size="sm">
                 You may on {data.count === 0 ? 'none of them' : minions(data.count)}
-                {named > data.count &&
-                  `; ${NUMBER.format(named - data.count)} of those you name are not allowed, or not known`}
-                .
+                {named > data.count && `; ${NUMBER.format(named - data.count)} of the named ones`}
+                {named > data.count && ' are not allowed, or not known'}.
               </Text>
               {data.count > 0 && (
                 <Group gap="sm" mt={4}>

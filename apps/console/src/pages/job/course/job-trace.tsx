@@ -97,23 +97,7 @@ function columnsOf(
       id: 'part',
       title: 'Part',
       width: 'minmax(10rem, 2fr)',
-      cell: (span) => (
-        <span style={{ paddingInlineStart: `${Math.min(span.depth, DEPTH_MAX)}rem` }}>
-          <button
-            type="button"
-            tabIndex={-1}
-            className={classes['fold']}
-            aria-label={`${isClosed(folds, span.index) ? 'Open' : 'Close'} ${shown(span.part, 100)}`}
-            aria-expanded={!isClosed(folds, span.index)}
-            hidden={span.below === 0}
-            onClick={() => fold(span, !isClosed(folds, span.index))}
-          >
-            {isClosed(folds, span.index) ? '▸' : '▾'}
-          </button>{' '}
-          <Given text={span.part} />
-          {isClosed(folds, span.index) && ` (${NUMBER.format(span.below)})`}
-        </span>
-      ),
+      cell: (span) => <Part span={span} isClosed={isClosed(folds, span.index)} fold={fold} />,
     },
     {
       id: 'service',
@@ -140,6 +124,33 @@ function columnsOf(
       cell: (span) => <SpanBar span={span} rows={rows} />,
     },
   ];
+}
+
+interface PartProps {
+  readonly span: TraceSpan;
+  readonly isClosed: boolean;
+  readonly fold: (span: TraceSpan, toClosed: boolean) => void;
+}
+
+/** The name of a span, and a button that closes or opens what is below it. */
+function Part({ span, isClosed: isShut, fold }: PartProps) {
+  return (
+    <span style={{ paddingInlineStart: `${Math.min(span.depth, DEPTH_MAX)}rem` }}>
+      <button
+        type="button"
+        tabIndex={-1}
+        className={classes['fold']}
+        aria-label={`${isShut ? 'Open' : 'Close'} ${shown(span.part, 100)}`}
+        aria-expanded={!isShut}
+        hidden={span.below === 0}
+        onClick={() => fold(span, !isShut)}
+      >
+        {isShut ? '▸' : '▾'}
+      </button>{' '}
+      <Given text={span.part} />
+      {isShut && ` (${NUMBER.format(span.below)})`}
+    </span>
+  );
 }
 
 /** A span over time. */

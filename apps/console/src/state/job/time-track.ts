@@ -1,5 +1,5 @@
 import type { JobLine } from '@brine/api/jobs';
-import { duration } from './times.ts';
+import { duration } from '../times.ts';
 
 /** The times of a job that waits for minions, ms. */
 export interface JobTimes {

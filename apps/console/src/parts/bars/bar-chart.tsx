@@ -1,5 +1,5 @@
 import { Group, Text } from '@mantine/core';
-import { chartBars, chartSentence } from '../state/bars.ts';
+import { chartBars, chartSentence } from '../../state/bars.ts';
 import classes from './bar-chart.module.css';
 
 const BOX = { width: 300, height: 40 } as const;

@@ -1,16 +1,16 @@
 import type { Ledger } from '@brine/api/jobs';
 import { UnstyledButton } from '@mantine/core';
 import { useElementSize } from '@mantine/hooks';
+import { type JobTimes, timeSentence, timeTrack } from '../../state/job/time-track.ts';
 import {
   LEDGER_ORDER,
   LEDGER_SIGNS,
   ledgerParts,
   ledgerSentence,
   type LedgerState,
-} from '../state/ledger.ts';
-import { type JobTimes, timeSentence, timeTrack } from '../state/time-track.ts';
+} from '../../state/ledger.ts';
+import { StateSign } from '../state-sign.tsx';
 import classes from './ledger-bar.module.css';
-import { StateSign } from './state-sign.tsx';
 
 const NUMBER = new Intl.NumberFormat('en');
 /** Before its element has been measured, pixels. */
