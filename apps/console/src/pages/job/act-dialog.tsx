@@ -80,7 +80,8 @@ export function ActDialog(props: ActDialogProps) {
         <Sourced source={counted}>
           {expected !== undefined && (
             <Text role="status">
-              <strong>{NUMBER.format(expected.count)}</strong> minions
+              <strong>{NUMBER.format(expected.count)}</strong>{' '}
+              {expected.count === 1 ? 'minion' : 'minions'}
               {expected.count < ledgerCount &&
                 `, of ${NUMBER.format(ledgerCount)}: the others can not be reached by a job now`}
             </Text>

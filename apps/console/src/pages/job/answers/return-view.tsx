@@ -4,7 +4,13 @@ import { Given, GivenLines, shown } from '../../../parts/given.tsx';
 import { duration } from '../../../state/times.ts';
 import { returnText } from './return-text.ts';
 import classes from './return-view.module.css';
-import { OUTCOME_SIGNS, type StateLine, type StateOutcome, stateRunOf } from './state-run.ts';
+import {
+  oddFirst,
+  OUTCOME_SIGNS,
+  type StateLine,
+  type StateOutcome,
+  stateRunOf,
+} from './state-run.ts';
 
 /** States of one return that are drawn. */
 const STATES_MAX = 300;
@@ -70,8 +76,7 @@ function StateRunView({
   readonly run: readonly StateLine[];
   readonly isShort: boolean;
 }) {
-  const odd = run.filter(({ outcome }) => outcome !== 'ok');
-  const lines = isShort ? odd : run;
+  const lines = isShort ? oddFirst(run) : run;
   return (
     <>
       <Text size="sm">

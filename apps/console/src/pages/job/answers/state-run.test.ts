@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stateDifferences, stateRunOf } from './state-run.ts';
+import { oddFirst, stateDifferences, stateRunOf } from './state-run.ts';
 
 const state = (given: object) => ({ result: true, changes: {}, comment: 'fine', ...given });
 
@@ -26,6 +26,20 @@ test.each([[true], ['text'], [null], [{}], [[1]], [{ 'a_|-b': {} }], [{ 'a_|-b_|
     expect(stateRunOf(given)).toBeUndefined();
   },
 );
+
+test('a short run has its failed states before changed ones, and no state that is ok', () => {
+  const run = stateRunOf({
+    'a_|-one_|-one_|-run': state({ __run_num__: 0, changes: { x: 1 } }),
+    'a_|-two_|-two_|-run': state({ __run_num__: 1 }),
+    'a_|-three_|-three_|-run': state({ __run_num__: 2, result: false }),
+    'a_|-four_|-four_|-run': state({ __run_num__: 3, result: null }),
+  });
+  expect(oddFirst(run ?? []).map(({ name }) => name)).toEqual([
+    'a.run three',
+    'a.run one',
+    'a.run four',
+  ]);
+});
 
 test('a name like that of a prototype is a state as any other', () => {
   const run = stateRunOf(JSON.parse('{"a_|-__proto___|-__proto___|-b":{"result":true}}'));

@@ -40,6 +40,13 @@ export function stateRunOf(given: unknown): readonly StateLine[] | undefined {
   return lines.sort((one, other) => one.number - other.number);
 }
 
+/** The states that are not simply ok: failed ones first, else in the order in which they ran. */
+export function oddFirst(run: readonly StateLine[]): readonly StateLine[] {
+  const odd = run.filter(({ outcome }) => outcome !== 'ok');
+  const isFailed = ({ outcome }: StateLine): boolean => outcome === 'failed';
+  return [...odd.filter(isFailed), ...odd.filter((line) => !isFailed(line))];
+}
+
 /** A state that two runs have otherwise. */
 export interface StateDifference {
   readonly name: string;
