@@ -18,15 +18,7 @@ export type {
   StoredMinionKey,
   Syndics,
 } from './ports/key-ports.ts';
-export type {
-  AccessRules,
-  CodeRecord,
-  Logins,
-  LoginsElsewhere,
-  TokenRecord,
-  Tokens,
-  Vouched,
-} from './ports/login-ports.ts';
+export type { AccessRules, CodeRecord, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
 export type {
   Answer,
   AnswerAbout,

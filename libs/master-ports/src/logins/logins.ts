@@ -16,9 +16,11 @@ import {
   RestLogin,
   sharedSecret,
 } from '@brine/eauth';
-import type { AccessRules, Logins, LoginsElsewhere, Vouched } from '@brine/master';
+import type { AccessRules, Logins } from '@brine/master';
 import type { Trouble } from '@brine/tasks';
 import { fromJson } from '@brine/wire/text';
+
+type Vouched = NonNullable<Awaited<ReturnType<Logins['vouch']>>>;
 
 /** Joins the login modules that `external_auth` names to the rules. */
 export function loginsOf(
@@ -69,7 +71,7 @@ function elsewhereOf(
   options: MasterOptions,
   all: LoginModules,
   onTrouble: Trouble,
-): LoginsElsewhere | undefined {
+): Logins['elsewhere'] {
   if (!Object.hasOwn(options.externalAuth, 'oidc')) return undefined;
   const settings = oidcSettings(options);
   if (settings === undefined) {

@@ -1,4 +1,4 @@
-import type { MasterOptions } from './master.ts';
+import type { MasterOptions } from '../master.ts';
 
 /** The settings of a provider of OpenID Connect that users can log in at. */
 export type OidcSettings = MasterOptions['brine']['oidc'] & {

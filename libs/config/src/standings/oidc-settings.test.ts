@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { loadMasterConfig } from './master.ts';
+import { loadMasterConfig } from '../master.ts';
 import { oidcSettings } from './oidc-settings.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'brine-oidc-'));

@@ -3,8 +3,8 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, expect, test } from 'vitest';
-import type { AccessRules, Vouched } from '../index.ts';
-import { runClearCommand } from './commands.ts';
+import { runClearCommand } from './clear/commands.ts';
+import type { AccessRules, Vouched } from './ports/login-ports.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(auth.master_key.pem);
