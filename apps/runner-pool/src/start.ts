@@ -91,7 +91,7 @@ export async function startRunnerPool(
 
   const admissions = serveAdmissions(bus, (kind, fun) => admission(functions, runs, kind, fun));
   releasers.add(() => admissions.close());
-  const underWay = serveUnderWay(bus, () => runs.underWay());
+  const underWay = serveUnderWay(bus, runs);
   releasers.add(() => underWay.close());
   if (python !== undefined) {
     const served = servePython(bus, python);

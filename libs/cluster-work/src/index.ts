@@ -1,7 +1,7 @@
 export { keepCall, keptCallOf } from './calls/call-record.ts';
 export { HandedCalls, reportOutcome, serveAdmissions } from './calls/handed-calls.ts';
 export { serveFunctions } from './calls/known-functions.ts';
-export { serveUnderWay, underWayOf } from './calls/under-way.ts';
+export { endedBatchOf, serveUnderWay, underWayOf } from './calls/under-way.ts';
 export { isOutage, runOnce, untilStored } from './once/run-once.ts';
 export type { FoundRun } from './ownership/run-offers.ts';
 export { runIn, RunOffers } from './ownership/run-offers.ts';

@@ -139,7 +139,7 @@ export const RIGHTS: Readonly<Record<string, RightsRow>> = {
   // Each request of a runner is a run itself.
   'GET /v1/runs': { needs: 'the own run, or its function', seenBy: ['all'] },
   'GET /v1/runs/{jid}': own('the own run, or its function'),
-  'GET /v1/batches': own('the own batch, or batch.list_active'),
+  'GET /v1/batches': own('the own batch; batch.list_active, of ended ones batch.status'),
   'GET /v1/batches/{jid}': own('the own batch, or batch.status'),
   'POST /v1/batches/{jid}/pause': own('batch.pause'),
   'POST /v1/batches/{jid}/resume': own('batch.resume'),

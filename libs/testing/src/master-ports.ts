@@ -253,6 +253,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         return found && { ...found, state: found.settings };
       },
       underWay: async () => options.underWay ?? [],
+      endedBatches: async () => ({ batches: [], next: undefined }),
       run: async (jid) => options.underWay?.find(({ call }) => call.jid === jid),
       known: options.knownFunctions ?? (async () => new Map()),
     },

@@ -1,14 +1,33 @@
 import type { BatchDetail, BatchesShown } from '@brine/api/runs';
-import { queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import { ask, pathOf } from './ask.ts';
 
 /** How often batches that run are asked for, ms. */
 const AGAIN_MS = 2_000;
 
+/** More batches never run at once. */
+const OPEN_MAX = 256;
+const PAGE = 100;
+
+/** The batches that run. */
 export const batchesQuery = queryOptions({
-  queryKey: ['batches'],
-  queryFn: ({ signal }) => ask<BatchesShown>('/batches', { signal }),
+  queryKey: ['batches', 'open'],
+  queryFn: ({ signal }) => {
+    const query = { state: 'open', limit: OPEN_MAX };
+    return ask<BatchesShown>('/batches', { query, signal });
+  },
   refetchInterval: AGAIN_MS,
+});
+
+/** Pages of batches that have ended, newest first. */
+export const endedBatchesQuery = infiniteQueryOptions({
+  queryKey: ['batches', 'ended'],
+  queryFn: ({ pageParam, signal }) => {
+    const query = { state: 'ended', limit: PAGE, after: pageParam };
+    return ask<BatchesShown>('/batches', { query, signal });
+  },
+  initialPageParam: '',
+  getNextPageParam: ({ next }) => next,
 });
 
 /** One batch; it is asked for again until it has ended. */

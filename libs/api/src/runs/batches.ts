@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageParts, pageQuery } from '../pages.ts';
 import { timeSchema } from '../times.ts';
 
 const count = z.int().min(0);
@@ -21,11 +22,18 @@ const batchShape = {
   halted: z.string().nullable().describe('Why it was stopped before its end.'),
   created: timeSchema.nullable(),
   lastProgress: timeSchema.nullable(),
+  ended: z.boolean(),
 };
 
-/** The batches that have not ended, newest first. */
+/** The parameters of a list of batches. */
+export const batchesQuery = z.strictObject({
+  state: z.enum(['open', 'ended']).optional().describe('Without it: both.'),
+  ...pageQuery,
+});
+
+/** A page of batches, newest first. */
 export const batchesSchema = z
-  .object({ items: z.array(z.object(batchShape).meta({ id: 'Batch' })) })
+  .object({ items: z.array(z.object(batchShape).meta({ id: 'Batch' })), ...pageParts })
   .meta({ id: 'Batches' });
 export type BatchesShown = z.infer<typeof batchesSchema>;
 
@@ -33,7 +41,6 @@ export type BatchesShown = z.infer<typeof batchesSchema>;
 export const batchSchema = z
   .object({
     ...batchShape,
-    ended: z.boolean(),
     minions: z
       .object({
         active: ids,

@@ -1,7 +1,7 @@
 export type { AuditedAct, AuditPage } from './audit.ts';
 export { auditQuery, auditSchema } from './audit.ts';
 export type { BatchDetail, BatchesShown } from './batches.ts';
-export { batchesSchema, batchSchema, stopSchema } from './batches.ts';
+export { batchesQuery, batchesSchema, batchSchema, stopSchema } from './batches.ts';
 export type { Acted, ReactionFailures, Reactor, ReactorAct } from './reactor.ts';
 export {
   actedSchema,

@@ -9,7 +9,10 @@ const tag = z.string().min(1).max(TEXT_MAX).describe('A glob of tags.');
 
 /** Which files react to which tags. */
 export const reactorSchema = z
-  .object({ items: z.array(z.object({ event: z.string(), reactors: z.array(z.string()) })) })
+  .object({
+    items: z.array(z.object({ event: z.string(), reactors: z.array(z.string()) })),
+    reason: z.string().optional().describe('Why there are none.'),
+  })
   .meta({ id: 'Reactor' });
 export type Reactor = z.infer<typeof reactorSchema>;
 

@@ -9,7 +9,7 @@ import { RunOffers } from '../ownership/run-offers.ts';
 import { RunStore } from '../ownership/run-store.ts';
 import { keptCallOf } from './call-record.ts';
 import { HandedCalls, reportOutcome, serveAdmissions } from './handed-calls.ts';
-import { serveUnderWay, underWayOf } from './under-way.ts';
+import { endedBatchOf, serveUnderWay, underWayOf } from './under-way.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
@@ -153,9 +153,10 @@ test('what has not ended is known to processes that run nothing, without what is
     releasedError: (jid) => new Error(jid),
     onTrouble: () => undefined,
   });
-  const served = serveUnderWay(bus, async () =>
-    (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
-  );
+  const served = serveUnderWay(bus, {
+    underWay: async () => (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
+    endedBatches: async () => (await store.ended()).flatMap((run) => endedBatchOf(run) ?? []),
+  });
   ends.push(
     () => store.close(),
     () => served.close(),
@@ -176,4 +177,50 @@ test('what has not ended is known to processes that run nothing, without what is
   expect((await handed.run(large))?.call.args).toEqual(['x'.repeat(3_000)]);
   expect(await handed.run(batch)).toBeUndefined();
   expect(await handed.run('20261129120000123459')).toBeUndefined();
+});
+
+test('batches that have ended are known with where they stopped, page by page', async () => {
+  const { handed } = await handing();
+  const bus = await nats.connect('runner-pool');
+  const bucket = new Bucket(bus, 'brine_runs');
+  const store = new RunStore({
+    box,
+    bucket,
+    processId: 'r1',
+    releasedError: (jid) => new Error(jid),
+    onTrouble: () => undefined,
+  });
+  const served = serveUnderWay(bus, {
+    underWay: async () => (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
+    endedBatches: async () => (await store.ended()).flatMap((run) => endedBatchOf(run) ?? []),
+  });
+  ends.push(
+    () => store.close(),
+    () => served.close(),
+  );
+  await store.whenReady();
+  const jids = [1, 2, 3].map((n) => `2026112912000012346${n}`);
+  const call = mapOf({ principal: 'anne' });
+  for (const [n, jid] of jids.entries()) {
+    const run = await store.begin('batch', jid, { data: mapOf({}), call });
+    const plan = mapOf({ active: ['web1'] });
+    await run.end(mapOf({ fun: 'test.ping', user: 'bob', completed: n, plan }));
+  }
+  const orchestration = await store.begin('orchestrate', '20261129120000123470', {
+    data: mapOf({}),
+    call,
+  });
+  await orchestration.end(mapOf({ fun: 'x' }));
+  const page = (before?: string, limit = 2) => handed.endedBatches({ before, limit });
+  await until('all are known', async () => (await page(undefined, 10)).batches.length === 3);
+  const first = await page();
+  expect(first.batches.map((one) => [one.call.jid, one.call.principal])).toEqual([
+    [jids[2], 'anne'],
+    [jids[1], 'anne'],
+  ]);
+  expect(first.batches[0]?.data).toEqual(mapOf({ fun: 'test.ping', user: 'bob', completed: 2 }));
+  const second = await page(first.next);
+  expect([second.batches.map((one) => one.call.jid), second.next]).toEqual([[jids[0]], undefined]);
+  expect(await page(jids[0])).toEqual({ batches: [], next: undefined });
+  expect((await handed.underWay()).map((one) => one.call.jid)).toEqual([]);
 });

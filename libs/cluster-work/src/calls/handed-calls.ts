@@ -4,6 +4,7 @@ import { type FunctionCall, type FunctionOutcome, MasterUnavailableError } from 
 import {
   type Admission,
   type BatchOrder,
+  type EndedBatches,
   type KnownBatch,
   type MasterFunctions,
   RunIsKnownError,
@@ -14,7 +15,7 @@ import type { RunOffers } from '../ownership/run-offers.ts';
 import { CALL } from '../ownership/run-record.ts';
 import { keepCall } from './call-record.ts';
 import { askFunctions } from './known-functions.ts';
-import { askUnderWay, underWayOf } from './under-way.ts';
+import { askEndedBatches, askUnderWay, underWayOf } from './under-way.ts';
 
 export interface HandedCallsParts {
   readonly bus: Bus;
@@ -107,6 +108,10 @@ export class HandedCalls implements MasterFunctions {
 
   underWay(): Promise<readonly RunUnderWay[]> {
     return askUnderWay(this.#parts.bus);
+  }
+
+  endedBatches(asked: Parameters<MasterFunctions['endedBatches']>[0]): Promise<EndedBatches> {
+    return askEndedBatches(this.#parts.bus, asked);
   }
 
   async run(jid: string): Promise<RunUnderWay | undefined> {

@@ -11,6 +11,7 @@ import {
 import { fromHotState, reachableBucket } from '@brine/master-state';
 import type { Trouble } from '@brine/tasks';
 import { mapOf, type SaltMap } from '@brine/wire';
+import { EndedRuns } from './ended-runs.ts';
 import { type FoundRun, foundRun, type NewRun, RunOffers } from './run-offers.ts';
 import {
   beatKey,
@@ -114,6 +115,7 @@ export class RunStore {
   readonly #leaseMs: number;
   readonly #limits: { readonly runs: number; readonly runners: number };
   readonly #known = new Map<string, Known>();
+  readonly #ended = new EndedRuns();
   readonly #messages = new Map<string, readonly SaltMap[]>();
   /** Arrival and revision of each process's latest beat. */
   readonly #beats = new Map<string, { readonly atMs: number; readonly revision: number }>();
@@ -231,6 +233,15 @@ export class RunStore {
     await this.#allKnown();
     return [...this.#known]
       .map(([jid, { value }]) => foundRun(this.#records, jid, value))
+      .filter((run) => run !== undefined);
+  }
+
+  /** The runs that left a last record, without calls of runners, newest first. */
+  async ended(): Promise<readonly FoundRun[]> {
+    await this.#allKnown();
+    return this.#ended
+      .newest(Date.now())
+      .map(([jid, value]) => foundRun(this.#records, jid, value))
       .filter((run) => run !== undefined);
   }
 
@@ -361,9 +372,9 @@ export class RunStore {
 
   // Changes from the bucket.
 
-  #changed({ key, value, revision }: BucketEntry): void {
+  #changed({ key, value, revision, timeMs }: BucketEntry): void {
     const [what, name = ''] = splitKey(key);
-    if (what === 'run') this.#runChanged(name, value, revision);
+    if (what === 'run') this.#runChanged(name, value, { revision, timeMs });
     if (what === 'beat') this.#beats.set(name, { atMs: performance.now(), revision });
     if (what !== 'words') return;
     if (value.length === 0) this.#messages.delete(name);
@@ -371,8 +382,14 @@ export class RunStore {
     this.#owned.get(name)?.deliver(this.messages(name));
   }
 
-  #runChanged(jid: string, value: Uint8Array, revision: number): void {
+  #runChanged(
+    jid: string,
+    value: Uint8Array,
+    { revision, timeMs }: Pick<BucketEntry, 'revision' | 'timeMs'>,
+  ): void {
     const head = headOf(value);
+    if (head?.owner !== ENDED) this.#ended.delete(jid);
+    else if (!IS_RUNNER.has(head.kind)) this.#ended.set(jid, { value, timeMs });
     const run = this.#owned.get(jid);
     const isOurs = head?.owner === this.#parts.processId;
     // Our own writes come back late; only a newer revision can be another process's.
@@ -394,6 +411,7 @@ export class RunStore {
 
   #reset(): void {
     this.#known.clear();
+    this.#ended.clear();
     this.#messages.clear();
     this.#beats.clear();
     this.#listeningSince = performance.now();

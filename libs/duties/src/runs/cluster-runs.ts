@@ -4,6 +4,7 @@ import {
   CALL,
   type ClusterTask,
   ClusterTasks,
+  endedBatchOf,
   type FoundRun,
   isPoison,
   keepCall,
@@ -140,6 +141,11 @@ export class ClusterRuns {
   /** The runs and batches of the cluster that have not ended. */
   async underWay(): Promise<readonly RunUnderWay[]> {
     return (await this.#store.calls()).flatMap((run) => underWayOf(run) ?? []);
+  }
+
+  /** The batches that have ended and are still known, newest first. */
+  async endedBatches(): Promise<readonly RunUnderWay[]> {
+    return (await this.#store.ended()).flatMap((run) => endedBatchOf(run) ?? []);
   }
 
   /** True if another process owns the run of a call now. */

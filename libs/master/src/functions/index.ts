@@ -20,6 +20,7 @@ export { RunIsKnownError } from '../errors.ts';
 export type {
   Admission,
   BatchOrder,
+  EndedBatches,
   KnownBatch,
   MasterFunctions,
   RunUnderWay,

@@ -429,6 +429,12 @@ export interface RunUnderWay {
   readonly data: SaltMap;
 }
 
+/** Batches that have ended; `next` is where the page after them begins. */
+export interface EndedBatches {
+  readonly batches: readonly RunUnderWay[];
+  readonly next: string | undefined;
+}
+
 /** Admission of a call: `unknown` function, or `full` with running calls. */
 export type Admission = 'yes' | 'unknown' | 'full';
 
@@ -457,6 +463,14 @@ export interface MasterFunctions {
    * are left out. @throws MasterUnavailableError if no process answers
    */
   underWay(): Promise<readonly RunUnderWay[]>;
+  /**
+   * A page of the batches that have ended in the last seven days, newest first: those with lower
+   * jids than `before`. @throws MasterUnavailableError if no process answers
+   */
+  endedBatches(asked: {
+    readonly before: string | undefined;
+    readonly limit: number;
+  }): Promise<EndedBatches>;
   /** One run that has not ended; undefined for another jid, also of a batch. */
   run(jid: string): Promise<RunUnderWay | undefined>;
   /**

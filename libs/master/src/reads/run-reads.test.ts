@@ -188,6 +188,58 @@ test.each([
   expect(found.filter(isMap).map((one) => textOf(one, 'jid')?.slice(-1))).toEqual(seen);
 });
 
+describe('a list of batches', () => {
+  const ended = (n: number, principal = 'bob') => underWay(n, 'x', { kind: 'batch', principal });
+
+  beforeEach(() => {
+    made.ports.functions.endedBatches = async ({ before, limit }) => {
+      const all = [8, 6, 4, 2].map((n) => ended(n, n === 4 ? 'nothing' : 'bob'));
+      const wanted = all.filter(({ call }) => before === undefined || call.jid < before);
+      const batches = wanted.slice(0, limit);
+      const next = batches.length < wanted.length ? batches.at(-1)?.call.jid : undefined;
+      return { batches, next };
+    };
+  });
+
+  async function pages(user: string, args: Record<string, SaltValue>): Promise<string[][]> {
+    const found: string[][] = [];
+    let before: SaltValue = null;
+    do {
+      const given = { ...args, ...(before === null ? {} : { before }) };
+      const page: SaltMap = (await read(user, 'batches', given)) ?? mapOf({});
+      const rows = (listOf(page, 'batches') ?? []).filter(isMap);
+      found.push(
+        rows.map((one) => `${textOf(one, 'jid')?.slice(-1)} ${one.get('ended') === true}`),
+      );
+      before = page.get('next') ?? null;
+    } while (before !== null);
+    return found;
+  }
+
+  test.each([1, 2, 3, 50])('has each once, newest first, in pages of %i', async (limit) => {
+    const all = ['8 true', '7 false', '6 true', '4 true', '2 true'];
+    const found = await pages('root', { limit });
+    expect(found.flat()).toEqual(all);
+    expect(found.every((page) => page.length <= limit)).toBe(true);
+  });
+
+  test('has those of one state', async () => {
+    expect(await pages('root', { state: 'open' })).toEqual([['7 false']]);
+    expect((await pages('root', { state: 'ended' })).flat()).toHaveLength(4);
+  });
+
+  test.each([
+    ['runner', ['8 true', '7 false', '6 true', '4 true', '2 true']],
+    // The right to batch.status alone gives no list of those that run.
+    ['manage', ['8 true', '6 true', '4 true', '2 true']],
+    ['nothing', ['4 true']],
+    ['tests', []],
+    ['wheel', []],
+  ])('shows %s what it began, and what its rights give', async (user, seen) => {
+    expect((await pages(user, { limit: 2 })).flat()).toEqual(seen);
+  });
+});
+
 describe('one batch', () => {
   beforeEach(() => {
     const { functions } = made.ports;

@@ -170,14 +170,36 @@ function seesBatch(
   return mayRead(rights, { kind: 'run', principal, of: 'runner', fun, args, kwargs: mapOf({}) });
 }
 
-/** → `{batches}`: those that have not ended, newest first. */
-async function batches(ports: MasterPorts, reader: JobReader): Promise<SaltValue> {
-  const found = (await ports.functions.underWay()).filter(
-    ({ call: { kind, principal } }) =>
-      kind === 'batch' && seesBatch(reader, principal, 'batch.list_active', []),
-  );
-  const shown = found.map(({ call, data }) => new Map([...data, ['jid', call.jid]]));
-  return mapOf({ batches: shown.sort((a, b) => (jidOf(a) > jidOf(b) ? -1 : 1)) });
+/**
+ * `{limit?, before?, state?: 'open' | 'ended'}` → `{batches, next}`, newest first. A page may be
+ * short or empty; its `next` continues.
+ */
+async function batches(ports: MasterPorts, reader: JobReader, args: SaltMap): Promise<SaltValue> {
+  const [limit, state] = [Number(args.get('limit') ?? LIMIT), textOf(args, 'state')];
+  const before = textOf(args, 'before');
+  const none = { batches: [], next: undefined };
+  const [current, page] = await Promise.all([
+    state === 'ended' ? [] : ports.functions.underWay(),
+    state === 'open' ? none : ports.functions.endedBatches({ before, limit }),
+  ]);
+  const ended = page.batches
+    .filter(({ call }) => seesBatch(reader, call.principal, 'batch.status', [call.jid]))
+    .map((one) => batchShown(one, true));
+  const known = new Set(page.batches.map(({ call }) => call.jid));
+  const next = page.next ?? '';
+  const open = current
+    .filter(({ call }) => call.kind === 'batch' && !known.has(call.jid))
+    .filter(({ call: { jid } }) => jid > next && (before === undefined || jid < before))
+    .filter(({ call }) => seesBatch(reader, call.principal, 'batch.list_active', []))
+    .map((one) => batchShown(one, false));
+  const all = [...ended, ...open].sort((a, b) => (jidOf(a) > jidOf(b) ? -1 : 1));
+  if (all.length <= limit) return mapOf({ batches: all, next: page.next });
+  const cut = all.slice(0, limit);
+  return mapOf({ batches: cut, next: jidOf(cut.at(-1) ?? mapOf({})) });
+}
+
+function batchShown({ call, data }: RunUnderWay, ended: boolean): SaltMap {
+  return new Map<SaltValue, SaltValue>([...data, ['jid', call.jid], ['ended', ended]]);
 }
 
 /** `{jid}` → a batch, current or ended; its minions for who sees its job as a whole. */

@@ -1,21 +1,19 @@
-import { Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Button, Group, Stack, Title } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type SubmitEvent, useMemo, useState } from 'react';
-import { batchesQuery } from '../../api/batches.ts';
+import { useMemo, useState } from 'react';
+import { batchesQuery, endedBatchesQuery } from '../../api/batches.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
 import { Grid, type GridColumn } from '../../parts/grid/grid.tsx';
-import { Empty, Sourced } from '../../parts/panel.tsx';
+import { useMore } from '../../parts/grid/use-more.ts';
+import { Empty, Sourced, Stale } from '../../parts/panel.tsx';
 import { When } from '../../parts/when.tsx';
 import { useSettings } from '../../state/settings.ts';
 import { shellLine } from '../../state/shell-word.ts';
 import { BatchBar, type BatchLine, BatchState } from './batch-state.tsx';
 
-/** A batch of the list; it stays there when it has ended. */
-type Row = BatchLine & { readonly ended: boolean };
-
-const COLUMNS: readonly GridColumn<Row>[] = [
+const COLUMNS: readonly GridColumn<BatchLine>[] = [
   { id: 'at', title: 'Began', width: '8rem', cell: ({ created }) => <When time={created} /> },
   { id: 'state', title: 'State', width: '9rem', cell: (batch) => <BatchState batch={batch} /> },
   {
@@ -70,7 +68,10 @@ export function BatchesPage() {
   const navigate = useNavigate();
   const { settings } = useSettings();
   const batches = useQuery(batchesQuery);
-  const { rows, began, show } = useRows(batches.data?.items);
+  const ended = useInfiniteQuery(endedBatchesQuery);
+  const past = useMemo(() => ended.data?.pages.flatMap(({ items }) => items) ?? [], [ended.data]);
+  const { rows, began, show } = useRows(batches.data?.items, past);
+  const { total, onRange } = useMore(ended, rows.length);
   const open = (jid: string): void => void navigate({ to: '/batches/$jid', params: { jid } });
   return (
     <Stack gap="sm">
@@ -78,75 +79,60 @@ export function BatchesPage() {
         <Title order={1}>Batches</Title>
         <Group>
           {began > 0 && (
-            <Button size="compact-sm" onClick={show}>
+            <Button
+              size="compact-sm"
+              onClick={() => {
+                show();
+                void ended.refetch();
+              }}
+            >
               {`Show ${began} new`}
             </Button>
           )}
           <CopyMenu path="/batches" command={shellLine('salt-run', 'batch.list_active')} />
         </Group>
       </Group>
+      {ended.error !== null && <Stale source={ended} error={ended.error} />}
       <Sourced source={batches}>
-        {rows.length === 0 ? (
+        {total === 0 ? (
           <Empty command="salt -b 10% '*' test.ping">
-            No batch is running. A command for some minions at a time makes one:
+            Batches that run, and those of the last seven days, come here. A command for some
+            minions at a time makes one:
           </Empty>
         ) : (
           <Grid
             label="Batches"
             columns={COLUMNS}
-            total={rows.length}
+            total={total}
             rowAt={(index) => rows[index]}
             keyOf={({ jid }) => jid}
             onOpen={({ jid }) => open(jid)}
+            onRange={onRange}
             density={settings.density}
-            height="calc(100vh - 16rem)"
+            height="calc(100vh - 12rem)"
           />
         )}
       </Sourced>
-      <Ended onOpen={open} />
     </Stack>
   );
 }
 
 /** Rows keep their places while one looks: what ends stays, what begins waits for `show`. */
-function useRows(items: readonly BatchLine[] | undefined) {
+function useRows(items: readonly BatchLine[] | undefined, past: readonly BatchLine[]) {
   const [shown, setShown] = useState<readonly BatchLine[]>();
   if (shown === undefined && items !== undefined) setShown(items);
-  const byJid = useMemo(() => new Map(items?.map((one) => [one.jid, one])), [items]);
-  const rows = (shown ?? []).map((one): Row => {
-    const now = byJid.get(one.jid);
-    return { ...(now ?? one), ended: items !== undefined && now === undefined };
-  });
-  const known = new Set(rows.map(({ jid }) => jid));
-  const began = (items ?? []).filter(({ jid }) => !known.has(jid)).length;
-  return { rows, began, show: () => setShown(items) };
-}
-
-/** The list has what runs; a batch that has ended is opened by its job id. */
-function Ended({ onOpen }: { readonly onOpen: (jid: string) => void }) {
-  const [jid, setJid] = useState('');
-  const isJid = /^\d{20}$/.test(jid.trim());
-  const open = (event: SubmitEvent): void => {
-    event.preventDefault();
-    if (isJid) onOpen(jid.trim());
-  };
-  return (
-    <form onSubmit={open}>
-      <Group align="end" gap="xs">
-        <TextInput
-          label="Open an ended one by its job id"
-          value={jid}
-          onChange={({ currentTarget }) => setJid(currentTarget.value)}
-          placeholder="20261130133112000000"
-          w={320}
-        />
-        <Button type="submit" variant="default" disabled={!isJid}>
-          Open
-        </Button>
-        <Text size="sm" c="dimmed">
-          Ended batches are kept for seven days, and are among the jobs.
-        </Text>
-      </Group>
-    </form>
+  const byJid = useMemo(
+    () => new Map([...past, ...(items ?? [])].map((one) => [one.jid, one])),
+    [items, past],
   );
+  const open = new Set(items?.map(({ jid }) => jid));
+  const looked = (shown ?? []).map((one): BatchLine => {
+    const now = byJid.get(one.jid) ?? one;
+    return { ...now, ended: items !== undefined && !open.has(one.jid) };
+  });
+  const known = new Set(looked.map(({ jid }) => jid));
+  const rows = [...looked, ...past.filter(({ jid }) => !known.has(jid))];
+  const began = (items ?? []).filter(({ jid }) => !known.has(jid)).length;
+  rows.sort((one, other) => (one.jid < other.jid ? 1 : -1));
+  return { rows, began, show: () => setShown(items) };
 }

@@ -23,7 +23,7 @@ const ACTS: readonly (readonly [KeyActName, string])[] = [
 ];
 
 /** The acts that are drawn for a caller. */
-function actsOf(me: Me | undefined): typeof ACTS {
+export function actsOf(me: Me | undefined): typeof ACTS {
   return ACTS.filter(([name]) => me !== undefined && mayCall(me, 'wheel', `key.${name}_dict`));
 }
 

@@ -38,7 +38,8 @@ export function KeyDrawer({ id, onClose }: KeyDrawerProps) {
   );
 }
 
-function KeyDetail({ shown }: { readonly shown: KeyShown }) {
+/** A key with its fingerprints, and a field to compare them. */
+export function KeyDetail({ shown }: { readonly shown: KeyShown }) {
   const { id, state, changed, fingerprints, denied } = shown;
   const [pasted, setPasted] = useState('');
   return (

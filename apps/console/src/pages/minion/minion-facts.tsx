@@ -77,7 +77,7 @@ export function MinionFacts({ minion }: { readonly minion: MinionDetail }) {
           )}
         </Fact>
       </Panel>
-      <Silence id={id} present={present} />
+      {key === 'accepted' && <Silence id={id} present={present} />}
     </SimpleGrid>
   );
 }

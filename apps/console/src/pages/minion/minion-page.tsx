@@ -11,6 +11,7 @@ import { windowTopic } from '../../state/fleet/fleet-search.ts';
 import { shellLine } from '../../state/shell-word.ts';
 import { MinionFacts } from './minion-facts.tsx';
 import { MinionJobs } from './minion-jobs.tsx';
+import { MinionKey } from './minion-key.tsx';
 import { MinionPartPanel } from './minion-part.tsx';
 
 const TABS: readonly (readonly [PartName, string])[] = [
@@ -30,6 +31,8 @@ const route = getRouteApi('/minions/$id');
 export function MinionPage() {
   const { id } = route.useParams();
   const minion = useMinion(id);
+  // Without an accepted key nothing else is known of it, and nothing else is asked.
+  const isAccepted = minion.data?.key === 'accepted';
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -37,15 +40,17 @@ export function MinionPage() {
           <Given text={id} />
         </Title>
         <Group gap="xs">
-          <Button
-            size="compact-sm"
-            variant="default"
-            component={Link}
-            to="/run"
-            search={{ tgt: id, tgtType: 'list' } as never}
-          >
-            Run on this one
-          </Button>
+          {isAccepted && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              component={Link}
+              to="/run"
+              search={{ tgt: id, tgtType: 'list' } as never}
+            >
+              Run on this one
+            </Button>
+          )}
           <CopyMenu
             path={`/minions${pathOf(id)}`}
             command={shellLine('salt', '-L', id, 'test.ping')}
@@ -55,7 +60,7 @@ export function MinionPage() {
       <Sourced source={minion}>
         {minion.data !== undefined && <MinionFacts minion={minion.data} />}
       </Sourced>
-      <MinionTabs id={id} />
+      {minion.data !== undefined && (isAccepted ? <MinionTabs id={id} /> : <MinionKey id={id} />)}
     </Stack>
   );
 }

@@ -21,6 +21,7 @@ export function EntriesPanel() {
       <Stack>
         {items.length === 0 ? (
           <Empty command="salt-run reactor.add 'site/*' reactors='/srv/reactor/site.sls'">
+            {entries.data?.reason !== undefined && `${entries.data.reason}. `}
             Files that react to events come here. One is added by
           </Empty>
         ) : (

@@ -2,6 +2,7 @@ import { noQuery, timeText } from '@brine/api';
 import { begunJobSchema, jobParams } from '@brine/api/jobs';
 import {
   type BatchDetail,
+  batchesQuery,
   batchesSchema,
   type BatchesShown,
   batchSchema,
@@ -13,7 +14,7 @@ import { readAs } from '../asking.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
-import { numberIn, texts } from '../values.ts';
+import { nextOf, numberIn, placeIn, texts } from '../values.ts';
 import { CALL_CODES, callRunner } from './call-runner.ts';
 
 const tags = ['batches'];
@@ -28,16 +29,22 @@ export function addBatches(app: DescribedApp, parts: V1Parts): void {
       exposeHeadRoute: true,
       schema: {
         tags,
-        summary: 'The batches that have not ended, newest first',
+        summary: 'Batches, newest first',
         description:
-          'Its own, and with the runner `batch.list_active` all. Up to 256 run at a time.',
-        querystring: noQuery,
+          'Its own; with the runner `batch.list_active` all that run, up to 256 at a time; with ' +
+          '`batch.status` all that have ended. Those are known for seven days, the newest 1,000. ' +
+          'A page may be short or empty; its `next` continues.',
+        querystring: batchesQuery,
         response: { 200: batchesSchema, ...problems('too-many', 'no-master') },
       },
     },
     async (request): Promise<BatchesShown> => {
-      const found = await readAs(request, parts, 'batches', {});
-      return { items: (listOf(found, 'batches') ?? []).filter(isMap).map(lineOf) };
+      const { after, ...asked } = request.query;
+      const found = await readAs(request, parts, 'batches', { ...asked, before: placeIn(after) });
+      return {
+        items: (listOf(found, 'batches') ?? []).filter(isMap).map(lineOf),
+        ...nextOf(found),
+      };
     },
   );
   app.get(
@@ -129,6 +136,7 @@ function lineOf(batch: SaltMap): BatchesShown['items'][number] {
     halted: textOf(batch, 'halted_reason') ?? null,
     created: secondsIn(batch, 'created'),
     lastProgress: secondsIn(batch, 'last_progress'),
+    ended: batch.get('ended') === true,
   };
 }
 
@@ -139,7 +147,6 @@ function detailOf(batch: SaltMap): BatchDetail {
     texts(map && listOf(map, name)).slice(0, SHOWN_MAX);
   return {
     ...lineOf(batch),
-    ended: batch.get('ended') === true,
     ...(plan === undefined
       ? {}
       : {

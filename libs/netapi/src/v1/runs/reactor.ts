@@ -35,7 +35,8 @@ export function addReactor(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request): Promise<Reactor> => {
-      const entries = await callRunner(request, parts, 'reactor.list');
+      const entries = await unlessOff(() => callRunner(request, parts, 'reactor.list'));
+      if (entries === OFF) return { items: [], reason: NOT_CONFIGURED };
       return { items: mapsIn(entries).flatMap((entry) => [...entry].map(entryOf)) };
     },
   );
@@ -52,7 +53,10 @@ export function addReactor(app: DescribedApp, parts: V1Parts): void {
       },
     },
     async (request): Promise<ReactionFailures> => {
-      const found = await callRunner(request, parts, 'reactor.failed', request.query);
+      const found = await unlessOff(() =>
+        callRunner(request, parts, 'reactor.failed', request.query),
+      );
+      if (found === OFF) return { items: [], counted: 0, waiting: 0 };
       const whole = isMap(found) ? found : mapOf({});
       return {
         items: mapsIn(listOf(whole, 'failed') ?? []).map(failureOf),
@@ -62,6 +66,25 @@ export function addReactor(app: DescribedApp, parts: V1Parts): void {
     },
   );
   addActs(app, parts);
+}
+
+/** How a master without the option refuses (Salt: salt/runners/reactor.py). */
+const REFUSAL = 'Reactor system is not running.';
+const NOT_CONFIGURED = 'No reactor is configured: the option `reactor` is empty';
+const OFF = Symbol('no reactor');
+
+/** What is read of the reactor; where none is configured there is nothing. */
+async function unlessOff(read: () => Promise<SaltValue>): Promise<SaltValue | typeof OFF> {
+  try {
+    return await read();
+  } catch (error) {
+    const isOff =
+      error instanceof RefusedRequest &&
+      error.code === 'refused' &&
+      error.message.includes(REFUSAL);
+    if (isOff) return OFF;
+    throw error;
+  }
 }
 
 function addActs(app: DescribedApp, parts: V1Parts): void {

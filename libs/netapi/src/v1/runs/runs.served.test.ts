@@ -226,11 +226,20 @@ describe('batches', () => {
   test('are listed, and shown with their minions and their last wave', async () => {
     const last = mapOf({ dispatched: ['web2'], finished: ['web1'], silent: [] });
     const plan = mapOf({ active: ['web2'], silent: [], last });
-    const { send } = await reading({
-      batches: mapOf({ batches: [BATCH] }),
+    const { send, calls } = await reading({
+      batches: mapOf({ batches: [new Map([...BATCH, ['ended', true]])], next: JID }),
       batch: new Map([...BATCH, ...mapOf({ plan, ended: false })]),
     });
-    expect(batchesSchema.parse((await send('/batches')).json).items).toMatchObject([SHOWN]);
+    const page = batchesSchema.parse((await send('/batches?state=ended&limit=1')).json);
+    expect(page).toMatchObject({ items: [{ ...SHOWN, ended: true }], next: cursorOf([JID]) });
+    await send(`/batches?after=${page.next ?? ''}`);
+    expect(calls('brine_read').map((load) => mapIn(load, 'args'))).toEqual([
+      mapOf({ state: 'ended', limit: 1 }),
+      mapOf({ limit: 50, before: JID }),
+    ]);
+    for (const query of ['state=all', 'limit=501', 'after=x', 'user=x']) {
+      expect(await send(`/batches?${query}`)).toMatchObject({ status: 400 });
+    }
     expect(batchSchema.parse((await send(`/batches/${JID}`)).json)).toMatchObject({
       ...SHOWN,
       ended: false,

@@ -108,10 +108,10 @@ describe.each(TABLE)('%s %j', (path, body, fun, kwarg, value) => {
   });
 
   test('shows why the function failed', async () => {
-    const failed = { [fun]: 'Reactor system is not running.' };
+    const failed = { [fun]: 'Something went wrong.' };
     const { send } = await runnerScene({ returns: failed, success: false });
     const { json } = await send(path, body);
-    expect(json).toMatchObject({ code: 'refused', detail: 'Reactor system is not running.' });
+    expect(json).toMatchObject({ code: 'refused', detail: 'Something went wrong.' });
   });
 });
 
@@ -236,4 +236,19 @@ test.each([
   const { send, calls } = await runnerScene();
   expect(await send(path, body)).toMatchObject({ status: 400, json: { code: 'bad-request' } });
   expect(calls('runner')).toEqual([]);
+});
+
+test('without a reactor its lists are empty, and its acts are refused', async () => {
+  const text = 'Exception: Reactor system is not running.';
+  const returns = { 'reactor.list': text, 'reactor.failed': text, 'reactor.delete': text };
+  const { send } = await runnerScene({ success: false, returns });
+  expect((await send('/reactor')).json).toEqual({
+    items: [],
+    reason: expect.stringContaining('No reactor is configured'),
+  });
+  expect((await send('/reactor/failures')).json).toEqual({ items: [], counted: 0, waiting: 0 });
+  const act = await send('/reactor/act', { act: 'delete', event: 'x' });
+  expect(act).toMatchObject({ status: 422, json: { code: 'refused' } });
+  const other = await runnerScene({ success: false, returns: { 'reactor.list': 'away' } });
+  expect((await other.send('/reactor')).json).toMatchObject({ code: 'refused' });
 });
