@@ -9,7 +9,10 @@ interface TimeFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A time or an age, as `/v1` takes them; of events a position too. What is written counts once one leaves the field. */
+/**
+ * A time or an age, as `/v1` takes them; of events a position too. What is written counts once one
+ * leaves the field.
+ */
 export function TimeField({ label, example, value, onChange }: TimeFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   // It may be chosen elsewhere.

@@ -15,7 +15,10 @@ export function timeOf(name: string, text: string, nowMs: number): number {
   return Math.max(0, timeMs);
 }
 
-/** The moments that a list is asked for, as the store takes them: unix ms. @throws RefusedRequest */
+/**
+ * The moments that a list is asked for, as the store takes them: unix ms.
+ * @throws RefusedRequest
+ */
 export function momentsOf<Name extends string>(
   asked: { readonly [One in Name]?: string | undefined },
   names: readonly Name[],
