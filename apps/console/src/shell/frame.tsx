@@ -3,11 +3,13 @@ import { useDisclosure } from '@mantine/hooks';
 import { spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { meQuery } from '../api/session.ts';
 import { useLiveState, useRefusals } from '../live/use-live.ts';
 import { Given } from '../parts/given.tsx';
 import { When } from '../parts/when.tsx';
 import { useFirstOpened } from './first-opened.ts';
+import { enterRows } from './here.ts';
 import { KeyHelp } from './key-help.tsx';
 import { useKeys } from './keys.ts';
 import { useLeave } from './leave.tsx';
@@ -26,10 +28,13 @@ export function Frame() {
   const { pathname } = useLocation();
   const me = useQuery(meQuery);
   const pages = pagesFor(me.data);
+  const main = useFocusOnPage(pathname);
   useFirstOpened();
   useKeys({
     '/': () => spotlight.open(),
     '?': help.open,
+    j: enterRows,
+    k: enterRows,
     ...Object.fromEntries(
       pages.map(({ key, path }) => [`g ${key}`, () => void navigate({ to: path })]),
     ),
@@ -77,7 +82,7 @@ export function Frame() {
           />
         ))}
       </AppShell.Navbar>
-      <AppShell.Main>
+      <AppShell.Main ref={main} tabIndex={-1}>
         <SessionEnd />
         <Outlet />
       </AppShell.Main>
@@ -85,6 +90,20 @@ export function Frame() {
       <KeyHelp pages={pages} opened={isHelp} onClose={help.close} />
     </AppShell>
   );
+}
+
+/** A page that was opened gets the focus: Tab begins there, not where the menu or a row was. */
+function useFocusOnPage(pathname: string) {
+  const main = useRef<HTMLElement>(null);
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    if (main.current?.contains(document.activeElement) !== true) {
+      main.current?.focus({ preventScroll: true });
+    }
+  }, [pathname]);
+  return main;
 }
 
 function isBelow(pathname: string, path: string): boolean {

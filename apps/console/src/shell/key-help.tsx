@@ -3,12 +3,15 @@ import type { PageEntry } from './pages.ts';
 
 /** Keys that do the same everywhere. */
 const KEYS: readonly (readonly [string, string])[] = [
-  ['/  or  Ctrl-K', 'Search pages, minions, jobs, functions and acts'],
+  [
+    '/  or  Ctrl-K',
+    'Search: pages, what is on this page, minions, jobs, functions, a salt command',
+  ],
   ['?', 'This list'],
-  ['j  k  ↓  ↑', 'Next and previous row'],
+  ['j  k  ↓  ↑', 'To the rows; next and previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Choose the row'],
-  ['Esc', 'Close'],
+  ['Esc', 'Close; leave a field'],
 ];
 
 /** All keys. */

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { isWriting, leaveField } from './here.ts';
 
 /** The second key of two comes within this, ms. */
 const PAIR_MS = 1_500;
@@ -15,7 +16,13 @@ export function useKeys(acts: KeyActs): void {
   useEffect(() => {
     let before: { readonly key: string; readonly at: number } | undefined;
     const press = (event: KeyboardEvent): void => {
-      if (event.altKey || event.ctrlKey || event.metaKey || isWriting(event.target)) return;
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      if (isWriting(event.target)) {
+        if (event.key === 'Escape') leaveField(event.target);
+        return;
+      }
+      // A grid has done it.
+      if (event.defaultPrevented) return;
       const isPair = before !== undefined && event.timeStamp - before.at < PAIR_MS;
       const name = isPair ? `${before?.key ?? ''} ${event.key}` : event.key;
       before = !isPair && event.key === 'g' ? { key: 'g', at: event.timeStamp } : undefined;
@@ -27,13 +34,4 @@ export function useKeys(acts: KeyActs): void {
     window.addEventListener('keydown', press);
     return () => window.removeEventListener('keydown', press);
   }, []);
-}
-
-/** Fields that take no letters: a key there is a key of the page. */
-const PRESSED = /^(checkbox|radio|button|submit|reset)$/;
-
-function isWriting(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !PRESSED.test(target.type);
-  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }

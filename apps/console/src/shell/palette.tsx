@@ -3,10 +3,13 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight } from '@mantine/spotlight';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { functionsLike, minionsLike } from '../api/palette.ts';
 import { shown } from '../parts/given.tsx';
 import { type Found, grouped, jobOf, matching, searched } from '../state/palette.ts';
+import { parseCommand } from '../state/run/run-command.ts';
+import { searchOf } from '../state/run/run-search.ts';
+import { actOn, findHere, type FoundHere } from './here.ts';
 import { useLeave } from './leave.tsx';
 import type { PageEntry } from './pages.ts';
 
@@ -20,21 +23,28 @@ interface PaletteProps {
   readonly onHelp: () => void;
 }
 
-/** Finds pages, minions, jobs, functions and acts by what one types. */
+/** It opens in fields too. */
+const NO_TAGS: string[] = [];
+
+/** Finds pages, what is on the page, minions, jobs, functions and acts by what one types. */
 export function Palette({ pages, onHelp }: PaletteProps) {
   const [text, setText] = useState('');
   const navigate = useNavigate();
   const acts = useActs(onHelp);
+  const here = useHere();
   const word = text.trim();
   const found = [
     ...jobOf(word),
-    ...matching([...pages.map(pageFound), ...acts.keys()], word),
+    ...commandOf(word),
+    ...matching([...here.found, ...pages.map(pageFound), ...acts.keys()], word),
     ...useAsked(searched(text)),
   ];
+  useEffect(selectFirst);
   const open = (one: Found): void => {
     const act = acts.get(one);
     if (act !== undefined) act();
-    else void navigate({ to: one.path ?? '/', search: one.search ?? {} });
+    else if (one.group === 'On this page') here.choose(one);
+    else void navigate({ to: one.path ?? '/', search: (one.search ?? {}) as never });
   };
   return (
     <Spotlight
@@ -52,12 +62,48 @@ export function Palette({ pages, onHelp }: PaletteProps) {
       query={text}
       onQueryChange={setText}
       shortcut={['mod + K']}
+      tagsToIgnore={NO_TAGS}
+      onSpotlightOpen={here.look}
+      onExitTransitionEnd={here.act}
       scrollable
       maxHeight="70vh"
       nothingFound="Nothing found"
       searchProps={{ placeholder: 'A page, a minion, a jid, a function', 'aria-label': 'Search' }}
     />
   );
+}
+
+/** Enter needs a selected one: what is found later may take the place of the one that was. */
+function selectFirst(): void {
+  if (document.querySelector('[data-action][data-selected]') !== null) return;
+  document.querySelector('[data-action]')?.setAttribute('data-selected', 'true');
+}
+
+/** What is on the page while the palette is open. What is chosen is used once the palette is gone. */
+function useHere() {
+  const [all, setAll] = useState<readonly FoundHere[]>([]);
+  const chosen = useRef<FoundHere>(undefined);
+  return {
+    found: all.map(({ found }) => found),
+    look: () => setAll(findHere()),
+    choose: (one: Found) => {
+      chosen.current = all.find(({ found }) => found === one);
+    },
+    act: () => {
+      const { current } = chosen;
+      chosen.current = undefined;
+      if (current?.element.isConnected === true) actOn(current.element);
+    },
+  };
+}
+
+/** A command line of Salt, to be seen on the page Run before anything is sent. */
+function commandOf(word: string): readonly Found[] {
+  if (!/^(?:brine )?salt(?:-run)? /.test(word)) return [];
+  const parsed = parseCommand(word);
+  if (parsed.kind === 'problem') return [];
+  const search = { ...searchOf(parsed.command) };
+  return [{ id: 'command', group: 'Acts', label: `Prepare: ${word}`, path: '/run', search }];
 }
 
 function pageFound({ path, name, question, key }: PageEntry): Found {

@@ -1,6 +1,6 @@
 import type { Overview } from '@brine/api/fleet';
 import { expect, test } from 'vitest';
-import { masterPlace, minionLines, openedBy, stepsDone } from './first-minute.ts';
+import { masterPlace, minionLines, openedBy, silentJob, stepsDone } from './first-minute.ts';
 
 function fleet(accepted: number, yes = accepted): Pick<Overview, 'fleet'> {
   return {
@@ -35,6 +35,17 @@ test('the trace and the causes of a job are steps, other pages are none', () => 
   expect(openedBy('/jobs/20261130091500000000', { tab: 'minions' })).toBe(undefined);
   expect(openedBy('/jobs', { tab: 'trace' })).toBe(undefined);
   expect(openedBy('/minions/a', { tab: 'why' })).toBe(undefined);
+});
+
+test('a job is silent once its minions had time to answer', () => {
+  const published = '2026-11-30T09:15:00Z';
+  const counts = { targeted: 2, returned: 1, failed: 0, late: 0, waiting: 1, never: 0 };
+  const job = { jid: '20261130091500000000', published, counts };
+  const seen = (afterMs: number) => silentJob([job], Date.parse(published) + afterMs);
+  expect(seen(100)).toBeUndefined();
+  expect(seen(5_000)).toBe('20261130091500000000');
+  const answered = { ...counts, returned: 2, waiting: 0 };
+  expect(silentJob([{ ...job, counts: answered }], Infinity)).toBeUndefined();
 });
 
 test('a minion finds the master where it listens, else where the page is', () => {

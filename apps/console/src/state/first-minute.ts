@@ -1,4 +1,5 @@
 import type { Overview } from '@brine/api/fleet';
+import type { JobLine } from '@brine/api/jobs';
 
 /** A step of the first minute. */
 export type FirstStep = 'minions' | 'ping' | 'trace' | 'why' | 'own';
@@ -66,6 +67,23 @@ export function stepsDone(
     own: key.accepted > DEMO_MINIONS,
   };
   return new Set(FIRST_STEPS.filter((step) => done[step]));
+}
+
+/** A minion that is connected answers `test.ping` within this, ms. */
+const ANSWERED_MS = 3_000;
+
+/**
+ * The newest job with a minion that did not answer; one that has just begun is none.
+ * @param seenAt when the jobs were as given, in ms
+ */
+export function silentJob(
+  jobs: readonly Pick<JobLine, 'jid' | 'published' | 'counts'>[],
+  seenAt: number,
+): string | undefined {
+  return jobs.find(
+    ({ published, counts }) =>
+      counts.never > 0 || (counts.waiting > 0 && seenAt - Date.parse(published) >= ANSWERED_MS),
+  )?.jid;
 }
 
 /** How a minion finds this master. */

@@ -31,6 +31,17 @@ test('a name that is what was typed goes first', () => {
   expect(matching(pages, 'run').map(({ id }) => id)).toEqual(['Run', 'Runs', 'Reruns', 'Jobs']);
 });
 
+test('words of a name go before words beside it', () => {
+  const act = (label: string): Found => ({
+    id: label,
+    group: 'On this page',
+    label,
+    description: 'nightly jobs.active Run now Disable',
+  });
+  const found = matching([act('Run now: nightly'), act('Disable: nightly')], 'disable nightly');
+  expect(found.map(({ label }) => label)).toEqual(['Disable: nightly', 'Run now: nightly']);
+});
+
 test('the API is asked for words that it takes alone', () => {
   expect(searched(' web ')).toBe('web');
   for (const text of ['', '  ', JID, 'x'.repeat(256)]) expect(searched(text)).toBe(undefined);

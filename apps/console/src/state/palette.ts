@@ -1,13 +1,13 @@
 /** Something that the palette finds. */
 export interface Found {
   readonly id: string;
-  readonly group: 'Pages' | 'Acts' | 'Jobs' | 'Minions' | 'Functions';
+  readonly group: 'Pages' | 'On this page' | 'Acts' | 'Jobs' | 'Minions' | 'Functions';
   /** As one reads it. */
   readonly label: string;
   readonly description?: string;
   /** Where it leads; undefined for an act. */
   readonly path?: string;
-  readonly search?: Readonly<Record<string, string>>;
+  readonly search?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** The jid of Salt: a time of 20 digits. */
@@ -21,7 +21,7 @@ export function jobOf(word: string): readonly Found[] {
 
 /**
  * Those that have all words that were typed, all of them for nothing. Names that begin so go before
- * names that have it, and these before others.
+ * names that have it, then names that have its words, then those with words elsewhere.
  */
 export function matching(found: readonly Found[], word: string): readonly Found[] {
   const typed = word.toLowerCase();
@@ -30,7 +30,8 @@ export function matching(found: readonly Found[], word: string): readonly Found[
     const name = label.toLowerCase();
     if (name === typed) return 0;
     if (name.startsWith(typed)) return 1;
-    return name.includes(typed) ? 2 : 3;
+    if (name.includes(typed)) return 2;
+    return parts.every((part) => name.includes(part)) ? 3 : 4;
   };
   return found
     .filter(({ label, description = '' }) => {

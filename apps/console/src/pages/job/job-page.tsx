@@ -10,6 +10,7 @@ import { shellLine } from '../../state/shell-word.ts';
 import { JobAnswers } from './answers/job-answers.tsx';
 import { JobRaw } from './answers/job-raw.tsx';
 import { ReturnDrawer } from './answers/return-drawer.tsx';
+import { beganBy } from './began-by.ts';
 import { JobEvents } from './course/job-events.tsx';
 import { JobStates } from './course/job-states.tsx';
 import { JobTrace } from './course/job-trace.tsx';
@@ -63,6 +64,7 @@ function OneJob() {
             path={`/jobs/${encodeURIComponent(jid)}`}
             query={{ at: search.at }}
             command={shellLine('salt-run', 'jobs.list_job', jid)}
+            again={job === undefined ? undefined : beganBy(job)}
           />
         </Group>
       </Group>

@@ -1,4 +1,5 @@
 import type { Me } from '@brine/api';
+import type { KeyShown } from '@brine/api/fleet';
 import { Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -35,9 +36,6 @@ interface KeyActsProps {
 
 /** What one may do with the chosen keys. */
 export function KeyActs({ filter, total, chosen }: KeyActsProps) {
-  const queries = useQueryClient();
-  const me = useQuery(meQuery).data;
-  const [act, setAct] = useState<KeyActName>();
   const chooseAll = async (): Promise<void> => {
     try {
       chosen.add(await allKeys(filter, CHOSEN_MAX));
@@ -61,8 +59,27 @@ export function KeyActs({ filter, total, chosen }: KeyActsProps) {
           Choose none
         </Button>
       )}
+      <KeyActButtons keys={chosen.keys} onDone={chosen.clear} />
+      <NotEnabled act="callWheel" />
+    </Group>
+  );
+}
+
+interface ButtonsProps {
+  readonly keys: readonly KeyShown[];
+  /** After each try, when the keys may be others than they were. */
+  readonly onDone?: () => void;
+}
+
+/** A button for each act that the user may do, with the number of keys that it is for. */
+export function KeyActButtons({ keys, onDone }: ButtonsProps) {
+  const queries = useQueryClient();
+  const me = useQuery(meQuery).data;
+  const [act, setAct] = useState<KeyActName>();
+  return (
+    <>
       {actsOf(me).map(([name, title]) => {
-        const count = actedOn(name, chosen.keys).length;
+        const count = actedOn(name, keys).length;
         return (
           <Button
             key={name}
@@ -75,19 +92,18 @@ export function KeyActs({ filter, total, chosen }: KeyActsProps) {
           </Button>
         );
       })}
-      <NotEnabled act="callWheel" />
       {act !== undefined && (
         <KeyActDialog
           act={act}
-          keys={actedOn(act, chosen.keys)}
+          keys={actedOn(act, keys)}
           onClose={() => setAct(undefined)}
           onDone={() => {
-            chosen.clear();
+            onDone?.();
             void queries.invalidateQueries({ queryKey: ['keys'] });
             void queries.invalidateQueries({ queryKey: ['minions'] });
           }}
         />
       )}
-    </Group>
+    </>
   );
 }

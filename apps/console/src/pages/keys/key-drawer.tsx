@@ -1,5 +1,5 @@
 import type { KeyShown } from '@brine/api/fleet';
-import { Alert, Anchor, Code, Drawer, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Anchor, Code, Drawer, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { Sourced } from '../../parts/panel.tsx';
 import { KeySign } from '../../parts/presence-sign.tsx';
 import { When } from '../../parts/when.tsx';
 import { comparedWith } from '../../state/fleet/key-acts.ts';
+import { KeyActButtons } from './key-acts.tsx';
 
 const WRAPPED = { whiteSpace: 'pre-wrap', wordBreak: 'break-all' } as const;
 
@@ -62,8 +63,13 @@ export function KeyDetail({ shown }: { readonly shown: KeyShown }) {
         maxLength={200}
         value={pasted}
         onChange={({ currentTarget }) => setPasted(currentTarget.value)}
+        autoFocus
+        data-autofocus
       />
       <Compared whose={comparedWith(shown, pasted)} />
+      <Group gap="xs">
+        <KeyActButtons keys={[shown]} />
+      </Group>
     </Stack>
   );
 }

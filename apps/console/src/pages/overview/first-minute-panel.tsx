@@ -16,6 +16,7 @@ import {
   masterPlace,
   minionLines,
   readFirstMinute,
+  silentJob,
   stepsDone,
 } from '../../state/first-minute.ts';
 import { mayCall, mayRun } from '../../state/rights.ts';
@@ -45,7 +46,7 @@ export function FirstMinutePanel({ overview }: { readonly overview: Overview | u
     setKept(next);
   };
   const jid = jobs[0]?.jid;
-  const missing = jobs.find(({ counts }) => counts.waiting + counts.never > 0)?.jid;
+  const missing = silentJob(jobs, pings.dataUpdatedAt);
   const bodies: Readonly<Record<FirstStep, ReactNode>> = {
     minions: <Minions overview={overview} />,
     ping: <Ping />,
