@@ -7,6 +7,7 @@ const USABLE =
 /** Its text sets several of one name apart. */
 const AROUND = 'li, tr, fieldset, [role="radiogroup"]';
 const DIALOG = '[role="dialog"], [role="menu"]';
+const PALETTE = '[data-palette]';
 /** Of a page; more are not looked at. */
 const USABLE_MAX = 300;
 const TEXT_MAX = 120;
@@ -17,9 +18,13 @@ export interface FoundHere {
   readonly element: HTMLElement;
 }
 
-/** Buttons, links, tabs and fields of the page, or of the dialog with the focus, by their names. */
+/** Buttons, links, tabs and fields of the page, or of an open dialog, by their names. */
 export function findHere(): readonly FoundHere[] {
-  const place = document.activeElement?.closest(DIALOG) ?? document.querySelector('main');
+  // The newest dialog, which is the last one; the palette is one itself.
+  const dialogs = [...document.querySelectorAll(DIALOG)];
+  const place =
+    dialogs.findLast((one) => one.querySelector(PALETTE) === null) ??
+    document.querySelector('main');
   const names = new Set<string>();
   return [...(place?.querySelectorAll<HTMLElement>(USABLE) ?? [])]
     .slice(0, USABLE_MAX)

@@ -23,6 +23,11 @@ interface PaletteProps {
   readonly onHelp: () => void;
 }
 
+const SEARCH = {
+  placeholder: 'A page, a minion, a jid, a function',
+  'aria-label': 'Search',
+  'data-palette': true,
+};
 /** It opens in fields too. */
 const NO_TAGS: string[] = [];
 
@@ -60,7 +65,11 @@ export function Palette({ pages, onHelp }: PaletteProps) {
       // What is here was found already.
       filter={(_query, actions) => actions}
       query={text}
-      onQueryChange={setText}
+      onQueryChange={(next) => {
+        setText(next);
+        // The page may have come since.
+        here.look();
+      }}
       shortcut={['mod + K']}
       tagsToIgnore={NO_TAGS}
       onSpotlightOpen={here.look}
@@ -68,7 +77,7 @@ export function Palette({ pages, onHelp }: PaletteProps) {
       scrollable
       maxHeight="70vh"
       nothingFound="Nothing found"
-      searchProps={{ placeholder: 'A page, a minion, a jid, a function', 'aria-label': 'Search' }}
+      searchProps={SEARCH}
     />
   );
 }
