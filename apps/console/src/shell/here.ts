@@ -61,7 +61,8 @@ export function leaveField(field: EventTarget | null): void {
 /** Whether letters that are typed there are text. */
 export function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !/^(checkbox|radio|button|submit|reset)$/.test(target.type);
+  if (target instanceof HTMLInputElement)
+    return !/^(checkbox|radio|button|submit|reset)$/.test(target.type);
   return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
