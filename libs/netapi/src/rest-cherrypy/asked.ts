@@ -23,7 +23,9 @@ export const STRANGER_BODY_BYTES = 1024 * 1024;
 export const COOKIE = 'session_id';
 
 /** The address of the peer, as it is shown and compared. */
-export function addressOf({ ip }: HttpRequest): string {
+export function addressOf(request: HttpRequest): string {
+  // A peer that has hung up has none any more (Node: `socket.remoteAddress`).
+  const ip = (request.ip as string | undefined) ?? '';
   return ip.startsWith('::ffff:') ? ip.slice('::ffff:'.length) : ip;
 }
 
