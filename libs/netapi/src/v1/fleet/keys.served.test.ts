@@ -60,8 +60,9 @@ async function served({ rights, enabled, onWheel = () => undefined }: Options = 
     const { status, text } = await ask(`/v1/keys${query}`, { headers });
     return { status, json: JSON.parse(text) as KeysPage & { readonly code?: string } };
   };
-  const act = async (body: unknown) => {
-    const { status, text } = await ask('/v1/keys/act', { method: 'POST', headers, body });
+  const act = async (body: unknown, key?: string) => {
+    const named = key === undefined ? headers : { ...headers, 'Idempotency-Key': key };
+    const { status, text } = await ask('/v1/keys/act', { method: 'POST', headers: named, body });
     const json = JSON.parse(text) as KeyActed & { readonly code?: string; readonly count?: number };
     return { status, json };
   };
@@ -166,6 +167,42 @@ describe('an act on keys', () => {
     });
     expect(answer).toMatchObject({ status: 409, json: { code: 'changed', count: 2 } });
     expect(wheels()).toEqual([]);
+  });
+
+  test.each([
+    ['accept', ['new1', 'new2']],
+    ['reject', ['new1', 'new2']],
+    ['delete', ['new1', 'bad2']],
+  ])('%s that comes again by its name is done once, and answers the same', async (name, ids) => {
+    const { act, wheels } = await served();
+    const keys = ids.map((id) => (id === 'bad2' ? 'denied' : id));
+    const fingerprints = ids.map((id, at) => {
+      return { id, fingerprint: fingerprint(pem(keys[at] ?? ''), '3008') };
+    });
+    const body = { act: name, ids, expect: { count: 2 }, fingerprints };
+    const first = await act(body, 'a-name');
+    expect(first.json.results).toEqual(ids.map((id) => ({ id, result: 'done' })));
+    expect(await act(body, 'a-name')).toEqual(first);
+    expect(await act(body)).toMatchObject({ status: 409, json: { code: 'changed', count: 0 } });
+    expect(wheels()).toHaveLength(1);
+  });
+
+  test('that was done in part is done for the rest', async () => {
+    const { act, wheels } = await served();
+    await act({ act: 'accept', ids: ['new1'], expect: { count: 1 } });
+    const both = { act: 'accept', ids: ['new1', 'new2'], expect: { count: 2 } };
+    const { json } = await act(both, 'a-name');
+    expect(json.results.map(({ result }) => result)).toEqual(['done', 'done']);
+    expect(wheels()[1]?.get('match')).toEqual(mapOf({ minions_pre: ['new2'] }));
+  });
+
+  test('that comes again finds another key in its place: it is not done', async () => {
+    const { act, wheels } = await served();
+    await act({ act: 'accept', ids: ['new1'], expect: { count: 1 } });
+    const other = [{ id: 'new1', fingerprint: fingerprint(pem('another'), '3008') }];
+    const body = { act: 'accept', ids: ['new1'], expect: { count: 1 }, fingerprints: other };
+    expect(await act(body, 'a-name')).toMatchObject({ status: 409, json: { count: 0 } });
+    expect(wheels()).toHaveLength(1);
   });
 
   test('with fingerprints leaves other keys alone', async () => {

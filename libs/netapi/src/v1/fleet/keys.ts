@@ -18,6 +18,7 @@ import type { KeyRecord } from '../../fleet/key-record.ts';
 import { addressOf } from '../../rest-cherrypy/asked.ts';
 import { cursorOf, placeOf } from '../cursor.ts';
 import { needClient } from '../enabled.ts';
+import { repeatableOf } from '../jobs/new-job.ts';
 import type { V1Parts } from '../parts.ts';
 import { RefusedRequest } from '../problem.ts';
 import { problems } from '../schemas.ts';
@@ -67,7 +68,9 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
         summary: 'Accept, reject or delete keys',
         description:
           'Runs the wheel `key.accept_dict`, `key.reject_dict` or `key.delete_dict` with the ' +
-          'rights of the caller, who also needs `key.list_all`.',
+          'rights of the caller, who also needs `key.list_all`. With a header ' +
+          '`Idempotency-Key` the same request may be sent again, to any replica: keys that are ' +
+          'as it wants them count as expected, and as done.',
         body: keyActSchema,
         response: {
           200: keyActedSchema,
@@ -83,7 +86,8 @@ export function addKeys(app: DescribedApp, parts: V1Parts): void {
         const caller = await parts.callers.again(session.token, peer);
         if (caller === undefined) throw new RefusedRequest('not-logged-in');
         if (!mayRead(caller.reader, { kind: 'keys' })) throw new RefusedRequest('forbidden');
-        return actOn(parts, request.body, { token: session.token, peer });
+        const isRepeatable = repeatableOf(request) !== undefined;
+        return actOn(parts, request.body, { token: session.token, peer, isRepeatable });
       }),
   );
 }
@@ -115,31 +119,45 @@ const SECTIONS = {
 
 type Result = KeyActed['results'][number];
 
+/** Who acts, from where, and whether its request may have been done before. */
+interface ActedBy {
+  readonly token: string;
+  readonly peer: string;
+  readonly isRepeatable: boolean;
+}
+
 async function actOn(
   parts: Pick<V1Parts, 'records' | 'client'>,
   { act, ids: given, expect, fingerprints }: KeyAct,
-  { token, peer }: { readonly token: string; readonly peer: string },
+  { isRepeatable, ...by }: ActedBy,
 ): Promise<KeyActed> {
   const ids = [...new Set(given)];
   const before = await parts.records.keys(ids);
+  const known = fingerprints && new Map(fingerprints.map((one) => [one.id, one.fingerprint]));
   const isFor = (record: KeyRecord | undefined): record is KeyRecord =>
     act === 'delete' ? isThere(record) : record?.state === 'pending';
+  // What another replica did before its answer was lost.
+  const wasDone = (id: string, record: KeyRecord | undefined): boolean =>
+    isDone(act, record) &&
+    (known === undefined || !isThere(record) || isKnown(record, known.get(id)));
   const count = before.filter(isFor).length;
-  if (count !== expect.count) {
+  const doneBefore = ids.filter((id, at) => wasDone(id, before[at])).length;
+  const isAgain = isRepeatable && doneBefore > 0 && count + doneBefore === expect.count;
+  if (count !== expect.count && !isAgain) {
     throw new RefusedRequest('changed', `${count} of these keys can be acted on`, {
       facts: { count },
     });
   }
-  const known = fingerprints && new Map(fingerprints.map((one) => [one.id, one.fingerprint]));
   const refused = new Map<string, Result['result']>();
   const match = new Map<string, string[]>();
   ids.forEach((id, at) => {
     const record = before[at];
+    if (isAgain && wasDone(id, record)) return;
     if (!isFor(record)) refused.set(id, 'no-key');
     else if (known !== undefined && !isKnown(record, known.get(id))) refused.set(id, 'other-key');
     else for (const name of sectionsOf(record)) match.set(name, [...(match.get(name) ?? []), id]);
   });
-  if (match.size > 0) await runWheel(parts, `key.${act}_dict`, match, { token, peer });
+  if (match.size > 0) await runWheel(parts, `key.${act}_dict`, match, by);
   const after = await parts.records.keys(ids);
   return {
     results: ids.map((id, at) => {
@@ -149,7 +167,7 @@ async function actOn(
   };
 }
 
-function isThere(record: KeyRecord | undefined): boolean {
+function isThere(record: KeyRecord | undefined): record is KeyRecord {
   return record !== undefined && (record.state !== undefined || record.denied.length > 0);
 }
 
