@@ -9,8 +9,12 @@ export interface HttpReplica {
   readonly base: string;
   /** Ends it; resolves with its log. */
   close(): Promise<string>;
-  /** Ends it at once, by SIGKILL, and starts another one at an address of its own. */
+  /** Ends it at once, by SIGKILL. */
+  kill(): Promise<void>;
+  /** As {@link kill}, and starts another one at an address of its own. */
   killAndStart(): Promise<HttpReplica>;
+  /** After its end: starts another one at the same address. */
+  startAgain(): Promise<HttpReplica>;
 }
 
 /** The first http-api of a master, from what `brine.http` names. */
@@ -26,7 +30,12 @@ interface Program {
 
 /** Starts a second process with the program and the environment of the first one. */
 export async function startReplica(master: BrineMaster): Promise<HttpReplica> {
-  return start(await programOf(master));
+  return start(await programOf(master), await ownPort());
+}
+
+async function ownPort(): Promise<number> {
+  const [port = 0] = await freePorts(1);
+  return port;
 }
 
 async function programOf(master: BrineMaster): Promise<Program> {
@@ -44,9 +53,8 @@ async function programOf(master: BrineMaster): Promise<Program> {
   return { args, env };
 }
 
-async function start(program: Program): Promise<HttpReplica> {
+async function start(program: Program, port: number): Promise<HttpReplica> {
   const { args, env } = program;
-  const [port = 0] = await freePorts(1);
   const started = spawn(process.execPath, args, {
     env: { ...env, BRINE_HTTP_PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -61,6 +69,11 @@ async function start(program: Program): Promise<HttpReplica> {
     },
     { withinMs: 60_000 },
   );
+  const kill = async (): Promise<void> => {
+    const exited = once(started, 'exit');
+    started.kill('SIGKILL');
+    await exited;
+  };
   return {
     base,
     close: async () => {
@@ -68,12 +81,12 @@ async function start(program: Program): Promise<HttpReplica> {
       if (started.exitCode === null && started.signalCode === null) await once(started, 'exit');
       return log();
     },
+    kill,
     killAndStart: async () => {
-      const exited = once(started, 'exit');
-      started.kill('SIGKILL');
-      await exited;
-      return start(program);
+      await kill();
+      return start(program, await ownPort());
     },
+    startAgain: () => start(program, port),
   };
 }
 

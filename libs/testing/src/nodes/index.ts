@@ -1,5 +1,10 @@
-export type { Balancer } from './balancer.ts';
-export { checkBalancer, HaproxyMissingError, startBalancer } from './balancer.ts';
+export type { Balancer, HttpBalancer } from './balancer.ts';
+export {
+  checkBalancer,
+  HaproxyMissingError,
+  startBalancer,
+  startHttpBalancer,
+} from './balancer.ts';
 export { HostGroup } from './host-group.ts';
 export type { NatsCluster } from './nats-cluster.ts';
 export { startNatsCluster } from './nats-cluster.ts';
