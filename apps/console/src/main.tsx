@@ -5,6 +5,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiError } from './api/ask.ts';
+import { askAgain } from './api/ask-again.ts';
 import { LiveStream } from './live/live-stream.ts';
 import { LiveContext } from './live/use-live.ts';
 import { router } from './router.tsx';
@@ -32,6 +33,7 @@ const queries = new QueryClient({
 function Console() {
   const [settings, set] = useState(readSettings);
   useEffect(() => keepSettings(settings), [settings]);
+  useEffect(() => askAgain(queries), []);
   return (
     <MantineProvider
       theme={theme}

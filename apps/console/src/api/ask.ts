@@ -54,11 +54,34 @@ export function addressOf(path: string, query: Query = {}): string {
   return `${API_PATH}${path}${text === '' ? '' : `?${text}`}`;
 }
 
+/** How long a request whose answer was lost waits before it is sent again, ms. */
+const AGAIN_MS = [500, 1_000, 2_000, 4_000];
+
 /**
- * Asks `/v1`. The cookie names the caller.
+ * Asks `/v1`. The cookie names the caller. A request with a key is sent again where its answer was
+ * lost: the replica that had it may be gone, and another one does it once.
  * @throws ApiError with the title and the detail of the answer
  */
 export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
+  for (const pauseMs of asked.idempotencyKey === undefined ? [] : AGAIN_MS) {
+    try {
+      return await askOnce<T>(path, asked);
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      await new Promise((resolve) => {
+        setTimeout(resolve, pauseMs);
+      });
+    }
+  }
+  return askOnce<T>(path, asked);
+}
+
+/** True where no answer of `/v1` came: what was asked for may have been done. */
+export function isLost(error: unknown): boolean {
+  return error instanceof ApiError && error.code === undefined && error.retryable;
+}
+
+async function askOnce<T>(path: string, asked: Asked): Promise<T> {
   const { query, body, method = body === undefined ? 'GET' : 'POST', signal } = asked;
   const headers = new Headers();
   if (body !== undefined) headers.set('Content-Type', 'application/json');
@@ -76,7 +99,8 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
   if (answer.status === 204) return undefined as T;
   const value = await valueOf(answer, asked.bytesMax).catch((error: unknown) => {
     if (error instanceof ApiError || signal?.aborted === true) throw error;
-    return { title: answer.statusText };
+    // A process that ends breaks its answers off, and a proxy may have an answer of its own.
+    throw new ApiError(answer.ok ? {} : { title: answer.statusText });
   });
   if (!answer.ok) throw new ApiError(value as Problem);
   return value as T;

@@ -43,7 +43,7 @@ export function batchQuery(jid: string) {
 export type BatchAct = 'pause' | 'resume' | 'stop';
 
 /** @param kill with `stop`: also ends the job on minions that run it */
-export function actOnBatch(jid: string, act: BatchAct, key: string, kill = false): Promise<void> {
+export function actOnBatch(jid: string, act: BatchAct, kill = false): Promise<void> {
   const given = act === 'stop' ? { body: { kill } } : {};
-  return ask(`/batches${pathOf(jid, act)}`, { method: 'POST', idempotencyKey: key, ...given });
+  return ask(`/batches${pathOf(jid, act)}`, { method: 'POST', ...given });
 }

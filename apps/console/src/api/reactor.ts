@@ -25,7 +25,7 @@ export function failuresQuery(tag: string | undefined) {
   });
 }
 
-/** Adds or deletes an entry. */
-export function actOnReactor(body: ReactorAct, idempotencyKey: string): Promise<Acted> {
-  return ask('/reactor/act', { body, idempotencyKey });
+/** Adds or deletes an entry. It has no name: where its answer is lost it is not sent again. */
+export function actOnReactor(body: ReactorAct): Promise<Acted> {
+  return ask('/reactor/act', { body });
 }

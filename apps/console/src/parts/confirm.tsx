@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { randomName } from '../state/random-name.ts';
+import type { ReactNode } from 'react';
+import { isLost } from '../api/ask.ts';
 import { shown } from './given.tsx';
 
 /** Longer answers are cut. */
@@ -15,8 +15,7 @@ interface ConfirmProps {
   /** Of the button that does it. */
   readonly label: string;
   readonly isDangerous?: boolean;
-  /** @param idempotencyKey the same for each try of this intent */
-  readonly act: (idempotencyKey: string) => Promise<{ readonly comment: string }>;
+  readonly act: () => Promise<{ readonly comment: string }>;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
@@ -24,9 +23,8 @@ interface ConfirmProps {
 /** Asks before something is changed. It is there for one intent: a second one is another dialog. */
 export function Confirm(props: ConfirmProps) {
   const { title, children, label, isDangerous = false, act, onDone, onClose } = props;
-  const [key] = useState(randomName);
   const done = useMutation({
-    mutationFn: () => act(key),
+    mutationFn: act,
     onSuccess: ({ comment }) => {
       notifications.show({ message: comment === '' ? 'Done.' : shown(comment, COMMENT_MAX) });
       onDone();
@@ -40,6 +38,7 @@ export function Confirm(props: ConfirmProps) {
         {done.error !== null && (
           <Alert color="red" role="alert">
             {shown(done.error.message, COMMENT_MAX)}
+            {isLost(done.error) && '. It may have been done: see, before you do it again.'}
           </Alert>
         )}
         <Group>

@@ -1,7 +1,7 @@
 import type { Ledger } from '@brine/api/jobs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LEDGER_ORDER, ledgerParts, liveLedger } from './ledger.ts';
+import { LEDGER_ORDER, ledgerParts, liveLedger, mostCounts } from './ledger.ts';
 
 const NONE: Ledger = {
   targeted: 0,
@@ -56,7 +56,41 @@ function streamedAt(job: readonly Minion[], now: number) {
   return { targeted: targets.length, returned: came.length - failed, failed };
 }
 
+/** The same, where the page knows which returns were late. */
+function knownAt(job: readonly Minion[], now: number) {
+  const { targeted } = streamedAt(job, now);
+  const came = job.filter(({ at, unexpected }) => !unexpected && at !== undefined && at <= now);
+  const inTime = came.filter(({ at = 0 }) => at <= DEADLINE);
+  const failed = inTime.filter((one) => one.failed).length;
+  return {
+    targeted,
+    returned: inTime.length - failed,
+    failed,
+    late: came.length - inTime.length,
+  };
+}
+
 describe('a live ledger', () => {
+  test('takes nothing back at a deadline, however far behind the job cache is', () => {
+    const step = fc.record({ now: fc.integer({ min: 0, max: 120 }), behind: fc.nat(60) });
+    const targets = minions.map((job) => job.map((one) => ({ ...one, unexpected: false })));
+    fc.assert(
+      fc.property(targets, fc.array(step), (job, steps) => {
+        let before = NONE;
+        let stored = 0;
+        for (const { now, behind } of steps.sort((one, other) => one.now - other.now)) {
+          stored = Math.max(stored, now - behind);
+          const shown = liveLedger(storedAt(job, stored), knownAt(job, now));
+          expect(sum(shown)).toBe(shown.targeted);
+          for (const state of ['returned', 'failed', 'late'] as const) {
+            expect(shown[state]).toBeGreaterThanOrEqual(before[state]);
+          }
+          before = shown;
+        }
+      }),
+    );
+  });
+
   test('adds up at every frame, whichever of its sources is older', () => {
     const time = fc.integer({ min: 0, max: 120 });
     fc.assert(
@@ -78,6 +112,7 @@ describe('a live ledger', () => {
       fc.property(targets, fc.integer({ min: 0, max: 120 }), (job, now) => {
         const stored = storedAt(job, now);
         expect(liveLedger(stored, streamedAt(job, now))).toEqual(stored);
+        expect(liveLedger(stored, knownAt(job, now))).toEqual(stored);
       }),
     );
   });
@@ -98,6 +133,17 @@ describe('a live ledger', () => {
     expect(liveLedger(NONE, { targeted: 3, returned: 1, failed: 1 })).toEqual(
       ledger({ targeted: 3, returned: 1, failed: 1, waiting: 1 }),
     );
+  });
+});
+
+test('another http-api takes no counts back: it may know less, or nothing', () => {
+  const before = { targeted: 9, returned: 5, failed: 1 };
+  expect(mostCounts(undefined, null)).toBeUndefined();
+  expect(mostCounts(before, null)).toEqual(before);
+  expect(mostCounts(before, { targeted: 9, returned: 2, failed: 2 })).toEqual({
+    targeted: 9,
+    returned: 5,
+    failed: 2,
   });
 });
 

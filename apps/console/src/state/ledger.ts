@@ -69,11 +69,34 @@ export function ledgerSentence(counts: Ledger): string {
   return parts.length === 0 ? of : `${of}: ${parts.join(', ')}`;
 }
 
-/** What a stream knows of a job: the returns of its targets, in time or late. */
+/** What a stream knows of a job: the returns of its targets. */
 export interface LiveCounts {
   readonly targeted: number;
   readonly returned: number;
   readonly failed: number;
+  /** Those that came after the deadline; undefined: they are among the others, for all one knows. */
+  readonly late?: number;
+}
+
+/**
+ * The counts of a job after a message. Another http-api that was started since does not count the
+ * job (null) or has fewer returns of it: those that came are not taken back.
+ */
+export function mostCounts(
+  before: LiveCounts | undefined,
+  now: LiveCounts | null,
+): LiveCounts | undefined {
+  if (before === undefined || now === null) return before ?? now ?? undefined;
+  return {
+    targeted: Math.max(before.targeted, now.targeted),
+    returned: Math.max(before.returned, now.returned),
+    failed: Math.max(before.failed, now.failed),
+  };
+}
+
+/** How many returns a stream knows. */
+export function cameLive({ returned, failed, late = 0 }: LiveCounts): number {
+  return returned + failed + late;
 }
 
 /** How many minions of a job returned, in time or late. */
@@ -83,27 +106,26 @@ export function cameOf({ returned, failed, late }: Ledger): number {
 
 /**
  * The ledger of a job with what a stream knows besides. Its states add up to `targeted`, whichever
- * of both is older; the same counts twice change nothing. A stream does not know of deadlines:
- * where the ledger has late minions, or some that never returned, the deadline is over, and what
- * came since is late.
+ * of both is older; the same counts twice change nothing. Where the ledger has late minions, or some
+ * that never returned, the deadline is over: what came since is late, unless the stream knows it.
  */
 export function liveLedger(asked: Ledger, live: LiveCounts): Ledger {
   const came = cameOf(asked);
   // A stream counts targets alone.
   const targeted = Math.max(asked.targeted, live.targeted + asked.unexpected, came);
   const silent = targeted - came;
-  const fresh = clamp(live.returned + live.failed + asked.unexpected - came, silent);
-  const rest = silent - fresh;
-  if (asked.late + asked.never > 0) {
-    return { ...asked, targeted, late: asked.late + fresh, never: rest, waiting: 0 };
-  }
-  const failed = clamp(live.failed - asked.failed, fresh);
+  const fresh = clamp(cameLive(live) + asked.unexpected - came, silent);
+  const isOver = asked.late + asked.never > 0;
+  const late = clamp((live.late ?? (isOver ? Infinity : 0)) - asked.late, fresh);
+  const failed = clamp(live.failed - asked.failed, fresh - late);
   return {
     ...asked,
     targeted,
-    returned: asked.returned + fresh - failed,
+    returned: asked.returned + fresh - late - failed,
     failed: asked.failed + failed,
-    waiting: rest,
+    late: asked.late + late,
+    [isOver ? 'waiting' : 'never']: 0,
+    [isOver ? 'never' : 'waiting']: silent - fresh,
   };
 }
 

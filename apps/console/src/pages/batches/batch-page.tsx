@@ -4,7 +4,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { pathOf } from '../../api/ask.ts';
+import { isLost, pathOf } from '../../api/ask.ts';
 import { actOnBatch, type BatchAct, batchQuery } from '../../api/batches.ts';
 import { useTopic } from '../../live/use-live.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
@@ -13,7 +13,6 @@ import { NotEnabled } from '../../parts/not-enabled.tsx';
 import { Panel, Sourced } from '../../parts/panel.tsx';
 import { useRunners } from '../../parts/use-rights.ts';
 import { When } from '../../parts/when.tsx';
-import { randomName } from '../../state/random-name.ts';
 import { shellLine } from '../../state/shell-word.ts';
 import { BatchBar, BatchCounts, BatchState } from './batch-state.tsx';
 
@@ -131,20 +130,17 @@ function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: Bat
   const mayCall = useRunners();
   const [isAsked, question] = useDisclosure();
   const [kill, setKill] = useState(false);
-  // The name is made once for each act: a try after a lost answer is the same one.
   const act = useMutation({
-    mutationFn: ({ what, key }: { readonly what: BatchAct; readonly key: string }) =>
-      actOnBatch(jid, what, key, kill),
+    mutationFn: (what: BatchAct) => actOnBatch(jid, what, kill),
     onSettled: () => queries.invalidateQueries({ queryKey: batchQuery(jid).queryKey }),
   });
   const may = (what: BatchAct): boolean => mayCall(`batch.${what}`);
   const next = paused ? 'resume' : 'pause';
-  const send = (what: BatchAct): void => act.mutate({ what, key: randomName() });
   return (
     <>
       <Group>
         {may(next) && (
-          <Button variant="default" loading={act.isPending} onClick={() => send(next)}>
+          <Button variant="default" loading={act.isPending} onClick={() => act.mutate(next)}>
             {paused ? 'Resume' : 'Pause'}
           </Button>
         )}
@@ -156,7 +152,11 @@ function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: Bat
         <NotEnabled act="callRunner" />
       </Group>
       {act.error !== null && (
-        <Alert color="red" role="alert" title="It was not done">
+        <Alert
+          color="red"
+          role="alert"
+          title={isLost(act.error) ? 'No answer: it may have been done' : 'It was not done'}
+        >
           {act.error.message}
         </Alert>
       )}
@@ -176,7 +176,7 @@ function Acts({ batch: { jid, paused, active, pending } }: { readonly batch: Bat
               color="red"
               onClick={() => {
                 question.close();
-                send('stop');
+                act.mutate('stop');
               }}
             >
               Stop it

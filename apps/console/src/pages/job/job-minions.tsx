@@ -31,13 +31,13 @@ export function JobMinions({ job, live }: JobMinionsProps) {
   const { settings } = useSettings();
   const state = LEDGER_ORDER.find((one) => one === search.state);
   const minions = useInfiniteQuery(jobMinionsQuery(jid, { state, q: search.q }));
-  const isOver = job.counts.late + job.counts.never > 0;
+  const deadlineMs = job.deadline === null ? Infinity : Date.parse(job.deadline);
   const rows = useMemo(
     () =>
       (minions.data?.pages ?? [])
         .flatMap(({ items }) => items)
-        .map((minion) => withLive(minion, live, isOver)),
-    [minions.data, live, isOver],
+        .map((minion) => withLive(minion, live, deadlineMs)),
+    [minions.data, live, deadlineMs],
   );
   const { total, onRange } = useMore(minions, rows.length);
   const columns = useMemo(() => columnsOf(job, live), [job, live]);
@@ -84,11 +84,11 @@ export function JobMinions({ job, live }: JobMinionsProps) {
   );
 }
 
-function withLive(minion: JobMinion, { returns }: LiveJob, isOver: boolean): JobMinion {
+function withLive(minion: JobMinion, { returns }: LiveJob, deadlineMs: number): JobMinion {
   const came = minion.returned === null ? returns.get(minion.id) : undefined;
   if (came === undefined) return minion;
   const { state, retcode, at } = came;
-  return { ...minion, state: isOver ? 'late' : state, retcode, returned: at };
+  return { ...minion, state: Date.parse(at) > deadlineMs ? 'late' : state, retcode, returned: at };
 }
 
 function columnsOf({ published }: Job, { progress }: LiveJob): readonly GridColumn<JobMinion>[] {

@@ -1,6 +1,6 @@
 import { Alert, Group, Stack, Tabs, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { jobAtQuery, jobQuery } from '../../api/job.ts';
 import { CopyMenu } from '../../parts/copy-menu.tsx';
 import { Given } from '../../parts/given.tsx';
@@ -22,6 +22,7 @@ import { JobLedger } from './job-ledger.tsx';
 import { JobMinions } from './job-minions.tsx';
 import { JobProgress } from './job-progress.tsx';
 import { JOB_TABS, type JobTab, tabOf } from './job-search.ts';
+import { countsByDeadline } from './live-job.ts';
 import { useJobSearch } from './use-job-search.ts';
 import { useLiveJob } from './use-live-job.ts';
 
@@ -38,14 +39,13 @@ function useShownJob() {
   const live = useLiveJob(jid);
   const asked = useQuery(jobQuery(jid, live.counts));
   const past = useQuery(jobAtQuery(jid, search.at));
+  const [sinceMs] = useState(Date.now);
   const { data } = asked;
-  const job = useMemo(
-    () =>
-      data === undefined || live.counts === undefined
-        ? data
-        : { ...data, counts: liveLedger(data.counts, live.counts) },
-    [data, live.counts],
-  );
+  const job = useMemo(() => {
+    if (data === undefined) return undefined;
+    const counts = countsByDeadline(live, data.deadline, sinceMs);
+    return counts === undefined ? data : { ...data, counts: liveLedger(data.counts, counts) };
+  }, [data, live, sinceMs]);
   return { asked, past, live, job, shown: search.at === undefined ? job : past.data };
 }
 

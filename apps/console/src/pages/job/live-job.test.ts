@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest';
 import type { LiveMessage } from '../../live/message.ts';
-import { NOTHING_LIVE, takeLive } from './live-job.ts';
+import { countsByDeadline, NOTHING_LIVE, takeLive } from './live-job.ts';
 
 const JID = '20261130101112131415';
 const progress = (id: string, number: number, jid = JID): LiveMessage => ({
   event: 'progress',
   data: { jid, id, state: 'motd', result: true, number, of: 3 },
 });
-const returned = (id: string, state: 'returned' | 'failed' = 'returned'): LiveMessage => ({
+const AT = '2026-11-30T10:11:12.131415Z';
+const returned = (id: string, state: 'returned' | 'failed' = 'returned', at = AT): LiveMessage => ({
   event: 'returns',
-  data: [{ jid: JID, id, state, retcode: 0, at: '2026-11-30T10:11:12.131415Z' }],
+  data: [{ jid: JID, id, state, retcode: 0, at }],
 });
+const counted = (counts: { targeted: number; returned: number; failed: number } | null) =>
+  ({
+    event: 'job',
+    data: { jid: JID, counts: counts && { ...counts, waiting: 0 }, closed: null },
+  }) satisfies LiveMessage;
 
 test('a minion runs states until it returns, and not again after that', () => {
   const began = takeLive(NOTHING_LIVE, JID, [progress('web1', 1), progress('web1', 2)]);
@@ -35,4 +41,24 @@ test('a flood of minions is bounded', () => {
   const live = takeLive(NOTHING_LIVE, JID, flood);
   expect(live.progress.size).toBe(10_000);
   expect(live.progress.has('web10099')).toBe(true);
+});
+
+test('counts stay where another http-api does not count the job', () => {
+  const before = takeLive(NOTHING_LIVE, JID, [counted({ targeted: 3, returned: 2, failed: 0 })]);
+  expect(takeLive(before, JID, [counted(null)]).counts).toMatchObject({ returned: 2 });
+});
+
+test('returns after the deadline are late, where the page was there before it', () => {
+  const deadline = '2026-11-30T10:11:20.000000Z';
+  const after = '2026-11-30T10:11:21.000000Z';
+  const live = takeLive(NOTHING_LIVE, JID, [
+    returned('web1'),
+    returned('web2', 'failed', after),
+    counted({ targeted: 3, returned: 1, failed: 1 }),
+  ]);
+  const inTime = { targeted: 3, returned: 1, failed: 0, late: 1 };
+  expect(countsByDeadline(live, deadline, Date.parse(AT))).toEqual(inTime);
+  expect(countsByDeadline(live, deadline, Date.parse(after))).not.toHaveProperty('late');
+  expect(countsByDeadline(live, null, Date.parse(AT))).toMatchObject({ failed: 1, late: 0 });
+  expect(countsByDeadline(NOTHING_LIVE, deadline, Date.parse(AT))).toBeUndefined();
 });

@@ -4,7 +4,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { jobQuery } from '../../api/job.ts';
 import { jobsQuery, newestJobsQuery } from '../../api/jobs.ts';
 import { useTopic } from '../../live/use-live.ts';
-import { type LiveCounts, liveLedger } from '../../state/ledger.ts';
+import { UNCOUNTED_MS, useSoon } from '../../live/use-soon.ts';
+import { type LiveCounts, liveLedger, mostCounts } from '../../state/ledger.ts';
 import { dueJobs, withJob } from './due-jobs.ts';
 import { type FreshJobs, freshJobs, NONE_FRESH, UNKNOWN_FRESH } from './fresh-jobs.ts';
 import type { JobsSearch } from './jobs-search.ts';
@@ -47,6 +48,18 @@ export function useLiveJobs(filter: JobsSearch, data: Jobs | undefined): LiveJob
     forget();
     void queries.resetQueries({ queryKey });
   }, [queries, queryKey, forget]);
+  const uncounted = useRef(new Set<string>());
+  const askSoon = useSoon(() => {
+    for (const jid of uncounted.current) {
+      const asked = queries.fetchQuery({ ...jobQuery(jid), staleTime: 0 });
+      // The row of one that can not be asked now stays as it is, until its next message.
+      void asked.then(
+        (job) => queries.setQueryData<Jobs>(queryKey, (old) => old && withJob(old, job)),
+        () => undefined,
+      );
+    }
+    uncounted.current.clear();
+  }, UNCOUNTED_MS);
   useTopic('jobs', (message) => {
     if (message.event === 'reset' || message.event === 'lag') {
       void queries.invalidateQueries({ queryKey });
@@ -55,8 +68,14 @@ export function useLiveJobs(filter: JobsSearch, data: Jobs | undefined): LiveJob
     if (message.event !== 'job') return;
     const { jid, counts } = message.data;
     if (!listed.has(jid)) look();
-    if (counts === null) return;
-    put(known.current, jid, counts);
+    // A stream that began after a job does not count it.
+    if (counts === null && listed.has(jid)) {
+      uncounted.current.add(jid);
+      askSoon();
+    }
+    const most = mostCounts(known.current.get(jid), counts);
+    if (most === undefined) return;
+    put(known.current, jid, most);
     timer.current ??= setTimeout(() => {
       timer.current = undefined;
       setLive(new Map(known.current));

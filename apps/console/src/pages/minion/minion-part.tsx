@@ -128,6 +128,8 @@ function Refresh({ id, part }: Pick<PartProps, 'id' | 'part'>) {
   const queries = useQueryClient();
   const [jid, setJid] = useState<string>();
   const [isBusy, setBusy] = useState(false);
+  // The same for each try until one is answered.
+  const [intent, setIntent] = useState(randomName);
   // The answer of the minion comes with the job; grains and pillars are stored a little later.
   useTopic(jid === undefined ? undefined : `job:${jid}`, (message) => {
     if (message.event !== 'returns' && message.event !== 'job') return;
@@ -137,7 +139,8 @@ function Refresh({ id, part }: Pick<PartProps, 'id' | 'part'>) {
   const refresh = async (): Promise<void> => {
     setBusy(true);
     try {
-      setJid((await refreshPart(id, part, randomName())).jid);
+      setJid((await refreshPart(id, part, intent)).jid);
+      setIntent(randomName());
     } catch (error) {
       notifications.show({
         color: 'red',

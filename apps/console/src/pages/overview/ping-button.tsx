@@ -1,5 +1,6 @@
 import { Button, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { runPing } from '../../api/overview.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { randomName } from '../../state/random-name.ts';
@@ -7,9 +8,14 @@ import { randomName } from '../../state/random-name.ts';
 /** Runs `test.ping` on all minions: it changes nothing there. */
 export function PingButton() {
   const queries = useQueryClient();
+  // The same for each try until one is answered.
+  const [intent, setIntent] = useState(randomName);
   const ping = useMutation({
-    mutationFn: runPing,
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['jobs', { fun: 'test.ping' }] }),
+    mutationFn: () => runPing(intent),
+    onSuccess: async () => {
+      setIntent(randomName());
+      await queries.invalidateQueries({ queryKey: ['jobs', { fun: 'test.ping' }] });
+    },
   });
   return (
     <>
@@ -17,7 +23,7 @@ export function PingButton() {
         size="compact-sm"
         variant="default"
         loading={ping.isPending}
-        onClick={() => ping.mutate(randomName())}
+        onClick={() => ping.mutate()}
       >
         Run it on all minions
       </Button>

@@ -67,7 +67,7 @@ export function EntriesPanel() {
           title={intent.act === 'add' ? 'Add this entry?' : 'Delete this entry?'}
           label={intent.act === 'add' ? 'Add' : 'Delete'}
           isDangerous={intent.act === 'delete'}
-          act={(key) => actOnReactor(intent, key)}
+          act={() => actOnReactor(intent)}
           onDone={() => void queries.invalidateQueries({ queryKey: reactorQuery.queryKey })}
           onClose={() => setIntent(undefined)}
         >

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { ApiError } from '../../api/ask.ts';
+import { ApiError, isLost } from '../../api/ask.ts';
 import { jobQuery } from '../../api/job.ts';
 import { sendRun } from '../../api/run.ts';
 import { meQuery } from '../../api/session.ts';
@@ -249,6 +249,13 @@ function DryRun({ dry, isBusy, onRun }: DryRunProps) {
 
 function Refused({ error }: { readonly error: Error | undefined }) {
   if (error === undefined) return null;
+  if (isLost(error)) {
+    return (
+      <Alert color="red" role="alert" title="No answer: it may have been sent">
+        {error.message}. The same button asks again, and does it once.
+      </Alert>
+    );
+  }
   return (
     <Alert color="red" role="alert" title="Nothing was sent">
       {error.message}

@@ -21,7 +21,7 @@ export function ScheduleConfirm({ intent, onDone, onClose }: ScheduleConfirmProp
       title={title}
       label={label}
       isDangerous={intent.act === 'disable'}
-      act={(key) => actOnSchedule(intent, key)}
+      act={() => actOnSchedule(intent)}
       onDone={onDone}
       onClose={onClose}
     >
