@@ -140,11 +140,13 @@ export class ConsoleWindow {
     );
   }
 
-  /** Logs in by an address of `brine console`, and waits for the pages. */
-  async logIn(master: BrineMaster): Promise<void> {
+  /** Logs in by an address of `brine console`, there or at another port, and waits for the pages. */
+  async logIn(master: BrineMaster, port?: number): Promise<void> {
     const { code, stdout, stderr } = await master.brine('console', []);
     if (code !== 0) throw new Error(`brine console: ${stderr}`);
-    await this.page.goto(stdout.trim());
+    const address = new URL(stdout.trim());
+    if (port !== undefined) address.port = String(port);
+    await this.page.goto(address.href);
     await this.page.getByRole('navigation', { name: 'Pages' }).waitFor();
     await this.settled();
   }
