@@ -46,7 +46,7 @@ describe('requestOf', () => {
     [{ tgt: ' ' }, 'Choose minions'],
     [{ tgt: ',', tgtType: 'list' }, 'Choose minions'],
     [{ of: 'runner', fun: 'ping' }, 'A function is a module, a point and a name'],
-    [{ arg: ['a', '[b'] }, 'Argument 2: The brackets do not match'],
+    [{ arg: ['a', '[b'] }, 'Argument 2: These brackets are no list and no map of YAML'],
     [{ size: 'some' }, 'Size: a number or a share, as 10 or 25%'],
     [{ size: '1', halt: '-1' }, 'Halt: a number or a share, as 10 or 25%'],
     [{ deadline: 'soon' }, 'The deadline is a number of seconds'],

@@ -58,6 +58,8 @@ const WORDS = [
   '{a: 1}',
   '{a: 1, b: [x, y]}',
   '{"a": "b c"}',
+  '{"a":}',
+  '{"a":1,b}',
   "{'it''s': x}",
   "{a: 'x, y'}",
   '{a: }',
@@ -103,12 +105,22 @@ describe('typedValue', () => {
     },
   );
 
-  it.each(['[a', '{a: b', '[a}', '{a: [}', '[a, b] c', '{a: b: c}'])(
-    'refuses %j: its brackets do not match',
-    (word) => {
-      expect(typedValue(word)).toEqual({ kind: 'problem', text: 'The brackets do not match' });
-    },
-  );
+  it.each([
+    '[a',
+    '{a: b',
+    '[a}',
+    '{a: [}',
+    '[a, b] c',
+    '{a: b: c}',
+    '{a:}',
+    '{a:, b: 1}',
+    '{a:{}}',
+    '[a:]',
+  ])('refuses %j, whose brackets are no YAML', (word) => {
+    const text = 'These brackets are no list and no map of YAML';
+    expect(typedValue(word)).toEqual({ kind: 'problem', text });
+    expect(ofCommandLine(word)).toBe(word);
+  });
 
   it.each(['&x', '!x', '|', '>'])('refuses %j, of which YAML would leave little', (word) => {
     expect(typedValue(word).kind).toBe('problem');

@@ -35,7 +35,8 @@ export function typedValue(text: string): Meant {
     if (!(error instanceof NoFlow)) throw error;
   }
   // Brackets that are no YAML: the command line sends them as text, which is rarely meant.
-  if (/^[[{]/.test(bare)) return { kind: 'problem', text: 'The brackets do not match' };
+  if (/^[[{]/.test(bare))
+    return { kind: 'problem', text: 'These brackets are no list and no map of YAML' };
   // With a comment the command line takes these for lists and maps (Salt does).
   if (text.includes('#')) return { kind: 'problem', text: 'With a # this needs quotes' };
   return given(text);
@@ -156,7 +157,11 @@ class Flow {
     for (; length < rest.length; length += 1) {
       const one = rest[length] ?? '';
       if (one === '#' && rest[length - 1] === ' ') break;
-      if (one === ':' && endsName(rest[length + 1], isFlow)) {
+      // PyYAML refuses a plain name whose colon has no space before what follows.
+      if (isFlow && one === ':' && /^[,[\]{}]/.test(rest.slice(length + 1, length + 2))) {
+        throw new NoFlow('a name without a space after its colon');
+      }
+      if (one === ':' && endsName(rest[length + 1])) {
         if (ends.startsWith(':')) break;
         throw new NoFlow('a map without brackets');
       }
@@ -193,8 +198,8 @@ class Flow {
   }
 }
 
-function endsName(after: string | undefined, isFlow: boolean): boolean {
-  return after === undefined || after === ' ' || (isFlow && ',[]{}'.includes(after));
+function endsName(after: string | undefined): boolean {
+  return after === undefined || after === ' ';
 }
 
 // As PyYAML resolves unquoted scalars (libs/yaml resolve.ts).
