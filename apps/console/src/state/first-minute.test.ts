@@ -39,7 +39,15 @@ test('the trace and the causes of a job are steps, other pages are none', () => 
 
 test('a job is silent once its minions had time to answer', () => {
   const published = '2026-11-30T09:15:00Z';
-  const counts = { targeted: 2, returned: 1, failed: 0, late: 0, waiting: 1, never: 0 };
+  const counts = {
+    targeted: 2,
+    returned: 1,
+    failed: 0,
+    late: 0,
+    waiting: 1,
+    never: 0,
+    unexpected: 0,
+  };
   const job = { jid: '20261130091500000000', published, counts };
   const seen = (afterMs: number) => silentJob([job], Date.parse(published) + afterMs);
   expect(seen(100)).toBeUndefined();
