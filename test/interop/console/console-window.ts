@@ -140,7 +140,7 @@ export class ConsoleWindow {
     );
   }
 
-  /** Logs in by an address of `brine console`, there or at another port, and waits for the pages. */
+  /** Logs in by an address of `brine console`, or at another port, and waits for the pages. */
   async logIn(master: BrineMaster, port?: number): Promise<void> {
     const { code, stdout, stderr } = await master.brine('console', []);
     if (code !== 0) throw new Error(`brine console: ${stderr}`);

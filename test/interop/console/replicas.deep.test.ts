@@ -18,7 +18,7 @@ const MODES = ['tcp', 'http'] as const;
 /** What is found again after all that. */
 const FILTER = 'a-filter-that-stays*';
 
-/** Requests that a killed process had, and the functions of minions, which this master knows none of. */
+/** Requests that a killed process had, and a function that no minion here has described. */
 const EXPECTED = /^(?:net::ERR_|50[234] )|^404 .*\/v1\/functions\/module\/test\.echo$/;
 
 let master: BrineMaster;

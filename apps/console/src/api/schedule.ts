@@ -8,7 +8,7 @@ export const scheduleQuery = queryOptions({
   queryFn: ({ signal }) => ask<Schedule>('/schedule', { signal }),
 });
 
-/** Changes what the schedule does. It has no name: where its answer is lost it is not sent again. */
+/** Changes what the schedule does. Without its answer it is not sent again: it has no key. */
 export function actOnSchedule(body: ScheduleActInput): Promise<Acted> {
   return ask('/schedule/act', { body });
 }

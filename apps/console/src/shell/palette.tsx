@@ -88,7 +88,7 @@ function selectFirst(): void {
   document.querySelector('[data-action]')?.setAttribute('data-selected', 'true');
 }
 
-/** What is on the page while the palette is open. What is chosen is used once the palette is gone. */
+/** What is on the page below the palette. What is chosen is used once the palette has closed. */
 function useHere() {
   const [all, setAll] = useState<readonly FoundHere[]>([]);
   const chosen = useRef<FoundHere>(undefined);

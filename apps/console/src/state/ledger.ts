@@ -74,7 +74,7 @@ export interface LiveCounts {
   readonly targeted: number;
   readonly returned: number;
   readonly failed: number;
-  /** Those that came after the deadline; undefined: they are among the others, for all one knows. */
+  /** Those that came after the deadline; undefined: they may be among the others. */
   readonly late?: number;
 }
 
@@ -106,8 +106,9 @@ export function cameOf({ returned, failed, late }: Ledger): number {
 
 /**
  * The ledger of a job with what a stream knows besides. Its states add up to `targeted`, whichever
- * of both is older; the same counts twice change nothing. Where the ledger has late minions, or some
- * that never returned, the deadline is over: what came since is late, unless the stream knows it.
+ * of both is older; the same counts twice change nothing. Where the ledger has minions that are
+ * late or never returned, the deadline is over: what came since is late, unless the stream knows
+ * it.
  */
 export function liveLedger(asked: Ledger, live: LiveCounts): Ledger {
   const came = cameOf(asked);
