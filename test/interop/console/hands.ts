@@ -44,7 +44,10 @@ const search = (page: Page): Locator => page.getByRole('textbox', { name: 'Searc
 async function untilFound(page: Page, found: string): Promise<Locator> {
   const [first, dialog] = [page.getByRole('dialog').getByRole('button').first(), search(page)];
   await dialog.waitFor();
-  await until(`${found} is found`, async () => (await first.innerText()).startsWith(found));
+  await until(`${found} is found`, async () => {
+    const text = await first.innerText();
+    return text.startsWith(found) || Promise.reject(new Error(text));
+  });
   return first;
 }
 

@@ -36,8 +36,8 @@ const READ = `
     requestAnimationFrame(read);
     ledgers.frames += 1;
     const bar = document.querySelector('main [role="img"][aria-label*=" targeted"]');
-    const list = bar?.parentElement?.querySelector('ul:has(> li[data-state])');
-    if (bar === null || list == null || ledgers.seen.length >= ${SEEN_MAX}) return;
+    const list = document.querySelector('main ul:has(> li[data-state])');
+    if (bar === null || list === null || ledgers.seen.length >= ${SEEN_MAX}) return;
     const numbers = {};
     let targeted = '';
     for (const { dataset } of list.children) {

@@ -100,9 +100,12 @@ test(
   LIMIT_MS,
 );
 
-test.each([mouseOf, keysOf])(
-  'all that an operator does is done %o',
-  async (handOf) => {
+test.each([
+  { by: 'by the mouse', handOf: mouseOf },
+  { by: 'by keys', handOf: keysOf },
+])(
+  'all that an operator does is done $by',
+  async ({ handOf }) => {
     const [tab] = tabs;
     if (tab === undefined) throw new Error('there is no tab');
     const hand = handOf(tab);
