@@ -66,6 +66,7 @@ export function mouseOf(window: ConsoleWindow): Hand {
       await page.getByRole('button', { name: /^Search/ }).click();
       await search(page).fill(text);
       await (await untilFound(page, found)).click();
+      await search(page).waitFor({ state: 'hidden' });
     },
     leave: (dialog) => dialog.getByRole('banner').getByRole('button').click(),
   };
@@ -124,6 +125,7 @@ export function keysOf(window: ConsoleWindow): Hand {
       await page.keyboard.type(text);
       await untilFound(page, found);
       await press('Enter');
+      await search(page).waitFor({ state: 'hidden' });
     },
     leave: async (dialog) => {
       await press('Escape');

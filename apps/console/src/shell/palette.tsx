@@ -72,7 +72,11 @@ export function Palette({ pages, onHelp }: PaletteProps) {
       }}
       shortcut={['mod + K']}
       tagsToIgnore={NO_TAGS}
-      onSpotlightOpen={here.look}
+      onSpotlightOpen={() => {
+        // One that opens while it closes has its text still.
+        setText('');
+        here.look();
+      }}
       onExitTransitionEnd={here.act}
       scrollable
       maxHeight="70vh"
