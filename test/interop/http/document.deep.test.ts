@@ -18,11 +18,7 @@ const LOG_OUT = 'DELETE /v1/session';
 const REFUSED: readonly (readonly [why: string, statuses: readonly number[], readonly string[]])[] =
   [
     ['a time is a text in one of several forms', [400, 410], ['GET /v1/events']],
-    [
-      'the reactor runs where it is configured',
-      [422],
-      ['GET /v1/reactor', 'GET /v1/reactor/failures'],
-    ],
+    ['a time is a text in one of two forms', [400], ['GET /v1/jobs/{jid}']],
     [
       'a function of the master may refuse its arguments',
       [400, 422],
