@@ -248,7 +248,8 @@ describe('a user with all rights', () => {
     await gui.run('web1', 'test.echo "a text"', ['a text']);
     await gui.run('', 'runners.test.arg 1 a=2', ['RUNNER']);
     await gui.run('web1', 'wheel.key.finger', ['WHEEL']);
-    await gui.runAsync('*', 'test.echo later', ['web1', 'db1']);
+    // SaltGUI drops the ends of a job whose number it does not have yet.
+    await gui.runAsync('*', 'test.sleep 3', ['web1', 'db1']);
   });
 
   it('the page of events shows them as they come', async () => {
