@@ -12,7 +12,7 @@ const PREFIX = 'many-';
 const GUEST = 'guest-';
 /** A minion that has logged in once, and is not there. */
 const GONE = 'gone-';
-/** A host that nobody waits for ends its log-in after this, ms. */
+/** The time of a log-in whose key is not accepted, ms. */
 const LOG_IN_MS = 30_000;
 /** In the directory of the master: ids whose keys are accepted. */
 const SIGNED = 'autosign';

@@ -53,6 +53,27 @@ async function handing(processId = 'w1') {
   return { handed, counts };
 }
 
+/** A store of runs that answers what is under way, and what has ended. */
+async function answering() {
+  const bus = await nats.connect('runner-pool');
+  const store = new RunStore({
+    box,
+    bucket: new Bucket(bus, 'brine_runs'),
+    processId: 'r1',
+    releasedError: (jid) => new Error(jid),
+    onTrouble: () => undefined,
+  });
+  const served = serveUnderWay(bus, {
+    underWay: async () => (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
+    endedBatches: async () => (await store.ended()).flatMap((run) => endedBatchOf(run) ?? []),
+  });
+  ends.push(
+    () => store.close(),
+    () => served.close(),
+  );
+  return store;
+}
+
 /** A process that runs them. */
 async function running(outcomeOf: (call: FunctionCall) => FunctionOutcome | Error) {
   const bus = await nats.connect('runner-pool');
@@ -145,22 +166,7 @@ test('a batch is kept with its order, and invalid settings are refused before', 
 
 test('what has not ended is known to processes that run nothing, without what is large', async () => {
   const { handed } = await handing();
-  const bus = await nats.connect('runner-pool');
-  const store = new RunStore({
-    box,
-    bucket: new Bucket(bus, 'brine_runs'),
-    processId: 'r1',
-    releasedError: (jid) => new Error(jid),
-    onTrouble: () => undefined,
-  });
-  const served = serveUnderWay(bus, {
-    underWay: async () => (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
-    endedBatches: async () => (await store.ended()).flatMap((run) => endedBatchOf(run) ?? []),
-  });
-  ends.push(
-    () => store.close(),
-    () => served.close(),
-  );
+  await answering();
   const origin = 'api' as const;
   const who = { caller: mapOf({}), principal: 'anne', host: 'h', origin };
   const order = { ...who, command: 'c', load: mapOf({}) };
@@ -181,23 +187,7 @@ test('what has not ended is known to processes that run nothing, without what is
 
 test('batches that have ended are known with where they stopped, page by page', async () => {
   const { handed } = await handing();
-  const bus = await nats.connect('runner-pool');
-  const bucket = new Bucket(bus, 'brine_runs');
-  const store = new RunStore({
-    box,
-    bucket,
-    processId: 'r1',
-    releasedError: (jid) => new Error(jid),
-    onTrouble: () => undefined,
-  });
-  const served = serveUnderWay(bus, {
-    underWay: async () => (await store.calls()).flatMap((run) => underWayOf(run) ?? []),
-    endedBatches: async () => (await store.ended()).flatMap((run) => endedBatchOf(run) ?? []),
-  });
-  ends.push(
-    () => store.close(),
-    () => served.close(),
-  );
+  const store = await answering();
   await store.whenReady();
   const jids = [1, 2, 3].map((n) => `2026112912000012346${n}`);
   const call = mapOf({ principal: 'anne' });

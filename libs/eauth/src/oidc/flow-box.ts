@@ -10,7 +10,7 @@ export interface Flow {
   readonly verifier: string;
 }
 
-/** A log-in must be finished within so many seconds. */
+/** The time to finish a log-in, in seconds. */
 export const FLOW_LIFE_S = 600;
 
 const CIPHER = 'A256GCM';

@@ -234,7 +234,7 @@ describe('at a provider that attacks', () => {
     expect(troubles.join()).toContain('signature');
   });
 
-  test('a token that is none is refused', async () => {
+  test('a text that is not a token is refused', async () => {
     for (const token of ['', 'x', 'a.b.c', '{}', 'a.b.c.d.e']) {
       odd.oddness = { sign: () => token };
       expect(await outcome()).toBeUndefined();

@@ -139,7 +139,7 @@ describe('a log-in that is refused', () => {
     }
   });
 
-  test('because the provider or the master does not answer is told apart', async () => {
+  test('shows the log-in page as away if the provider or the master does not answer', async () => {
     const error = mapOf({ name: 'SaltReqTimeoutError', message: 'away' });
     const { get } = await site({ answer: () => mapOf({ error }) });
     expect((await get('/login/oidc')).to).toBe('/console/#log-in=away');
